@@ -1,0 +1,47 @@
+"""Where model archives are kept."""
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+
+class ModelBucket(Construct):
+    """An S3 bucket for model archives, encrypted with a key of its own.
+
+    Archives are named by their content and never overwritten, so there is nothing to version.
+    Bucket and key outlive the stack: running endpoints read from them at any time.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
+        self.key = kms.Key(
+            self,
+            "Key",
+            description="Encrypts Triton model archives",
+            enable_key_rotation=True,
+            removal_policy=RemovalPolicy.RETAIN,
+        )
+        access_logs = s3.Bucket(
+            self,
+            "AccessLogs",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(90))],
+            removal_policy=RemovalPolicy.RETAIN,
+        )
+        self.bucket = s3.Bucket(
+            self,
+            "Bucket",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            bucket_key_enabled=True,
+            encryption=s3.BucketEncryption.KMS,
+            encryption_key=self.key,
+            enforce_ssl=True,
+            lifecycle_rules=[
+                s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1))
+            ],
+            removal_policy=RemovalPolicy.RETAIN,
+            server_access_logs_bucket=access_logs,
+        )

@@ -1,0 +1,59 @@
+"""Which archive of a model clients shall invoke."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from aws_cdk import aws_ssm as ssm
+from constructs import Construct
+
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogEntry:
+    """What a client must know to invoke a model by its name.
+
+    `target_model` is the `TargetModel` of InvokeEndpoint: the archive's key below the endpoint's
+    prefix. `signature` holds `inputs` and `outputs` (name, KServe v2 datatype, shape with -1 for
+    what varies) and `max_batch_size`.
+    """
+
+    model: str
+    version: str
+    endpoint: str
+    target_model: str
+    signature: dict[str, Any]
+
+    def json(self) -> str:
+        """Return the parameter's value."""
+        return json.dumps({**vars(self)}, separators=(",", ":"))
+
+
+class ModelCatalog(Construct):
+    """SSM parameters, one a model: `/triton/<stage>/<endpoint>/<model>`.
+
+    Resolving a name there is how clients find the current archive, so that a new version, or the
+    way back to an old one, is a change of one parameter.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, stage: str, endpoint: str) -> None:
+        super().__init__(scope, construct_id)
+        self.prefix = f"/triton/{stage}/{endpoint}"
+
+    def publish(self, entry: CatalogEntry, *, after: list[Construct]) -> ssm.StringParameter:
+        """Name `entry` current, once everything in `after` is deployed: its build, its endpoint."""
+        value = entry.json()
+        if len(value) > 4096:
+            raise ValueError(
+                f"the catalog entry of {entry.model} has {len(value)} characters, an SSM standard "
+                "parameter holds 4096: give the model fewer or shorter tensor names"
+            )
+        parameter = ssm.StringParameter(
+            self,
+            entry.model,
+            description=f"Current archive of {entry.model}",
+            parameter_name=f"{self.prefix}/{entry.model}",
+            string_value=value,
+        )
+        parameter.node.add_dependency(*after)
+        return parameter

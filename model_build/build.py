@@ -1,0 +1,129 @@
+"""A model's folder, turned into the archive that an endpoint loads."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from model_build import (
+    archive,
+    checks,
+    digest,
+    model_config,
+    onnx_export,
+    python_packages,
+    recipe,
+    weights,
+)
+from model_build.manifest import Manifest
+from model_build.progress import Progress
+from model_build.recipe import Copy, Onnx, PythonPackages, Recipe, Step
+from model_build.repository import CONFIG, Repository
+from model_build.target import BuildTarget
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build:
+    """A finished build: the archive and what its manifest will say."""
+
+    archive: archive.Archive
+    manifest: Manifest
+
+
+@contextmanager
+def build(
+    model_folder: Path,
+    *,
+    name: str,
+    target: BuildTarget,
+    python: str,
+    cache: Path,
+    progress: Progress,
+) -> Iterator[Build]:
+    """Build the archive of one model folder and keep it for the length of the `with` block.
+
+    `name` is the model's. `python` is the Python version of the Triton image (`3.12`). Raises
+    `checked_yaml.InvalidFile` for a broken recipe and `BuildError` for everything else that a
+    model can be wrong about; whatever happens, no file is left behind but the cache.
+    """
+    plan = recipe.read(model_folder)
+    checks.check(Repository.read(model_folder), checks.WRITTEN)
+    with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
+        folder = Path(scratch, "repository")
+        _copy_written(model_folder, folder, target)
+        fetched = None
+        if plan.weights:
+            fetched = weights.fetch(plan.weights, cache=cache, progress=progress)
+        gates = _make_files(plan, model_folder, folder, fetched, python, progress)
+        repository = Repository.read(folder)
+        checks.check(repository, checks.BUILT)
+        _unname_entry(repository)
+        progress("packing")
+        packed = archive.pack(folder, Path(scratch, "archive.tar.gz"))
+        yield Build(
+            archive=packed,
+            manifest=Manifest.of(
+                model=name,
+                digest=digest.digest_of(model_folder),
+                target=target,
+                repository=repository,
+                archive=packed,
+                gates=gates,
+            ),
+        )
+
+
+def _copy_written(model_folder: Path, to: Path, target: BuildTarget) -> None:
+    """Copy the Triton model directories; each config.pbtxt is re-emitted for the target."""
+    names = Repository.read(model_folder).configs
+    for name in names:
+        ignored = shutil.ignore_patterns(*digest.IGNORED, "requirements.txt")
+        shutil.copytree(model_folder / name, to / name, ignore=ignored)
+        (to / name / "1").mkdir(exist_ok=True)  # an ensemble has a version, though no file in it
+    for name, config in Repository.read(to).configs.items():
+        model_config.write(model_config.for_target(config, target), to / name / CONFIG)
+
+
+def _make_files(
+    plan: Recipe,
+    model_folder: Path,
+    folder: Path,
+    fetched: Path | None,
+    python: str,
+    progress: Progress,
+) -> dict[str, onnx_export.GateReport]:
+    gates = {}
+    for name, step in plan.files.items():
+        progress(f"making {name} ({step.to})")
+        to = folder / name
+        to.parent.mkdir(parents=True, exist_ok=True)
+        report = _make(step, model_folder, fetched, to, python)
+        if report:
+            gates[name] = report
+            progress(
+                f"{name} differs from PyTorch by {report.max_absolute_difference:.1e} at most "
+                f"({report.allowed:.0e} allowed)"
+            )
+    return gates
+
+
+def _make(
+    step: Step, model_folder: Path, fetched: Path | None, to: Path, python: str
+) -> onnx_export.GateReport | None:
+    match step:
+        case Copy():
+            shutil.copyfile((fetched or model_folder) / step.weights, to)
+        case PythonPackages():
+            python_packages.install(model_folder / step.requirements, to=to, python=python)
+        case Onnx():
+            return onnx_export.export(step, model_folder=model_folder, weights=fetched, to=to)
+    return None
+
+
+def _unname_entry(repository: Repository) -> None:
+    """SageMaker's Triton names the served model after the archive, so its config names none."""
+    config = repository.configs[repository.entry]
+    config.ClearField("name")
+    model_config.write(config, repository.folder / repository.entry / CONFIG)

@@ -1,0 +1,41 @@
+"""The digest of a model's folder: the name under which its archive is stored, known before any build."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+BUILD_FORMAT = 1
+"""Raise it when a change to the builder alters archives: every model is then rebuilt. A change that
+alters no output leaves it, and rebuilds nothing."""
+
+LENGTH = 12
+"""Hexadecimal digits of a digest in names: 48 bits tell a model's versions apart."""
+
+IGNORED = ("__pycache__", "*.pyc", ".*", "tests")
+"""Glob patterns of names that are no part of a model, at any depth."""
+
+
+def files(model_folder: Path) -> Iterator[Path]:
+    """Yield the files that make up a model, sorted by their path inside the folder."""
+    yield from sorted(
+        path
+        for path in model_folder.rglob("*")
+        if path.is_file() and not _ignored(path.relative_to(model_folder))
+    )
+
+
+def _ignored(relative: Path) -> bool:
+    return any(Path(part).match(pattern) for part in relative.parts for pattern in IGNORED)
+
+
+def digest_of(model_folder: Path) -> str:
+    """Return SHA-256 over `BUILD_FORMAT` and every file's path and content, as 64 hex digits.
+
+    The same folder has the same digest on every machine: neither times, modes nor the folder's own
+    place count.
+    """
+    total = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
+    for path in files(model_folder):
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        total.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())
+    return total.hexdigest()

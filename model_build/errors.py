@@ -1,0 +1,13 @@
+"""What can go wrong while a model is built: every error says what to do about it."""
+
+
+class BuildError(Exception):
+    """The build cannot go on; nothing was published."""
+
+
+class GateFailed(BuildError):
+    """A converted model's answers are further from the framework's than its recipe allows."""
+
+
+class RepositoryInvalid(BuildError):
+    """Triton on SageMaker would refuse or misread the model repository; lists every reason."""

@@ -1,0 +1,94 @@
+"""What stands next to an archive in the bucket: what it is, and how it was proven."""
+
+import dataclasses
+import json
+from importlib import metadata
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from model_build.archive import Archive
+from model_build.digest import BUILD_FORMAT
+from model_build.model_config import ModelConfig, data_type
+from model_build.onnx_export import GateReport
+from model_build.repository import Repository
+from model_build.target import BuildTarget
+
+_BUILT_WITH = ("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
+
+
+class Tensor(BaseModel):
+    """An input or output as a client sees it: `shape` includes the batch axis as -1."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    datatype: str
+    shape: list[int]
+
+
+class Signature(BaseModel):
+    """What a model takes and gives. `max_batch_size` 0 means that it does not batch."""
+
+    model_config = ConfigDict(frozen=True)
+
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    max_batch_size: int
+
+    @classmethod
+    def of(cls, config: "ModelConfig") -> Self:
+        """Read the signature out of a Triton configuration."""
+        batch = [-1] if config.max_batch_size else []
+        inputs, outputs = (
+            [
+                Tensor(name=t.name, datatype=data_type(t.data_type), shape=[*batch, *t.dims])
+                for t in tensors
+            ]
+            for tensors in (config.input, config.output)
+        )
+        return cls(inputs=inputs, outputs=outputs, max_batch_size=config.max_batch_size)
+
+
+class Manifest(BaseModel):
+    """The JSON beside an archive. Two builds of one digest and target write the same manifest."""
+
+    model: str
+    digest: str
+    build_format: int
+    target: dict[str, str | None]
+    archive: dict[str, Any]
+    signature: Signature
+    gates: dict[str, Any]
+    built_with: dict[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        model: str,
+        digest: str,
+        target: BuildTarget,
+        repository: Repository,
+        archive: Archive,
+        gates: dict[str, GateReport],
+    ) -> Self:
+        """Describe a finished build."""
+        return cls(
+            model=model,
+            digest=digest,
+            build_format=BUILD_FORMAT,
+            target={"processor": target.processor, **dataclasses.asdict(target)},
+            archive={
+                "bytes": archive.bytes,
+                "unpacked_bytes": archive.unpacked_bytes,
+                "sha256": archive.sha256,
+            },
+            signature=Signature.of(repository.configs[repository.entry]),
+            gates={name: dataclasses.asdict(report) for name, report in gates.items()},
+            built_with={name: metadata.version(name) for name in _BUILT_WITH},
+        )
+
+    def json_bytes(self) -> bytes:
+        """Return the manifest as indented JSON."""
+        return json.dumps(self.model_dump(), indent=2).encode() + b"\n"

@@ -1,0 +1,46 @@
+"""config.pbtxt, read and written through Triton's own protobuf."""
+
+from pathlib import Path
+
+from google.protobuf import text_format
+from tritonclient.grpc import model_config_pb2
+
+from model_build.errors import RepositoryInvalid
+from model_build.target import BuildTarget
+
+ModelConfig = model_config_pb2.ModelConfig
+
+_KIND = model_config_pb2.ModelInstanceGroup.Kind
+
+
+def read(path: Path) -> "ModelConfig":
+    """Parse a config.pbtxt. Raises `RepositoryInvalid` with file:line:column and the reason."""
+    try:
+        return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+    except text_format.ParseError as error:
+        reason = str(error).removeprefix(f"{error.GetLine()}:{error.GetColumn()} : ")
+        raise RepositoryInvalid(
+            f"{path}:{error.GetLine()}:{error.GetColumn()}: {reason}"
+        ) from None
+
+
+def for_target(config: "ModelConfig", target: BuildTarget) -> "ModelConfig":
+    """Return the configuration that serves on `target`: on a CPU, every instance is KIND_CPU."""
+    adapted = ModelConfig()
+    adapted.CopyFrom(config)
+    if target.processor == "cpu":
+        for group in adapted.instance_group:
+            group.kind = _KIND.KIND_CPU
+            del group.gpus[:]
+    return adapted
+
+
+def write(config: "ModelConfig", path: Path) -> None:
+    """Write a configuration in protobuf's text format; equal configurations give equal bytes."""
+    path.write_text(text_format.MessageToString(config), encoding="utf-8")
+
+
+def data_type(config_type: int) -> str:
+    """Return a tensor's KServe v2 datatype (`FP32`, `BYTES`) for the configuration's enum value."""
+    name: str = model_config_pb2.DataType.Name(config_type).removeprefix("TYPE_")
+    return "BYTES" if name == "STRING" else name

@@ -1,0 +1,28 @@
+"""Packages for a Python-backend model, installed into the archive."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from model_build.errors import BuildError
+
+
+def install(requirements: Path, *, to: Path, python: str) -> None:
+    """Install the pinned `requirements` into the folder `to`, for Triton's Python on Linux x86-64.
+
+    `python` is the version in the Triton image (`3.12`), not the one that runs here. Only wheels
+    with a listed hash are taken, without their dependencies, and nothing is compiled: the same file
+    gives the same folder everywhere. Raises `BuildError`.
+    """
+    if not requirements.is_file():
+        raise BuildError(f"{requirements} does not exist: the recipe's `requirements` names it")
+    platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
+    command = [
+        *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"),
+        *("--require-hashes", "--only-binary", ":all:", "--implementation", "cp"),
+        *(option for platform in platforms for option in ("--platform", platform)),
+        *("--python-version", python, "--target", str(to), "--requirement", str(requirements)),
+    ]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        raise BuildError(f"{requirements} could not be installed:\n{finished.stderr.strip()}")

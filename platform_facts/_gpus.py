@@ -1,0 +1,40 @@
+from dataclasses import dataclass
+from functools import cache
+
+from platform_facts._compute_capability import ComputeCapability
+from platform_facts._tables import find, read_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """One model of NVIDIA's data-centre GPUs. Source: instances.toml, and `source` of the row."""
+
+    name: str
+    compute_capability: ComputeCapability
+    architecture: str
+    source: str
+    unsourced: tuple[str, ...]
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """Return every GPU that some hosting instance type carries, oldest architecture first."""
+    return tuple(_by_name().values())
+
+
+def gpu(name: str) -> Gpu:
+    """Return the GPU called `name`, such as "A10G". Raises UnknownFact."""
+    return find("GPU", name, _by_name())
+
+
+@cache
+def _by_name() -> dict[str, Gpu]:
+    return {
+        row["name"]: Gpu(
+            name=row["name"],
+            compute_capability=ComputeCapability.parse(row["compute_capability"]),
+            architecture=row["architecture"],
+            source=row["source"],
+            unsourced=tuple(row.get("unsourced", ())),
+        )
+        for row in read_table("instances.toml")["gpu"]
+    }

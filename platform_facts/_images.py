@@ -1,0 +1,32 @@
+from enum import StrEnum
+
+from platform_facts._errors import UnsupportedCombination
+from platform_facts._regions import Region
+from platform_facts._releases import Release
+from platform_facts._support import Support
+
+
+class Processor(StrEnum):
+    """What an image runs on."""
+
+    GPU = "gpu"
+    CPU = "cpu"
+
+
+def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
+    """Return the ECR URI of the SageMaker Triton image of a release in a region.
+
+    Raises UnsupportedCombination when the region is known not to have the release. What no source
+    decides is let through: ask `Region.availability` and `Release.cpu_image` about that.
+
+    Source: aws/sagemaker-python-sdk, image_uri_config/sagemaker-tritonserver.json.
+    """
+    account = region.account(release)
+    if account is None or region.availability(release) is Support.NO:
+        raise UnsupportedCombination(
+            f"region {region.name} has no SageMaker Triton {release.name}: "
+            f"the newest release it has is {region.newest_release}"
+        )
+    suffix = "-cpu" if processor is Processor.CPU else ""
+    registry = f"{account}.dkr.ecr.{region.name}.{region.dns_suffix}"
+    return f"{registry}/sagemaker-tritonserver:{release.name}-py3{suffix}"

@@ -1,0 +1,91 @@
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from platform_facts._releases import AccountSet, Release, release
+from platform_facts._support import Support
+from platform_facts._tables import find, read_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Region:
+    """One AWS region, as far as the SageMaker Triton images go. Source: regions.toml.
+
+    `account_since_23_12` holds the images of release 23.12 and later, `account_before_23_12` the
+    earlier ones (None: no such account is listed). `releases` are the names of the releases that
+    the region is known to have; of `undocumented_releases` no source says either way; it has no
+    others. `codebuild_gpu` is whether CodeBuild offers GPU builds on demand there.
+    """
+
+    name: str
+    partition: str
+    dns_suffix: str
+    account_since_23_12: str
+    account_before_23_12: str | None
+    releases: tuple[str, ...]
+    undocumented_releases: tuple[str, ...]
+    codebuild_gpu: Support
+    source: str
+
+    @property
+    def newest_release(self) -> str:
+        """The name of the newest release that the region is known to have."""
+        return max(self.releases)
+
+    def account(self, release: Release) -> str | None:
+        """Return the account that would hold the release's images here; None: none is listed."""
+        if release.account_set is AccountSet.BEFORE_23_12:
+            return self.account_before_23_12
+        return self.account_since_23_12
+
+    def availability(self, release: Release) -> Support:
+        """Return whether the region has the release."""
+        if release.name in self.releases:
+            return Support.YES
+        if release.name in self.undocumented_releases:
+            return Support.UNDOCUMENTED
+        return Support.NO
+
+
+def regions() -> tuple[Region, ...]:
+    """Return every region that has a SageMaker Triton image, in the order of regions.toml."""
+    return tuple(_by_name().values())
+
+
+def region(name: str) -> Region:
+    """Return the region called `name`, such as "eu-west-1". Raises UnknownFact."""
+    return find("AWS region with SageMaker Triton images", name, _by_name())
+
+
+@cache
+def _by_name() -> dict[str, Region]:
+    return {
+        name: _region(name, row, partition_name, partition)
+        for partition_name, partition in read_table("regions.toml")["partition"].items()
+        for name, row in partition["regions"].items()
+    }
+
+
+def _region(
+    name: str, row: dict[str, Any], partition_name: str, partition: dict[str, Any]
+) -> Region:
+    before = row.get("before")
+    return Region(
+        name=name,
+        partition=partition_name,
+        dns_suffix=partition["dns_suffix"],
+        account_since_23_12=row["since"],
+        account_before_23_12=before,
+        releases=_with_an_account(partition["releases"], before),
+        undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
+        codebuild_gpu=Support(row["codebuild_gpu"]),
+        source=partition["source"],
+    )
+
+
+def _with_an_account(names: list[str], account_before_23_12: str | None) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name in names
+        if account_before_23_12 or release(name).account_set is AccountSet.SINCE_23_12
+    )

@@ -1,0 +1,100 @@
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+from platform_facts._backends import backends
+from platform_facts._compute_capability import ComputeCapability
+from platform_facts._support import Support
+from platform_facts._tables import find, read_table, unsourced_fields
+
+_MAY_BE_UNKNOWN = (
+    "triton",
+    "cuda",
+    "tensorrt",
+    "python",
+    "minimum_compute_capability",
+    "inference_amis",
+)
+
+
+class AccountSet(StrEnum):
+    """Which of the two sets of AWS accounts holds a release's images."""
+
+    BEFORE_23_12 = "before-23.12"
+    SINCE_23_12 = "since-23.12"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
+
+    `name` is the release as its tag says it ("25.09"); `triton`, `cuda`, `tensorrt` and `python`
+    are the versions inside. `builder_tag` is the tag of the NVIDIA container (nvcr.io) whose
+    TensorRT builds plans that this release can load. None, or no `inference_amis`, means unknown.
+    `unsourced` names the fields that are unknown or rest on no source.
+    """
+
+    name: str
+    triton: str | None
+    cuda: str | None
+    tensorrt: str | None
+    python: str | None
+    minimum_compute_capability: ComputeCapability | None
+    backends: tuple[str, ...]
+    account_set: AccountSet
+    inference_amis: tuple[str, ...]
+    builder_tag: str
+    cpu_image: Support
+    source: str
+    unsourced: tuple[str, ...]
+
+    @property
+    def preferred_inference_ami(self) -> str | None:
+        """The InferenceAmiVersion to ask for on a GPU; None: leave the instance's default."""
+        return self.inference_amis[0] if self.inference_amis else None
+
+    def runs_on(self, compute_capability: ComputeCapability) -> bool | None:
+        """Whether a GPU of that compute capability reaches the release's floor; None: unknown.
+
+        A floor is all that NVIDIA states: a GPU newer than the release may still be too new.
+        """
+        if self.minimum_compute_capability is None:
+            return None
+        return compute_capability >= self.minimum_compute_capability
+
+
+def releases() -> tuple[Release, ...]:
+    """Return every release that SageMaker has an image of, newest first."""
+    return tuple(_by_name().values())
+
+
+def release(name: str) -> Release:
+    """Return the release called `name`, such as "25.09". Raises UnknownFact."""
+    return find("SageMaker Triton release", name, _by_name())
+
+
+@cache
+def _by_name() -> dict[str, Release]:
+    rows = read_table("releases.toml")["release"]
+    found = sorted(map(_release, rows), key=lambda release: release.name, reverse=True)
+    return {release.name: release for release in found}
+
+
+def _release(row: dict[str, Any]) -> Release:
+    floor = row.get("minimum_compute_capability")
+    return Release(
+        name=row["name"],
+        triton=row.get("triton"),
+        cuda=row.get("cuda"),
+        tensorrt=row.get("tensorrt"),
+        python=row.get("python"),
+        minimum_compute_capability=ComputeCapability.parse(floor) if floor else None,
+        backends=tuple(backend.name for backend in backends() if backend.is_in(row["name"])),
+        account_set=AccountSet(row["account_set"]),
+        inference_amis=tuple(row.get("inference_amis", ())),
+        builder_tag=row["builder_tag"],
+        cpu_image=Support(row["cpu_image"]),
+        source=row["source"],
+        unsourced=unsourced_fields(row, may_be_unknown=_MAY_BE_UNKNOWN),
+    )

@@ -1,0 +1,44 @@
+"""Reading the TOML files beside this module, and finding a row by its name."""
+
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from platform_facts._errors import UnknownFact
+
+Row = TypeVar("Row")
+
+# When a close match can be named, a longer list than this would only bury it.
+_FEW = 40
+
+
+@cache
+def read_table(file_name: str) -> dict[str, Any]:
+    """Parse one of this package's TOML files, once; callers do not change what they get."""
+    # os.path, not importlib.resources: every synth pays for the import.
+    with open(os.path.join(os.path.dirname(__file__), file_name), "rb") as file:
+        return tomllib.load(file)
+
+
+def unsourced_fields(row: Mapping[str, Any], *, may_be_unknown: Iterable[str]) -> tuple[str, ...]:
+    """Return the fields that `row` names as unsourced, then those it leaves out as unknown."""
+    named: list[str] = row.get("unsourced", [])
+    return (*named, *(field for field in may_be_unknown if field not in row))
+
+
+def find(kind: str, name: str, rows: Mapping[str, Row]) -> Row:
+    """Return the row called `name`, or raise UnknownFact with the names that come closest."""
+    if name in rows:
+        return rows[name]
+    raise UnknownFact(_unknown(kind, name, tuple(rows)))
+
+
+def _unknown(kind: str, name: str, known: tuple[str, ...]) -> str:
+    from difflib import get_close_matches  # only a look-up that fails pays for this import
+
+    close = get_close_matches(name, known, cutoff=0.7)
+    hint = f": did you mean {' or '.join(close)}?" if close else "."
+    everything = f" Known: {', '.join(known)}" if len(known) <= _FEW or not close else ""
+    return f'no {kind} "{name}"{hint}{everything}'

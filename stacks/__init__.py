@@ -1,0 +1,6 @@
+"""What is deployed together."""
+
+from stacks.endpoint_stack import EndpointStack
+from stacks.model_stack import ModelStack
+
+__all__ = ["EndpointStack", "ModelStack"]

@@ -1,0 +1,35 @@
+"""Find and read the file of a stage."""
+
+import difflib
+from pathlib import Path
+
+import checked_yaml
+from stages.schema import Stage
+
+FOLDER = Path(__file__).parent
+
+
+class UnknownStage(LookupError):
+    """There is no file for the stage asked for."""
+
+
+def stage_names(folder: Path = FOLDER) -> list[str]:
+    """Return the names of all stages, sorted."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def load_stage(name: str, folder: Path = FOLDER) -> Stage:
+    """Return a stage by its name.
+
+    Raises `UnknownStage` with the names there are, or `checked_yaml.InvalidFile` with every error
+    of the file.
+    """
+    known = stage_names(folder)
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        guess = f"did you mean {close[0]}? " if close else ""
+        raise UnknownStage(
+            f"no stage {name!r}: {guess}stages are {', '.join(known)} (one YAML file each in "
+            f"{folder.name}/); write for example: cdk synth -c stage={known[0]}"
+        )
+    return checked_yaml.load(folder / f"{name}.yaml", Stage)

@@ -1,0 +1,35 @@
+import pytest
+
+from platform_facts import ComputeCapability, UnknownFact, gpu, gpus, release
+
+
+def test_every_architecture_has_one_range_of_compute_capability() -> None:
+    majors = {
+        "Kepler": {"3.7"},
+        "Volta": {"7.0"},
+        "Turing": {"7.5"},
+        "Ampere": {"8.0", "8.6"},
+        "Ada Lovelace": {"8.9"},
+        "Hopper": {"9.0"},
+    }
+    for row in gpus():
+        assert str(row.compute_capability) in majors[row.architecture]
+
+
+def test_the_gpus_are_listed_from_the_oldest_architecture_on() -> None:
+    capabilities = [row.compute_capability for row in gpus()]
+    assert capabilities == sorted(capabilities)
+
+
+def test_a10g_is_what_codebuild_has_and_t4_the_oldest_that_current_releases_run_on() -> None:
+    assert gpu("A10G").compute_capability == ComputeCapability(8, 6)
+    current = release("26.05")
+    assert [row.name for row in gpus() if current.runs_on(row.compute_capability) is False] == [
+        "K80",
+        "V100",
+    ]
+
+
+def test_an_unknown_gpu_is_refused_with_all_names() -> None:
+    with pytest.raises(UnknownFact, match=r'no GPU "A10": did you mean A10G or A100\? Known: K80'):
+        gpu("A10")

@@ -1,0 +1,69 @@
+import pytest
+
+from platform_facts import Processor, UnsupportedCombination, image_uri, region, release
+
+
+@pytest.mark.parametrize(
+    ("release_name", "region_name", "processor", "uri"),
+    [
+        (
+            "25.09",
+            "us-east-1",
+            Processor.GPU,
+            "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:25.09-py3",
+        ),
+        (
+            "26.05",
+            "eu-south-1",
+            Processor.CPU,
+            "692866216735.dkr.ecr.eu-south-1.amazonaws.com/sagemaker-tritonserver:26.05-py3-cpu",
+        ),
+        (
+            "25.04",
+            "cn-north-1",
+            Processor.GPU,
+            "727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn/sagemaker-tritonserver:25.04-py3",
+        ),
+        (
+            "23.10",
+            "us-east-1",
+            Processor.GPU,
+            "785573368785.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:23.10-py3",
+        ),
+        (
+            "22.07",
+            "cn-northwest-1",
+            Processor.GPU,
+            "474822919863.dkr.ecr.cn-northwest-1.amazonaws.com.cn/sagemaker-tritonserver:22.07-py3",
+        ),
+    ],
+)
+def test_the_uri_names_account_region_suffix_and_tag(
+    release_name: str, region_name: str, processor: Processor, uri: str
+) -> None:
+    found = image_uri(
+        release=release(release_name), region=region(region_name), processor=processor
+    )
+    assert found == uri
+
+
+def test_a_release_of_which_the_sources_say_no_region_is_let_through() -> None:
+    uri = image_uri(release=release("26.03"), region=region("us-east-1"), processor=Processor.GPU)
+    assert uri.endswith("/sagemaker-tritonserver:26.03-py3")
+
+
+@pytest.mark.parametrize(
+    ("release_name", "region_name", "newest"),
+    [("26.05", "cn-north-1", "25.04"), ("23.10", "ap-east-2", "26.05")],
+)
+def test_a_release_that_the_region_lacks_is_refused_with_its_newest(
+    release_name: str, region_name: str, newest: str
+) -> None:
+    with pytest.raises(UnsupportedCombination) as refused:
+        image_uri(
+            release=release(release_name), region=region(region_name), processor=Processor.GPU
+        )
+    assert str(refused.value) == (
+        f"region {region_name} has no SageMaker Triton {release_name}: "
+        f"the newest release it has is {newest}"
+    )

@@ -1,0 +1,113 @@
+import pytest
+
+from platform_facts import (
+    AccountSet,
+    ComputeCapability,
+    Release,
+    Support,
+    UnknownFact,
+    cuda_satisfies,
+    inference_ami,
+    release,
+    releases,
+)
+
+each_release = pytest.mark.parametrize("row", releases(), ids=lambda row: row.name)
+
+GPU_3_1 = "al2-ami-sagemaker-inference-gpu-3-1"
+GPU_4_1 = "al2023-ami-sagemaker-inference-gpu-4-1"
+
+
+def test_every_release_that_sagemaker_published_is_there_newest_first() -> None:
+    assert [row.name for row in releases()] == [
+        *("26.05", "26.03", "25.09", "25.04", "24.09", "24.05", "24.03", "24.01", "23.12"),
+        *("23.10", "23.09", "23.08", "23.07", "23.06", "23.05", "23.03", "23.02", "23.01"),
+        *("22.12", "22.10", "22.09", "22.08", "22.07", "22.05", "21.08"),
+    ]
+
+
+def test_a_row_arrives_as_it_stands_in_the_table() -> None:
+    row = release("25.09")
+    assert (row.triton, row.cuda, row.python) == ("2.61.0", "13.0.1.012", "3.12.3")
+    assert row.minimum_compute_capability == ComputeCapability(7, 5)
+    assert row.cpu_image is Support.YES
+    assert row.unsourced == ("tensorrt", "builder_tag")
+
+
+@each_release
+def test_the_accounts_changed_with_23_12(row: Release) -> None:
+    expected = AccountSet.SINCE_23_12 if row.name >= "23.12" else AccountSet.BEFORE_23_12
+    assert row.account_set is expected
+
+
+@each_release
+def test_every_inference_ami_of_a_release_exists_and_carries_its_cuda(row: Release) -> None:
+    for name in row.inference_amis:
+        assert row.cuda is not None
+        assert cuda_satisfies(offered=inference_ami(name).cuda, needed=row.cuda)
+
+
+@each_release
+def test_cuda_13_asks_for_gpu_4_1_and_cuda_12_prefers_gpu_3_1(row: Release) -> None:
+    expected = {"13": (GPU_4_1,), "12": (GPU_3_1, GPU_4_1), "": ()}
+    assert row.inference_amis == expected[(row.cuda or "").partition(".")[0]]
+    assert row.preferred_inference_ami == next(iter(row.inference_amis), None)
+
+
+def test_a_release_of_unknown_cuda_leaves_the_ami_to_sagemaker() -> None:
+    row = release("22.10")
+    assert row.cuda is None
+    assert row.preferred_inference_ami is None
+    assert {"cuda", "inference_amis"} <= set(row.unsourced)
+
+
+@each_release
+def test_tensorflow_is_in_no_release_after_25_02_and_in_every_one_before(row: Release) -> None:
+    assert ("tensorflow" in row.backends) == (row.name <= "25.02")
+
+
+@each_release
+def test_the_other_backends_are_in_every_release(row: Release) -> None:
+    standard = {"ensemble", "python", "pytorch", "onnxruntime", "tensorrt", "dali"}
+    assert set(row.backends) - {"tensorflow"} == standard
+
+
+@each_release
+def test_a_release_pairs_with_the_builder_of_its_month_except_26_05(row: Release) -> None:
+    expected = "26.04" if row.name == "26.05" else row.name
+    assert row.builder_tag == f"{expected}-py3"
+
+
+def test_the_floor_of_compute_capability_never_falls() -> None:
+    floors = [
+        row.minimum_compute_capability
+        for row in releases()
+        if row.minimum_compute_capability is not None
+    ]
+    assert floors == sorted(floors, reverse=True)
+
+
+def test_a_release_runs_on_its_floor_and_above_but_not_below() -> None:
+    row = release("25.04")
+    assert row.runs_on(ComputeCapability(7, 5)) is True
+    assert row.runs_on(ComputeCapability(10, 0)) is True
+    assert row.runs_on(ComputeCapability(7, 0)) is False
+
+
+def test_whether_a_release_of_unknown_floor_runs_is_unknown() -> None:
+    assert release("21.08").runs_on(ComputeCapability(8, 6)) is None
+
+
+def test_only_releases_of_the_sdk_json_have_a_cpu_image_for_certain() -> None:
+    certain = {row.name for row in releases() if row.cpu_image is Support.YES}
+    assert certain == {"23.12", "24.01", "24.03", "24.05", "24.09", "25.04", "25.09", "26.05"}
+
+
+def test_an_unknown_release_is_refused_with_the_closest_and_all_names() -> None:
+    with pytest.raises(UnknownFact) as refused:
+        release("25.9")
+    message = str(refused.value)
+    assert message.startswith(
+        'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.03, 25.09, '
+    )
+    assert message.endswith(", 21.08")
