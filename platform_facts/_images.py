@@ -21,12 +21,11 @@ def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
 
     Source: aws/sagemaker-python-sdk, image_uri_config/sagemaker-tritonserver.json.
     """
-    account = region.account(release)
-    if account is None or region.availability(release) is Support.NO:
+    if region.availability(release) is Support.NO:
         raise UnsupportedCombination(
             f"region {region.name} has no SageMaker Triton {release.name}: "
             f"the newest release it has is {region.newest_release}"
         )
     suffix = "-cpu" if processor is Processor.CPU else ""
-    registry = f"{account}.dkr.ecr.{region.name}.{region.dns_suffix}"
+    registry = f"{region.account(release)}.dkr.ecr.{region.name}.{region.dns_suffix}"
     return f"{registry}/sagemaker-tritonserver:{release.name}-py3{suffix}"

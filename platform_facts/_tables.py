@@ -1,9 +1,9 @@
 """Reading the TOML files beside this module, and finding a row by its name."""
 
-import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from platform_facts._errors import UnknownFact
@@ -17,9 +17,8 @@ _FEW = 40
 @cache
 def read_table(file_name: str) -> dict[str, Any]:
     """Parse one of this package's TOML files, once; callers do not change what they get."""
-    # os.path, not importlib.resources: every synth pays for the import.
-    with open(os.path.join(os.path.dirname(__file__), file_name), "rb") as file:
-        return tomllib.load(file)
+    # Path, not importlib.resources: every synth pays for the import.
+    return tomllib.loads(Path(__file__).with_name(file_name).read_text(encoding="utf-8"))
 
 
 def unsourced_fields(row: Mapping[str, Any], *, may_be_unknown: Iterable[str]) -> tuple[str, ...]:

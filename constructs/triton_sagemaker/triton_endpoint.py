@@ -21,7 +21,8 @@ class MultiModelHosting:
     """Many models below one S3 prefix, loaded when they are first invoked.
 
     `prefix` is the key prefix that holds the archives; it ends in `/`, so that a `TargetModel` is
-    the rest of the key.
+    the rest of the key. The endpoint's role may read all below the first part of the prefix: while
+    an update moves to another prefix, the instances that it replaces still load from theirs.
     """
 
     bucket: ModelBucket
@@ -33,6 +34,11 @@ class MultiModelHosting:
                 f'prefix "{self.prefix}": write it without a slash in front and with one at the '
                 f'end: "{self.prefix.strip("/")}/"'
             )
+
+    @property
+    def readable(self) -> str:
+        """The part of the bucket that belongs to the endpoint."""
+        return self.prefix.split("/")[0] + "/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +95,7 @@ class TritonEndpoint(Construct):
             self,
             "Role",
             bucket=hosting.bucket,
-            prefix=hosting.prefix,
+            prefix=hosting.readable,
             endpoint_name=endpoint_name,
             image=container.image,
         ).role

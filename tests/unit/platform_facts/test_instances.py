@@ -54,10 +54,21 @@ def test_a_cpu_instance_has_nothing_of_a_gpu(row: InstanceType) -> None:
 
 def test_gpu_multi_model_hosting_is_for_single_gpu_types_only() -> None:
     for row in instance_types():
-        if row.gpu and row.multi_model is Support.YES:
-            assert row.gpu_count == 1, row.name
-        if row.gpu_count > 1:
-            assert row.multi_model is Support.NO, row.name
+        if row.gpu:
+            assert (row.multi_model is Support.NO) == (row.gpu_count > 1), row.name
+
+
+@pytest.mark.parametrize(
+    ("name", "gpu_count"),
+    [
+        ("ml.g4dn.16xlarge", 1),
+        ("ml.g4dn.12xlarge", 4),
+        ("ml.g5.24xlarge", 4),
+        ("ml.g5.48xlarge", 8),
+    ],
+)
+def test_a_larger_size_has_not_always_more_gpus(name: str, gpu_count: int) -> None:
+    assert instance_type(name).gpu_count == gpu_count
 
 
 def test_gpu_multi_model_hosting_is_documented_for_p2_p3_g4dn_and_g5() -> None:

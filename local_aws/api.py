@@ -1,0 +1,65 @@
+"""AWS's JSON protocol, for the services that the emulator lacks."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import botocore.session
+from botocore.validate import ParamValidator
+
+from local_aws.errors import ApiError
+
+Answer = tuple[int, dict[str, str], bytes]
+Operation = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class JsonService:
+    """Dispatches `X-Amz-Target` to functions, after validating input with botocore's own model.
+
+    `operations` maps operation names to functions of the request's body.
+    """
+
+    def __init__(self, service: str, operations: dict[str, Operation]) -> None:
+        self._model = botocore.session.get_session().get_service_model(service)
+        self._operations = operations
+
+    async def __call__(
+        self, method: str, path: str, headers: dict[str, str], body: bytes, query: Any
+    ) -> Answer:
+        """Answer one request; the operation runs on a thread, since it may wait."""
+        lowered = {name.lower(): value for name, value in headers.items()}
+        name = lowered.get("x-amz-target", "").rpartition(".")[2]
+        try:
+            return await asyncio.to_thread(self._answer, name, body)
+        except ApiError as error:
+            return error_answer(error)
+
+    def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Validate a request and run its operation. Raises `ApiError`."""
+        if name not in self._operations:
+            raise ApiError(
+                "UnknownOperationException", f"the local AWS has no {name}: it is not emulated"
+            )
+        report = ParamValidator().validate(
+            request, self._model.operation_model(name).input_shape
+        )
+        if report.has_errors():
+            raise ApiError("ValidationException", report.generate_report())
+        return self._operations[name](request)
+
+    def _answer(self, name: str, body: bytes) -> Answer:
+        return json_answer(200, self.call(name, json.loads(body or b"{}")))
+
+
+def json_answer(status: int, content: dict[str, Any]) -> Answer:
+    """Return an HTTP answer of AWS's JSON protocol."""
+    headers = {"Content-Type": "application/x-amz-json-1.1"}
+    return status, headers, json.dumps(content).encode()
+
+
+def error_answer(error: ApiError) -> Answer:
+    """Return the answer that an SDK turns into an exception of the same code."""
+    content = {"__type": error.code, "message": error.message, "Message": error.message}
+    status, headers, body = json_answer(error.status, {**content, **error.fields})
+    return status, {**headers, "x-amzn-ErrorType": error.code}, body

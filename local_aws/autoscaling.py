@@ -1,0 +1,190 @@
+"""Application Auto Scaling: what is registered, kept and described. Nothing is ever scaled.
+
+The local endpoints have one instance a variant, so a policy has nothing to act on; what is
+checked is that a target names an endpoint's variant, and a policy a registered target.
+"""
+
+import re
+import threading
+import time
+import uuid
+from typing import Any
+
+from local_aws.api import JsonService
+from local_aws.cloudformation import Created, ResourceType, typed
+from local_aws.environment import ACCOUNT, REGION
+from local_aws.errors import ApiError
+from local_aws.sagemaker.hosting_api import Hosting
+
+Record = dict[str, Any]
+TargetKey = tuple[str, str, str]
+
+VARIANT = re.compile(r"endpoint/(?P<endpoint>[^/]+)/variant/(?P<variant>[^/]+)")
+
+
+class AutoScaling:
+    """Scalable targets and their policies."""
+
+    def __init__(self, hosting: Hosting) -> None:
+        self._hosting = hosting
+        self._lock = threading.Lock()
+        self._targets: dict[TargetKey, Record] = {}
+        self._policies: dict[tuple[TargetKey, str], Record] = {}
+        self.service = JsonService(
+            "application-autoscaling",
+            {
+                "RegisterScalableTarget": self.register,
+                "DeregisterScalableTarget": self.deregister,
+                "DescribeScalableTargets": self.describe_targets,
+                "PutScalingPolicy": self.put_policy,
+                "DeleteScalingPolicy": self.delete_policy,
+                "DescribeScalingPolicies": self.describe_policies,
+            },
+        )
+
+    def register(self, request: Record) -> Record:
+        """RegisterScalableTarget."""
+        match = VARIANT.fullmatch(request["ResourceId"])
+        if match is None:
+            raise ApiError("ValidationException", f"Invalid resource ID {request['ResourceId']}")
+        endpoint = self._hosting.describe_endpoint({"EndpointName": match["endpoint"]})
+        if match["variant"] not in {it["VariantName"] for it in endpoint["ProductionVariants"]}:
+            raise ApiError(
+                "ValidationException", f"SageMaker variant not found: {request['ResourceId']}"
+            )
+        with self._lock:
+            arn = _arn("scalable-target", uuid.uuid4().hex[:8])
+            born = {"CreationTime": time.time(), "ScalableTargetARN": arn}
+            target = self._targets[_key(request)] = {**born, **self._targets.get(_key(request), {})}
+            target.update(request)
+            return {"ScalableTargetARN": target["ScalableTargetARN"]}
+
+    def deregister(self, request: Record) -> Record:
+        """DeregisterScalableTarget, which deletes the target's policies."""
+        with self._lock:
+            if self._targets.pop(_key(request), None) is None:
+                raise ApiError("ObjectNotFoundException", "No scalable target found.")
+            for key in [key for key in self._policies if key[0] == _key(request)]:
+                del self._policies[key]
+        return {}
+
+    def describe_targets(self, request: Record) -> Record:
+        """DescribeScalableTargets."""
+        with self._lock:
+            return {"ScalableTargets": _matching(self._targets.values(), request)}
+
+    def put_policy(self, request: Record) -> Record:
+        """PutScalingPolicy."""
+        key = (_key(request), request["PolicyName"])
+        with self._lock:
+            if _key(request) not in self._targets:
+                raise ApiError("ObjectNotFoundException", "No scalable target registered.")
+            arn = _arn("scaling-policy", f"{uuid.uuid4()}:policyName/{request['PolicyName']}")
+            born = {"CreationTime": time.time(), "PolicyARN": arn, "Alarms": []}
+            policy = self._policies[key] = {**born, **self._policies.get(key, {})}
+            policy.update(request)
+            return {"PolicyARN": policy["PolicyARN"], "Alarms": []}
+
+    def delete_policy(self, request: Record) -> Record:
+        """DeleteScalingPolicy."""
+        with self._lock:
+            if self._policies.pop((_key(request), request["PolicyName"]), None) is None:
+                raise ApiError("ObjectNotFoundException", "No scaling policy found.")
+        return {}
+
+    def describe_policies(self, request: Record) -> Record:
+        """DescribeScalingPolicies."""
+        with self._lock:
+            return {"ScalingPolicies": _matching(self._policies.values(), request)}
+
+
+class ScalableTarget(ResourceType):
+    """AWS::ApplicationAutoScaling::ScalableTarget; its physical id is `resource|dimension|service`."""
+
+    replacing = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+
+    def __init__(self, service: JsonService) -> None:
+        self._service = service
+
+    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
+        """Register the target."""
+        self._service.call("RegisterScalableTarget", typed(properties))
+        return "|".join(properties[name] for name in self.replacing), {}
+
+    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
+        """Register it again, with its new limits."""
+        self._service.call("RegisterScalableTarget", typed(new))
+        return physical_id, {}
+
+    def delete(self, physical_id: str, properties: Record) -> None:
+        """Deregister it, if it is registered."""
+        _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
+
+
+class ScalingPolicy(ResourceType):
+    """AWS::ApplicationAutoScaling::ScalingPolicy; its physical id is the policy's ARN."""
+
+    replacing = (
+        "PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace",
+    )  # fmt: skip
+
+    def __init__(self, service: JsonService) -> None:
+        self._service = service
+
+    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
+        """Put the policy."""
+        answer = self._service.call("PutScalingPolicy", typed(_policy_request(properties)))
+        return answer["PolicyARN"], {"Arn": answer["PolicyARN"]}
+
+    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
+        """Put it again."""
+        return self.create("", new, stack)
+
+    def delete(self, physical_id: str, properties: Record) -> None:
+        """Delete it, if its target was not deregistered before."""
+        wanted = ("PolicyName", *ScalableTarget.replacing)
+        request = _policy_request(properties)
+        _call_if_found(
+            self._service, "DeleteScalingPolicy", {name: request[name] for name in wanted}
+        )
+
+
+def resource_types(service: JsonService) -> dict[str, ResourceType]:
+    """Return CloudFormation's type names with what handles them."""
+    return {
+        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget(service),
+        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy(service),
+    }
+
+
+def _policy_request(properties: Record) -> Record:
+    """A template names the target by its physical id, the API by its three parts."""
+    rest = {name: value for name, value in properties.items() if name != "ScalingTargetId"}
+    return {**rest, **_target_of(properties.get("ScalingTargetId", ""))}
+
+
+def _target_of(physical_id: str) -> Record:
+    return dict(zip(ScalableTarget.replacing, physical_id.split("|"), strict=False)) if (
+        physical_id
+    ) else {}
+
+
+def _call_if_found(service: JsonService, operation: str, request: Record) -> None:
+    try:
+        service.call(operation, request)
+    except ApiError as error:
+        if error.code != "ObjectNotFoundException":
+            raise
+
+
+def _key(request: Record) -> TargetKey:
+    return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
+
+
+def _matching(records: Any, request: Record) -> list[Record]:
+    wanted = {"ServiceNamespace", "ResourceId", "ScalableDimension"} & request.keys()
+    return [it for it in records if all(it[name] == request[name] for name in wanted)]
+
+
+def _arn(kind: str, rest: str) -> str:
+    return f"arn:aws:application-autoscaling:{REGION}:{ACCOUNT}:{kind}/{rest}"

@@ -1,0 +1,72 @@
+"""Resource types that ministack's CloudFormation lacks."""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from ministack.services.cloudformation import provisioners, stacks
+
+Created = tuple[str, dict[str, Any]]
+"""A resource's physical id, and the attributes that Fn::GetAtt finds."""
+
+NUMBERS = {
+    "ContainerStartupHealthCheckTimeoutInSeconds": int,
+    "InitialInstanceCount": int,
+    "InitialVariantWeight": float,
+    "MaxCapacity": int,
+    "MinCapacity": int,
+    "ModelDataDownloadTimeoutInSeconds": int,
+    "ScaleInCooldown": int,
+    "ScaleOutCooldown": int,
+    "TargetValue": float,
+    "VolumeSizeInGB": int,
+}
+BOOLEANS = {"DisableScaleIn", "EnableNetworkIsolation"}
+
+
+class ResourceType(ABC):
+    """One CloudFormation type. A change of a property in `replacing` makes a new resource."""
+
+    replacing: tuple[str, ...] = ()
+
+    @abstractmethod
+    def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
+        """Make the resource."""
+
+    @abstractmethod
+    def update(
+        self, physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str
+    ) -> Created:
+        """Change the resource in place: nothing in `replacing` differs."""
+
+    @abstractmethod
+    def delete(self, physical_id: str, properties: dict[str, Any]) -> None:
+        """Delete the resource."""
+
+
+def register(types: dict[str, ResourceType]) -> None:
+    """Teach ministack the types.
+
+    These are ministack's private tables: the pinned version is the one this was tried with.
+    Provisioning runs on worker threads, since an endpoint takes seconds, and while it starts its
+    instances ask the same emulator for archives.
+    """
+    for name, handler in types.items():
+        entry = {"create": handler.create, "update": handler.update, "delete": handler.delete}
+        provisioners._RESOURCE_HANDLERS[name] = entry  # noqa: SLF001
+        provisioners._REPLACING_PROPERTIES[name] = handler.replacing  # noqa: SLF001
+
+    blocking = stacks._runs_on_worker_thread  # noqa: SLF001
+    stacks._runs_on_worker_thread = lambda name: name in types or blocking(name)  # noqa: SLF001
+
+
+def typed(properties: Any, key: str = "") -> Any:
+    """Return properties with the types that the service's API wants; templates may hold strings."""
+    if isinstance(properties, dict):
+        return {name: typed(value, name) for name, value in properties.items()}
+    if isinstance(properties, list):
+        return [typed(value, key) for value in properties]
+    if key in NUMBERS:
+        return NUMBERS[key](properties)
+    if key in BOOLEANS and isinstance(properties, str):
+        return properties.lower() == "true"
+    return properties

@@ -1,0 +1,1 @@
+"""CodeBuild builds that really run: the buildspec's commands, as processes of this machine."""

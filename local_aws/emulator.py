@@ -1,0 +1,102 @@
+"""The emulator's process: ministack, with the services that it lacks."""
+
+import asyncio
+import logging
+import os
+import signal
+from typing import Any
+
+import boto3
+
+from local_aws.environment import client_environment
+from local_aws.folder import Folder, Running
+from local_aws.hosting import backends
+from local_aws.hosting.fleet import Host
+from local_aws.prerequisites import find_triton
+
+SERVICES = (
+    "cloudformation,cloudwatch,codebuild,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
+    "secretsmanager,sns,ssm,states,stepfunctions,sts"
+)
+
+
+def run(folder: Folder, port: int) -> None:
+    """Serve on loopback until SIGTERM, then end everything that was started."""
+    running = Running(pid=os.getpid(), port=port)
+    os.environ.update(client_environment(running, folder))
+    os.environ.update(
+        BIND_HOST="127.0.0.1",
+        GATEWAY_PORT=str(port),
+        IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
+        LOG_LEVEL="INFO",
+        MINISTACK_HOST="127.0.0.1",
+        SERVICES=SERVICES,
+    )
+    emulated = _Emulated(folder)
+    try:
+        asyncio.run(_serve(port))
+    finally:
+        emulated.stop()
+
+
+class _Emulated:
+    """What this project adds to ministack; made before it serves."""
+
+    def __init__(self, folder: Folder) -> None:
+        # Imported here: ministack reads its settings from the environment when it is imported.
+        from ministack import app
+
+        from local_aws import autoscaling, cloudformation, sagemaker  # noqa: F401
+        from local_aws.codebuild.service import CodeBuild
+        from local_aws.sagemaker import cloudformation as sagemaker_types
+        from local_aws.sagemaker.hosting_api import Hosting
+        from local_aws.sagemaker.service import SageMaker
+
+        session: Any = boto3.Session()
+        triton = find_triton()
+        backends.install(triton, folder.backends)
+        s3 = session.client("s3")
+        self.hosting = Hosting(Host(triton, folder.backends, folder.instances, s3))
+        self.codebuild = CodeBuild(
+            app.SERVICE_HANDLERS["codebuild"],
+            client=session.client("codebuild"),
+            s3=s3,
+            folder=folder.builds,
+            environment={
+                name: value for name, value in os.environ.items() if name.startswith("AWS_")
+            },
+        )
+        endpoints = SageMaker(self.hosting)
+        scaling = autoscaling.AutoScaling(self.hosting).service
+        app.SERVICE_HANDLERS.update(
+            {
+                "application-autoscaling": scaling,
+                "codebuild": self.codebuild,
+                "sagemaker": endpoints,
+            }
+        )
+        cloudformation.register(
+            sagemaker_types.resource_types(endpoints.control_plane)
+            | autoscaling.resource_types(scaling)
+        )
+
+    def stop(self) -> None:
+        self.codebuild.stop()
+        self.hosting.stop()
+
+
+async def _serve(port: int) -> None:
+    from hypercorn.asyncio import serve
+    from hypercorn.config import Config
+    from ministack.app import app
+
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopping.set)
+    config = Config()
+    config.bind = [f"127.0.0.1:{port}"]
+    config.graceful_timeout = 1
+    config.keep_alive_timeout = 75
+    logging.getLogger("hypercorn.error").setLevel(logging.WARNING)
+    await serve(app, config, shutdown_trigger=stopping.wait)  # type: ignore[arg-type]

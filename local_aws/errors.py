@@ -1,0 +1,18 @@
+"""What can go wrong in the local AWS."""
+
+from typing import Any
+
+
+class LocalAwsError(Exception):
+    """The local AWS cannot do what was asked; says what to do."""
+
+
+class ApiError(Exception):
+    """An error that an AWS API answers with: `code` and `message` as the service gives them.
+
+    `fields` are further members of the answer, such as a ModelError's OriginalStatusCode.
+    """
+
+    def __init__(self, code: str, message: str, *, status: int = 400, **fields: Any) -> None:
+        super().__init__(message)
+        self.code, self.message, self.status, self.fields = code, message, status, fields

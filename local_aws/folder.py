@@ -1,0 +1,84 @@
+"""The one folder where the local AWS keeps everything: state, logs, builds, downloaded models."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Running:
+    """A local AWS that was started: its process and where it listens."""
+
+    pid: int
+    port: int
+
+    @property
+    def url(self) -> str:
+        """What AWS clients take as `AWS_ENDPOINT_URL`."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def is_alive(self) -> bool:
+        """Whether the process still runs."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Paths below the local AWS's folder."""
+
+    root: Path
+
+    @classmethod
+    def default(cls) -> "Folder":
+        """`.local_aws` in the working directory, which git ignores."""
+        return cls(Path(".local_aws").resolve())
+
+    @property
+    def log(self) -> Path:
+        """What the emulator says."""
+        return self.root / "emulator.log"
+
+    @property
+    def builds(self) -> Path:
+        """One folder a CodeBuild build: sources, and `build.log`."""
+        return self.root / "builds"
+
+    @property
+    def instances(self) -> Path:
+        """One folder an endpoint instance: `triton.log` and downloaded models."""
+        return self.root / "instances"
+
+    @property
+    def backends(self) -> Path:
+        """Triton's backend directory."""
+        return self.root / "backends"
+
+    @property
+    def cdk_home(self) -> Path:
+        """CDK_HOME: the CLI caches which account credentials belong to, so each emulator has one."""
+        return self.root / "cdk_home"
+
+    @property
+    def _state(self) -> Path:
+        return self.root / "running.json"
+
+    def running(self) -> Running | None:
+        """Return the local AWS that runs on this folder, if one does."""
+        try:
+            running = Running(**json.loads(self._state.read_text()))
+        except FileNotFoundError:
+            return None
+        return running if running.is_alive() else None
+
+    def remember(self, running: Running) -> None:
+        """Write down what was started."""
+        self._state.write_text(json.dumps(asdict(running)))
+
+    def forget(self) -> None:
+        """The opposite of `remember`."""
+        self._state.unlink(missing_ok=True)

@@ -1,0 +1,138 @@
+"""One tritonserver process in SageMaker mode, reached through a Unix socket."""
+
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from local_aws.errors import LocalAwsError
+from local_aws.hosting import relay
+from local_aws.hosting.serve import SAGEMAKER_PORT
+from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
+
+
+@dataclass(frozen=True)
+class Response:
+    """What the container answered."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("localhost")
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Triton:
+    """A running server. `arguments` are tritonserver's; `environment` is the container's.
+
+    Requests may come from several threads; connections are kept and used again.
+    """
+
+    def __init__(
+        self,
+        installation: TritonInstallation,
+        *,
+        arguments: list[str],
+        environment: dict[str, str],
+        backends: Path,
+        log: Path,
+    ) -> None:
+        self.log = log
+        # Not below the state folder: a socket's path has at most 107 bytes.
+        self._sockets = tempfile.mkdtemp(prefix="triton-", dir="/tmp")  # noqa: S108
+        self._path = f"{self._sockets}/s"
+        self._idle: SimpleQueue[_UnixConnection] = SimpleQueue()
+        server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
+        relayed = [sys.executable, relay.__file__, self._path, str(SAGEMAKER_PORT), str(log)]
+        isolation = UNSHARE if installation.isolated else ()
+        self._process = subprocess.Popen(
+            [*isolation, *relayed, *server],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=log.open("ab"),
+            env={
+                "PATH": search_path(),
+                "LD_LIBRARY_PATH": str(installation.library_path),
+                "HOME": os.environ.get("HOME", "/"),
+                **environment,
+            },
+            start_new_session=True,
+        )
+
+    def wait_until_healthy(self, timeout: float) -> None:
+        """Return when /ping answers 200. Raises `LocalAwsError` with the end of the log."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                if self.request("GET", "/ping", timeout=5).status == 200:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.05)
+        raise LocalAwsError(
+            "The container did not pass the ping health check"
+            f"{'' if self._process.poll() is None else ' and ended'}. Log: {self.log}\n{self._tail()}"
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+        timeout: float,
+    ) -> Response:
+        """Send one HTTP request. Raises `OSError` when the server is gone or too slow."""
+        try:
+            connection = self._idle.get_nowait()
+        except Empty:
+            connection = _UnixConnection(self._path)
+        connection.timeout = timeout
+        if connection.sock:
+            connection.sock.settimeout(timeout)
+        try:
+            connection.request(method, path, body=body, headers=headers or {})
+            answer = connection.getresponse()
+            response = Response(answer.status, dict(answer.getheaders()), answer.read())
+        except http.client.HTTPException as error:
+            connection.close()
+            raise ConnectionError(f"the container broke off: {error!r}") from error
+        except OSError:
+            connection.close()
+            raise
+        self._idle.put(connection)
+        return response
+
+    def stop(self) -> None:
+        """End the server; return when nothing of it is left."""
+        if self._process.stdin:
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=relay.EXIT_SECONDS + 5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        while not self._idle.empty():
+            self._idle.get().close()
+        shutil.rmtree(self._sockets, ignore_errors=True)
+
+    def _tail(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        return "\n".join(lines[-15:])

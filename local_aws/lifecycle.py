@@ -1,0 +1,119 @@
+"""Start and stop the local AWS."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+from local_aws.errors import LocalAwsError
+from local_aws.folder import Folder, Running
+from local_aws.prerequisites import find_triton
+
+START_SECONDS = 30
+STOP_SECONDS = 60
+
+
+def up(folder: Folder, *, port: int | None = None) -> Running:
+    """Start the local AWS on loopback and return it when it answers.
+
+    `port` is free to choose; without one, a free port is taken. Raises `LocalAwsError` when one
+    runs already on this folder, the port is taken, or something that Triton needs is missing;
+    nothing is left running then.
+    """
+    running = folder.running()
+    if running:
+        raise LocalAwsError(
+            f"the local AWS is up already: {running.url} (stop it: python -m local_aws down)"
+        )
+    if port is not None and not _is_free(port):
+        raise LocalAwsError(f"port {port} is taken: leave --port out to get a free one")
+    installation = find_triton()
+    if not installation.isolated:
+        print(  # noqa: T201
+            "warning: this kernel grants no network namespaces: each Triton listens on every "
+            "interface of this machine",
+            file=sys.stderr,
+        )
+    shutil.rmtree(folder.root, ignore_errors=True)
+    folder.cdk_home.mkdir(parents=True)
+    port = port or _free_port()
+    with folder.log.open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "local_aws", "serve", str(folder.root), str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    running = Running(pid=process.pid, port=port)
+    folder.remember(running)
+    try:
+        _wait_until_healthy(running, process, folder)
+    except BaseException:
+        process.terminate()
+        process.wait()
+        folder.forget()
+        raise
+    return running
+
+
+def down(folder: Folder) -> bool:
+    """Stop the local AWS and all that it started; return False when none was running."""
+    running = folder.running()
+    if running is None:
+        folder.forget()
+        return False
+    os.kill(running.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while _still_runs(running):
+        if time.monotonic() > deadline:
+            os.kill(running.pid, signal.SIGKILL)
+        time.sleep(0.05)
+    folder.forget()
+    return True
+
+
+def _still_runs(running: Running) -> bool:
+    try:
+        os.waitpid(running.pid, os.WNOHANG)  # where it is our own child, it must be reaped
+    except ChildProcessError:
+        pass
+    return running.is_alive()
+
+
+def _wait_until_healthy(
+    running: Running, process: subprocess.Popen[bytes], folder: Folder
+) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{running.url}/_ministack/health", timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.05)
+    tail = "\n".join(folder.log.read_text(errors="replace").splitlines()[-10:])
+    raise LocalAwsError(f"the local AWS did not start; its log, {folder.log}, ends:\n{tail}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port

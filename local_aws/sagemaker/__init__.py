@@ -1,0 +1,1 @@
+"""SageMaker hosting: its control plane, its runtime, and its CloudFormation types."""

@@ -1,0 +1,122 @@
+"""How CloudFormation makes, changes and deletes SageMaker's hosting resources."""
+
+import time
+import uuid
+from typing import Any, ClassVar
+
+from local_aws.api import JsonService
+from local_aws.cloudformation import Created, ResourceType, typed
+from local_aws.errors import ApiError
+
+STABILIZE_SECONDS = 900
+
+Properties = dict[str, Any]
+
+
+class HostingResource(ResourceType):
+    """A resource that SageMaker knows by a name, and CloudFormation by its ARN."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, sagemaker: JsonService) -> None:
+        self._sagemaker = sagemaker
+
+    def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
+        """Create it, under a name of CloudFormation's making where the template has none."""
+        name = properties.get(f"{self.kind}Name") or _generated_name(stack, logical_id)
+        request = typed({**self.request(properties), f"{self.kind}Name": name})
+        answer = self._sagemaker.call(f"Create{self.kind}", request)
+        return answer[f"{self.kind}Arn"], {f"{self.kind}Name": name}
+
+    def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
+        """Only tags change in place, which nothing here reads."""
+        return physical_id, {f"{self.kind}Name": self.name(physical_id, new)}
+
+    def delete(self, physical_id: str, properties: Properties) -> None:
+        """Delete it, if it is still there."""
+        request = {f"{self.kind}Name": self.name(physical_id, properties)}
+        try:
+            self._sagemaker.call(f"Delete{self.kind}", request)
+        except ApiError as error:
+            if not error.message.startswith("Could not find"):
+                raise
+
+    def name(self, physical_id: str, properties: Properties) -> str:
+        """Return the resource's name; the ARN has it in lower case, as generated names are."""
+        return str(properties.get(f"{self.kind}Name") or physical_id.rpartition("/")[2])
+
+    def request(self, properties: Properties) -> Properties:
+        """Return what the service's Create operation takes of the properties."""
+        return properties
+
+
+class Model(HostingResource):
+    """AWS::SageMaker::Model: every property but tags replaces it."""
+
+    kind = "Model"
+    replacing = (
+        "Containers", "EnableNetworkIsolation", "ExecutionRoleArn", "InferenceExecutionConfig",
+        "ModelName", "PrimaryContainer", "VpcConfig",
+    )  # fmt: skip
+
+
+class EndpointConfig(HostingResource):
+    """AWS::SageMaker::EndpointConfig: every property but tags replaces it."""
+
+    kind = "EndpointConfig"
+    replacing = (
+        "AsyncInferenceConfig", "DataCaptureConfig", "EnableNetworkIsolation",
+        "EndpointConfigName", "ExecutionRoleArn", "ExplainerConfig", "KmsKeyId", "MetricsConfig",
+        "ProductionVariants", "ShadowProductionVariants", "VpcConfig",
+    )  # fmt: skip
+
+
+class Endpoint(HostingResource):
+    """AWS::SageMaker::Endpoint: changed in place, unless it gets another name."""
+
+    kind = "Endpoint"
+    replacing = ("EndpointName",)
+
+    def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
+        """Create an endpoint and wait until it is InService."""
+        physical_id, attributes = super().create(logical_id, properties, stack)
+        self._wait(attributes["EndpointName"], properties["EndpointConfigName"])
+        return physical_id, attributes
+
+    def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
+        """Update the endpoint and wait; an update that was rolled back is a failure."""
+        name = self.name(physical_id, new)
+        if old["EndpointConfigName"] != new["EndpointConfigName"]:
+            request = {"EndpointName": name, "EndpointConfigName": new["EndpointConfigName"]}
+            self._sagemaker.call("UpdateEndpoint", request)
+            self._wait(name, new["EndpointConfigName"])
+        return super().update(physical_id, old, new, stack)
+
+    def request(self, properties: Properties) -> Properties:
+        """How updates shall be deployed is no matter of CreateEndpoint."""
+        return {"EndpointConfigName": properties["EndpointConfigName"]}
+
+    def _wait(self, name: str, config: str) -> None:
+        deadline = time.monotonic() + STABILIZE_SECONDS
+        while time.monotonic() < deadline:
+            endpoint = self._sagemaker.call("DescribeEndpoint", {"EndpointName": name})
+            status = endpoint["EndpointStatus"]
+            if status == "InService" and endpoint["EndpointConfigName"] == config:
+                return
+            if status in ("Failed", "InService"):
+                raise ValueError(f"Endpoint {name} {status}: {endpoint.get('FailureReason')}")
+            time.sleep(0.1)
+        raise ValueError(f"Endpoint {name} did not stabilize within {STABILIZE_SECONDS} s")
+
+
+def resource_types(sagemaker: JsonService) -> dict[str, ResourceType]:
+    """Return CloudFormation's type names with what handles them."""
+    return {
+        "AWS::SageMaker::Model": Model(sagemaker),
+        "AWS::SageMaker::EndpointConfig": EndpointConfig(sagemaker),
+        "AWS::SageMaker::Endpoint": Endpoint(sagemaker),
+    }
+
+
+def _generated_name(stack: str, logical_id: str) -> str:
+    return f"{stack}-{logical_id}"[:50].lower() + f"-{uuid.uuid4().hex[:12]}"

@@ -1,0 +1,268 @@
+"""Models, endpoint configurations and endpoints, as SageMaker's API has them."""
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from local_aws.environment import ACCOUNT, REGION
+from local_aws.errors import ApiError, LocalAwsError
+from local_aws.hosting.fleet import Fleet, Host
+
+DRAIN_SECONDS = 60
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Endpoint:
+    """An endpoint and the fleet that serves it; `description` is what DescribeEndpoint answers."""
+
+    description: Record
+    fleet: Fleet | None = None
+
+
+class Hosting:
+    """What exists, by name. Every method is safe to call from any thread."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lock = threading.RLock()
+        self._models: dict[str, Record] = {}
+        self._configs: dict[str, Record] = {}
+        self._endpoints: dict[str, Endpoint] = {}
+
+    # Models
+
+    def create_model(self, request: Record) -> Record:
+        """CreateModel."""
+        name = request["ModelName"]
+        with self._lock:
+            _refuse_existing(self._models, name, "model")
+            self._models[name] = {**request, **_born("Model", "model", name)}
+            return {"ModelArn": self._models[name]["ModelArn"]}
+
+    def describe_model(self, request: Record) -> Record:
+        """DescribeModel."""
+        with self._lock:
+            return _find(self._models, request["ModelName"], "model")
+
+    def delete_model(self, request: Record) -> Record:
+        """DeleteModel."""
+        with self._lock:
+            _find(self._models, request["ModelName"], "model")
+            del self._models[request["ModelName"]]
+            return {}
+
+    def list_models(self, request: Record) -> Record:
+        """ListModels."""
+        return {"Models": self._list(self._models, request, ("ModelName", "ModelArn"))}
+
+    # Endpoint configurations
+
+    def create_endpoint_config(self, request: Record) -> Record:
+        """CreateEndpointConfig."""
+        name = request["EndpointConfigName"]
+        with self._lock:
+            _refuse_existing(self._configs, name, "endpoint configuration")
+            for variant in request["ProductionVariants"]:
+                _find(self._models, variant["ModelName"], "model")
+            self._configs[name] = {**request, **_born("EndpointConfig", "endpoint-config", name)}
+            return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
+
+    def describe_endpoint_config(self, request: Record) -> Record:
+        """DescribeEndpointConfig."""
+        with self._lock:
+            return _find(self._configs, request["EndpointConfigName"], "endpoint configuration")
+
+    def delete_endpoint_config(self, request: Record) -> Record:
+        """DeleteEndpointConfig."""
+        name = request["EndpointConfigName"]
+        with self._lock:
+            _find(self._configs, name, "endpoint configuration")
+            for endpoint in self._endpoints.values():
+                if endpoint.description["EndpointConfigName"] == name:
+                    user = endpoint.description["EndpointName"]
+                    raise ApiError(
+                        "ValidationException",
+                        f"Cannot delete endpoint configuration {name}: endpoint {user} uses it.",
+                    )
+            del self._configs[name]
+            return {}
+
+    def list_endpoint_configs(self, request: Record) -> Record:
+        """ListEndpointConfigs."""
+        keys = ("EndpointConfigName", "EndpointConfigArn")
+        return {"EndpointConfigs": self._list(self._configs, request, keys)}
+
+    # Endpoints
+
+    def create_endpoint(self, request: Record) -> Record:
+        """CreateEndpoint: answers at once; the endpoint is InService or Failed later."""
+        name = request["EndpointName"]
+        with self._lock:
+            _refuse_existing(self._endpoints, name, "endpoint")
+            config = self.describe_endpoint_config(request)
+            endpoint = self._endpoints[name] = Endpoint(
+                {
+                    "EndpointName": name,
+                    "EndpointStatus": "Creating",
+                    "EndpointConfigName": request["EndpointConfigName"],
+                    "ProductionVariants": _variants(config),
+                    **_born("Endpoint", "endpoint", name),
+                }
+            )
+        self._in_background(self._bring_up, endpoint, config)
+        return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    def update_endpoint(self, request: Record) -> Record:
+        """UpdateEndpoint: the old instances serve until the new ones are healthy."""
+        with self._lock:
+            endpoint = self._endpoint(request["EndpointName"])
+            if endpoint.description["EndpointStatus"] not in ("InService", "Failed"):
+                raise ApiError(
+                    "ValidationException",
+                    f"Cannot update in-progress endpoint {endpoint.description['EndpointArn']}.",
+                )
+            config = self.describe_endpoint_config(request)
+            self._set(endpoint, EndpointStatus="Updating")
+        self._in_background(self._replace, endpoint, config)
+        return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    def describe_endpoint(self, request: Record) -> Record:
+        """DescribeEndpoint."""
+        with self._lock:
+            return dict(self._endpoint(request["EndpointName"]).description)
+
+    def list_endpoints(self, request: Record) -> Record:
+        """ListEndpoints."""
+        descriptions = {name: it.description for name, it in self._endpoints.items()}
+        keys = ("EndpointName", "EndpointArn", "EndpointStatus", "LastModifiedTime")
+        return {"Endpoints": self._list(descriptions, request, keys)}
+
+    def delete_endpoint(self, request: Record) -> Record:
+        """DeleteEndpoint."""
+        with self._lock:
+            endpoint = self._endpoint(request["EndpointName"])
+            self._set(endpoint, EndpointStatus="Deleting")
+            del self._endpoints[request["EndpointName"]]
+        if endpoint.fleet:
+            endpoint.fleet.drain(DRAIN_SECONDS)
+            endpoint.fleet.stop()
+        return {}
+
+    def fleet(self, name: str) -> Fleet:
+        """Return the instances that answer for an endpoint. Raises `ApiError` without any."""
+        with self._lock:
+            endpoint = self._endpoints.get(name)
+            if endpoint is None or endpoint.fleet is None:
+                raise ApiError("ValidationError", f"Endpoint {name} of account {ACCOUNT} not found.")
+            return endpoint.fleet
+
+    def stop(self) -> None:
+        """End every instance."""
+        with self._lock:
+            endpoints = list(self._endpoints.values())
+            self._endpoints.clear()
+        for endpoint in endpoints:
+            if endpoint.fleet:
+                endpoint.fleet.stop()
+
+    # Transitions, each on a thread of its own
+
+    def _bring_up(self, endpoint: Endpoint, config: Record) -> None:
+        try:
+            fleet = self._start_fleet(endpoint, config)
+        except LocalAwsError as error:
+            self._set(endpoint, EndpointStatus="Failed", FailureReason=str(error))
+            return
+        with self._lock:
+            endpoint.fleet = fleet
+            deleted = endpoint.description["EndpointStatus"] == "Deleting"
+            if not deleted:
+                self._set(endpoint, EndpointStatus="InService")
+        if deleted:
+            fleet.stop()
+
+    def _replace(self, endpoint: Endpoint, config: Record) -> None:
+        try:
+            fleet = self._start_fleet(endpoint, config)
+        except LocalAwsError as error:
+            self._set(endpoint, EndpointStatus="InService", FailureReason=str(error))
+            return
+        with self._lock:
+            old, endpoint.fleet = endpoint.fleet, fleet
+            endpoint.description.pop("FailureReason", None)
+            self._set(
+                endpoint,
+                EndpointConfigName=config["EndpointConfigName"],
+                ProductionVariants=_variants(config),
+            )
+        if old:
+            old.drain(DRAIN_SECONDS)
+            old.stop()
+        self._set(endpoint, EndpointStatus="InService")
+
+    def _start_fleet(self, endpoint: Endpoint, config: Record) -> Fleet:
+        with self._lock:
+            models = dict(self._models)
+        return Fleet.start(self._host, endpoint.description["EndpointName"], config, models)
+
+    def _in_background(self, transition: Any, *arguments: Any) -> None:
+        threading.Thread(target=transition, args=arguments, daemon=True).start()
+
+    def _set(self, endpoint: Endpoint, **changes: Any) -> None:
+        with self._lock:
+            endpoint.description.update(changes, LastModifiedTime=time.time())
+
+    def _endpoint(self, name: str) -> Endpoint:
+        try:
+            return self._endpoints[name]
+        except KeyError:
+            raise _not_found(name, "endpoint") from None
+
+    def _list(
+        self, records: dict[str, Record], request: Record, keys: tuple[str, ...]
+    ) -> list[Record]:
+        with self._lock:
+            return [
+                {key: record[key] for key in (*keys, "CreationTime")}
+                for name, record in sorted(records.items())
+                if request.get("NameContains", "") in name
+            ]
+
+
+def _born(kind: str, resource: str, name: str) -> Record:
+    arn = f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:{resource}/{name.lower()}"
+    now = time.time()
+    times = {"CreationTime": now, "LastModifiedTime": now} if kind == "Endpoint" else {}
+    return {f"{kind}Arn": arn, "CreationTime": now, **times}
+
+
+def _variants(config: Record) -> list[Record]:
+    return [
+        {
+            "VariantName": variant["VariantName"],
+            "CurrentWeight": variant.get("InitialVariantWeight", 1.0),
+            "DesiredWeight": variant.get("InitialVariantWeight", 1.0),
+            "CurrentInstanceCount": variant.get("InitialInstanceCount", 1),
+            "DesiredInstanceCount": variant.get("InitialInstanceCount", 1),
+        }
+        for variant in config["ProductionVariants"]
+    ]
+
+
+def _find(records: dict[str, Record], name: str, kind: str) -> Record:
+    try:
+        return records[name]
+    except KeyError:
+        raise _not_found(name, kind) from None
+
+
+def _not_found(name: str, kind: str) -> ApiError:
+    return ApiError("ValidationException", f'Could not find {kind} "{name}".')
+
+
+def _refuse_existing(records: Any, name: str, kind: str) -> None:
+    if name in records:
+        raise ApiError("ValidationException", f'Cannot create already existing {kind} "{name}".')
