@@ -1,6 +1,7 @@
 """`python -m model_build`: list the models, and build one into a file or into the model bucket."""
 
 import argparse
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from model_build.plan import plan_model
 from model_build.progress import printer
 from model_build.target import BuildTarget
 
-CACHE = Path(".cache")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-model-build"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -94,7 +95,7 @@ def _build(options: argparse.Namespace) -> None:
         )
     progress = printer(name)
     s3 = boto3.client("s3") if options.bucket else None
-    if s3 and publish.exists(s3, options.bucket, options.key):
+    if s3 and publish.is_published(s3, bucket=options.bucket, key=options.key):
         progress(f"s3://{options.bucket}/{options.key} is there already: nothing to build")
         return
     python = platform_facts.release(options.target.release).python

@@ -2,16 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
 
 from model_build.build import Build
 from model_build.errors import BuildError
+from model_build.upload import is_taken, upload_new
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-PART_BYTES = 64 * 1024 * 1024
 
 
 def manifest_key(archive_key: str) -> str:
@@ -19,7 +17,7 @@ def manifest_key(archive_key: str) -> str:
     return archive_key.removesuffix(".tar.gz") + ".json"
 
 
-def exists(s3: "S3Client", bucket: str, key: str) -> bool:
+def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     """Whether a complete archive is there: its manifest is written last."""
     try:
         s3.head_object(Bucket=bucket, Key=manifest_key(key))
@@ -36,14 +34,17 @@ def publish(s3: "S3Client", built: Build, *, bucket: str, key: str) -> None:
     What a broken upload left behind is completed. Raises `BuildError` when other bytes stand under
     the key, which a content-addressed name excludes unless somebody wrote there by hand.
     """
-    if not _upload_archive(s3, built, bucket, key):
+    sha256 = built.archive.sha256
+    if not upload_new(
+        s3, built.archive.path, bucket=bucket, key=key, metadata={"sha256": sha256}
+    ):
         found = s3.head_object(Bucket=bucket, Key=key)["Metadata"].get("sha256")
-        if found != built.archive.sha256:
+        if found != sha256:
             raise BuildError(
                 f"s3://{bucket}/{key} holds other bytes (sha256 {found}) than this build "
-                f"({built.archive.sha256}): archives are never overwritten. Delete it by hand if "
-                "nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder "
-                "now makes other archives"
+                f"({sha256}): archives are never overwritten. Delete it by hand if nothing serves "
+                "it, or raise BUILD_FORMAT in model_build/digest.py if the builder now makes other "
+                "archives"
             )
     try:
         s3.put_object(
@@ -54,30 +55,5 @@ def publish(s3: "S3Client", built: Build, *, bucket: str, key: str) -> None:
             IfNoneMatch="*",
         )
     except ClientError as error:
-        if not _exists_already(error):
+        if not is_taken(error):
             raise
-
-
-def _upload_archive(s3: "S3Client", built: Build, bucket: str, key: str) -> bool:
-    """Return False when an object stands under the key already."""
-    try:
-        s3.upload_file(
-            str(built.archive.path),
-            bucket,
-            key,
-            ExtraArgs={
-                "Metadata": {"sha256": built.archive.sha256},
-                "ContentType": "application/gzip",
-                "IfNoneMatch": "*",
-            },
-            Config=TransferConfig(multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES),
-        )
-    except ClientError as error:
-        if _exists_already(error):
-            return False
-        raise
-    return True
-
-
-def _exists_already(error: ClientError) -> bool:
-    return bool(error.response["Error"]["Code"] in ("PreconditionFailed", "412"))

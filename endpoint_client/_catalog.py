@@ -1,0 +1,77 @@
+"""Which archive of a model is current: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
+
+import json
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from endpoint_client._errors import UnknownModel
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An input or output: KServe v2 datatype, and shape with -1 for sizes that vary."""
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """The current version of a model, and how to invoke it."""
+
+    model: str
+    version: str
+    endpoint: str
+    target_model: str
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+    @classmethod
+    def parse(cls, value: str) -> "CatalogEntry":
+        """Read a parameter's JSON value."""
+        content = json.loads(value)
+        inputs, outputs = (
+            tuple(Tensor(it["name"], it["datatype"], tuple(it["shape"])) for it in tensors)
+            for tensors in (content["signature"]["inputs"], content["signature"]["outputs"])
+        )
+        names = ("model", "version", "endpoint", "target_model")
+        return cls(*(content[name] for name in names), inputs, outputs)
+
+
+class Catalog:
+    """Resolves model names, and remembers each answer for `ttl` seconds. Safe to share by threads."""
+
+    def __init__(self, ssm: "SSMClient", *, prefix: str, ttl: float) -> None:
+        self._ssm, self._prefix, self._ttl = ssm, prefix, ttl
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[float, CatalogEntry]] = {}
+
+    def resolve(self, model: str) -> CatalogEntry:
+        """Return a model's current entry. Raises `UnknownModel` with the names there are."""
+        with self._lock:
+            until, entry = self._known.get(model, (0.0, None))
+            if entry is None or until < time.monotonic():
+                entry = self._fetch(model)
+                self._known[model] = (time.monotonic() + self._ttl, entry)
+            return entry
+
+    def models(self) -> list[str]:
+        """Return the names of all models, sorted."""
+        pages = self._ssm.get_paginator("get_parameters_by_path").paginate(Path=self._prefix)
+        return sorted(
+            parameter["Name"].rpartition("/")[2] for page in pages for parameter in page["Parameters"]
+        )
+
+    def _fetch(self, model: str) -> CatalogEntry:
+        try:
+            answer = self._ssm.get_parameter(Name=f"{self._prefix}/{model}")
+        except self._ssm.exceptions.ParameterNotFound:
+            known = ", ".join(self.models()) or "none: is the endpoint deployed?"
+            raise UnknownModel(f"no model {model!r} in {self._prefix}: there are {known}") from None
+        return CatalogEntry.parse(answer["Parameter"]["Value"])

@@ -1,0 +1,102 @@
+"""The client."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from endpoint_client._catalog import Catalog, CatalogEntry
+from endpoint_client._errors import EndpointError, ModelFailed, ModelNotReady
+from endpoint_client._payload import Array, decode, encode
+
+if TYPE_CHECKING:
+    from mypy_boto3_sagemaker_runtime import SageMakerRuntimeClient
+    from mypy_boto3_sagemaker_runtime.type_defs import InvokeEndpointOutputTypeDef
+
+CALL = Config(read_timeout=70, retries={"total_max_attempts": 1})
+"""An invocation may take 60 s in the container; repeating it is decided here, not in botocore."""
+
+
+class EndpointClient:
+    """Invokes the models of one endpoint. Safe to share by threads.
+
+    `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
+    model is used before the catalog is asked again, and so how long a new version may wait.
+    `load_attempts` is how often an invocation is tried while SageMaker loads the model.
+    `session` is the boto3 session to use.
+    """
+
+    def __init__(
+        self,
+        *,
+        stage: str,
+        endpoint: str,
+        catalog_ttl: float = 60.0,
+        load_attempts: int = 5,
+        session: boto3.Session | None = None,
+    ) -> None:
+        session = session or boto3.Session()
+        prefix = f"/triton/{stage}/{endpoint}"
+        self._catalog = Catalog(session.client("ssm"), prefix=prefix, ttl=catalog_ttl)
+        self._runtime: SageMakerRuntimeClient = session.client("sagemaker-runtime", config=CALL)
+        self._load_attempts = load_attempts
+
+    def models(self) -> list[str]:
+        """Return the names of the endpoint's models, sorted."""
+        return self._catalog.models()
+
+    def resolve(self, model: str) -> CatalogEntry:
+        """Return the current version of a model. Raises `UnknownModel`."""
+        return self._catalog.resolve(model)
+
+    def invoke(
+        self,
+        model: str,
+        inputs: Mapping[str, Array | Sequence[str]],
+        *,
+        binary: bool = True,
+    ) -> dict[str, Array]:
+        """Return the outputs of a model by name.
+
+        `inputs` maps input names to arrays in the model's dtype, batch axis first, or to a list of
+        strings for a BYTES input. `binary` sends and asks for raw tensors after a JSON header
+        (`application/vnd.sagemaker-triton.binary+json`); False sends plain JSON.
+
+        Raises `UnknownModel`, `InvalidInput`, `ModelNotReady` and `ModelFailed`.
+        """
+        entry = self._catalog.resolve(model)
+        body, content_type = encode(entry, inputs, binary=binary)
+        answer = self._invoke(entry, body, content_type)
+        return decode(answer["Body"].read(), answer["ContentType"])
+
+    def _invoke(
+        self, entry: CatalogEntry, body: bytes, content_type: str
+    ) -> "InvokeEndpointOutputTypeDef":
+        for attempt in range(self._load_attempts):
+            try:
+                return self._runtime.invoke_endpoint(
+                    EndpointName=entry.endpoint,
+                    TargetModel=entry.target_model,
+                    ContentType=content_type,
+                    Body=body,
+                )
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "ModelNotReadyException":
+                    raise _translated(entry, error) from error
+            time.sleep(2**attempt)
+        raise ModelNotReady(
+            f"{entry.model} {entry.version} is still loading after {self._load_attempts} attempts"
+        )
+
+
+def _translated(entry: CatalogEntry, error: ClientError) -> EndpointError:
+    response: Any = error.response
+    name = f"{entry.model} {entry.version}"
+    if response["Error"]["Code"] == "ModelError":
+        status = int(response.get("OriginalStatusCode", 0))
+        said = response.get("OriginalMessage") or response["Error"]["Message"]
+        return ModelFailed(f"{name}: {said}", status=status)
+    return EndpointError(f"{name}: {response['Error']['Message']}")
