@@ -59,6 +59,11 @@ class Folder:
         return self.root / "backends"
 
     @property
+    def temporary(self) -> Path:
+        """TMPDIR of the emulator, which leaves the code of Lambda functions there."""
+        return self.root / "tmp"
+
+    @property
     def cdk_home(self) -> Path:
         """CDK_HOME: the CLI caches which account credentials belong to, so each emulator has one."""
         return self.root / "cdk_home"

@@ -40,7 +40,8 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
             file=sys.stderr,
         )
     shutil.rmtree(folder.root, ignore_errors=True)
-    folder.cdk_home.mkdir(parents=True)
+    for path in (folder.cdk_home, folder.temporary):
+        path.mkdir(parents=True)
     port = port or _free_port()
     with folder.log.open("wb") as log:
         process = subprocess.Popen(
@@ -48,6 +49,7 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
+            env={**os.environ, "TMPDIR": str(folder.temporary)},
             start_new_session=True,
         )
     running = Running(pid=process.pid, port=port)

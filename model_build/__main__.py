@@ -1,7 +1,6 @@
 """`python -m model_build`: list the models, and build one into a file or into the model bucket."""
 
 import argparse
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -17,8 +16,6 @@ from model_build.errors import BuildError
 from model_build.plan import plan_model
 from model_build.progress import printer
 from model_build.target import BuildTarget
-
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-model-build"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -106,7 +103,6 @@ def _build(options: argparse.Namespace) -> None:
         name=name,
         target=options.target,
         python=python,
-        cache=CACHE,
         progress=progress,
     ) as built:
         size = f"{built.archive.bytes / 1e6:.1f} MB"

@@ -39,7 +39,6 @@ def build(
     name: str,
     target: BuildTarget,
     python: str,
-    cache: Path,
     progress: Progress,
 ) -> Iterator[Build]:
     """Build the archive of one model folder and keep it for the length of the `with` block.
@@ -55,7 +54,7 @@ def build(
         _copy_written(model_folder, folder, target)
         fetched = None
         if plan.weights:
-            fetched = weights.fetch(plan.weights, cache=cache, progress=progress)
+            fetched = weights.fetch(plan.weights, progress=progress)
         gates = _make_files(plan, model_folder, folder, fetched, python, progress)
         repository = Repository.read(folder)
         checks.check(repository, checks.BUILT)

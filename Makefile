@@ -1,0 +1,72 @@
+# Everything that a person or CI runs here. `make install` is idempotent: it does nothing twice.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := $(CURDIR)/.venv
+export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+
+STAGE ?= local
+KEEP ?=
+
+# The first Python that the locked packages support; PYTHON=... chooses another.
+PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
+	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
+		2>/dev/null; then echo $$python; break; fi; done)
+
+.PHONY: help
+help: ## show this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+.PHONY: install
+install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current
+
+$(VENV)/.installed: requirements.txt pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
+	@echo "installing the pinned Python packages into .venv (about 2 GB, minutes the first time)"
+	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
+	@$(VENV)/bin/python -m pip install --progress-bar on --disable-pip-version-check --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+node_modules/.installed: package-lock.json $(VENV)/.installed
+	@echo "installing the pinned cdk CLI into node_modules"
+	@npm ci --no-audit --no-fund --loglevel error || { echo "error: npm ci failed: it needs the npm registry once (behind a proxy, set npm's https-proxy); run make again" >&2; exit 1; }
+	@ln -sf ../../node_modules/.bin/cdk $(VENV)/bin/cdk
+	@touch $@
+
+.PHONY: demo
+demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
+	@python -m demo $(if $(KEEP),--keep)
+
+.PHONY: test
+test: install ## run the tests of all tiers
+	@python -m pytest
+
+.PHONY: lint
+lint: install ## ruff, mypy, import contracts, cfn-lint on every stage's templates
+	@ruff check . && ruff format --check .
+	@mypy
+	@lint-imports
+	@python -m stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
+	@for stage in $$(cd stages && ls *.yaml | sed 's/.yaml//'); do \
+		cdk synth --quiet -c stage=$$stage --output cdk.out.lint/$$stage 2>/dev/null \
+			&& cfn-lint cdk.out.lint/$$stage/*.template.json && echo "cfn-lint: $$stage is clean"; done
+
+.PHONY: format
+format: install ## format the code
+	@ruff check --fix . && ruff format .
+
+.PHONY: synth
+synth: install ## write a stage's templates (STAGE=prod); needs no credentials
+	@cdk synth --quiet -c stage=$(STAGE) 2>&1 | grep -v feature
+	@ls -1 cdk.out/*.template.json
+
+.PHONY: schema
+schema: install ## write the JSON Schema of stages for editors
+	@python -m stages --schema > stages/stage.schema.json
+
+.PHONY: lock
+lock: install ## resolve requirements.in into requirements.txt
+	@./requirements.lock.sh
