@@ -15,7 +15,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong in a file: `line` counts from 1, `key` is dotted (`endpoints.text.models`)."""
+    """One thing wrong in a file: `line` counts from 1, `key` is dotted (`endpoints.text`)."""
 
     path: Path
     line: int
@@ -75,9 +75,7 @@ def _duplicate_keys(node: yaml.Node, prefix: str = "") -> Iterator[tuple[yaml.No
             yield from _duplicate_keys(value, f"{dotted}.")
 
 
-def _problem(
-    path: Path, root: yaml.Node, detail: ErrorDetails, schema: type[BaseModel]
-) -> Problem:
+def _problem(path: Path, root: yaml.Node, detail: ErrorDetails, schema: type[BaseModel]) -> Problem:
     line, trail = _locate(root, detail["loc"])
     return Problem(path, line, ".".join(trail), _message(detail, schema))
 

@@ -17,7 +17,7 @@ def embeddings(sentences: list[str]) -> npt.NDArray[Any]:
     from transformers import AutoModel
     from transformers.utils import logging
 
-    logging.disable_progress_bar()
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     pinned = recipe.read(MODEL).weights
     if pinned is None:
         raise ValueError(f"{MODEL} has no weights")

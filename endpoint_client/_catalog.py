@@ -40,12 +40,18 @@ class CatalogEntry:
             tuple(Tensor(it["name"], it["datatype"], tuple(it["shape"])) for it in tensors)
             for tensors in (content["signature"]["inputs"], content["signature"]["outputs"])
         )
-        names = ("model", "version", "endpoint", "target_model")
-        return cls(*(content[name] for name in names), inputs, outputs)
+        return cls(
+            model=content["model"],
+            version=content["version"],
+            endpoint=content["endpoint"],
+            target_model=content["target_model"],
+            inputs=inputs,
+            outputs=outputs,
+        )
 
 
 class Catalog:
-    """Resolves model names, and remembers each answer for `ttl` seconds. Safe to share by threads."""
+    """Resolves model names, and remembers each answer for `ttl` seconds; thread-safe."""
 
     def __init__(self, ssm: "SSMClient", *, prefix: str, ttl: float) -> None:
         self._ssm, self._prefix, self._ttl = ssm, prefix, ttl
@@ -65,7 +71,9 @@ class Catalog:
         """Return the names of all models, sorted."""
         pages = self._ssm.get_paginator("get_parameters_by_path").paginate(Path=self._prefix)
         return sorted(
-            parameter["Name"].rpartition("/")[2] for page in pages for parameter in page["Parameters"]
+            parameter["Name"].rpartition("/")[2]
+            for page in pages
+            for parameter in page["Parameters"]
         )
 
     def _fetch(self, model: str) -> CatalogEntry:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import botocore.session
@@ -20,7 +20,7 @@ class JsonService:
     `operations` maps operation names to functions of the request's body.
     """
 
-    def __init__(self, service: str, operations: dict[str, Operation]) -> None:
+    def __init__(self, service: str, operations: Mapping[str, Operation]) -> None:
         self._model = botocore.session.get_session().get_service_model(service)
         self._operations = operations
 
@@ -41,9 +41,8 @@ class JsonService:
             raise ApiError(
                 "UnknownOperationException", f"the local AWS has no {name}: it is not emulated"
             )
-        report = ParamValidator().validate(
-            request, self._model.operation_model(name).input_shape
-        )
+        shape: Any = self._model.operation_model(name).input_shape
+        report = ParamValidator().validate(request, shape)
         if report.has_errors():
             raise ApiError("ValidationException", report.generate_report())
         return self._operations[name](request)

@@ -99,7 +99,7 @@ class AutoScaling:
 
 
 class ScalableTarget(ResourceType):
-    """AWS::ApplicationAutoScaling::ScalableTarget; its physical id is `resource|dimension|service`."""
+    """AWS::ApplicationAutoScaling::ScalableTarget; physical id `resource|dimension|service`."""
 
     replacing = ("ResourceId", "ScalableDimension", "ServiceNamespace")
 
@@ -122,7 +122,7 @@ class ScalableTarget(ResourceType):
 
 
 class ScalingPolicy(ResourceType):
-    """AWS::ApplicationAutoScaling::ScalingPolicy; its physical id is the policy's ARN."""
+    """AWS::ApplicationAutoScaling::ScalingPolicy; physical id the policy's ARN."""
 
     replacing = (
         "PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace",
@@ -164,9 +164,11 @@ def _policy_request(properties: Record) -> Record:
 
 
 def _target_of(physical_id: str) -> Record:
-    return dict(zip(ScalableTarget.replacing, physical_id.split("|"), strict=False)) if (
-        physical_id
-    ) else {}
+    return (
+        dict(zip(ScalableTarget.replacing, physical_id.split("|"), strict=False))
+        if (physical_id)
+        else {}
+    )
 
 
 def _call_if_found(service: JsonService, operation: str, request: Record) -> None:

@@ -52,11 +52,11 @@ def register(types: dict[str, ResourceType]) -> None:
     """
     for name, handler in types.items():
         entry = {"create": handler.create, "update": handler.update, "delete": handler.delete}
-        provisioners._RESOURCE_HANDLERS[name] = entry  # noqa: SLF001
-        provisioners._REPLACING_PROPERTIES[name] = handler.replacing  # noqa: SLF001
+        provisioners._RESOURCE_HANDLERS[name] = entry
+        provisioners._REPLACING_PROPERTIES[name] = handler.replacing
 
-    blocking = stacks._runs_on_worker_thread  # noqa: SLF001
-    stacks._runs_on_worker_thread = lambda name: name in types or blocking(name)  # noqa: SLF001
+    blocking = stacks._runs_on_worker_thread
+    stacks._runs_on_worker_thread = lambda name: name in types or blocking(name)
 
 
 def typed(properties: Any, key: str = "") -> Any:

@@ -99,4 +99,4 @@ async def _serve(port: int) -> None:
     config.graceful_timeout = 1
     config.keep_alive_timeout = 75
     logging.getLogger("hypercorn.error").setLevel(logging.WARNING)
-    await serve(app, config, shutdown_trigger=stopping.wait)  # type: ignore[arg-type]
+    await serve(app, config, shutdown_trigger=stopping.wait)

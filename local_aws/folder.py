@@ -65,7 +65,7 @@ class Folder:
 
     @property
     def cdk_home(self) -> Path:
-        """CDK_HOME: the CLI caches which account credentials belong to, so each emulator has one."""
+        """CDK_HOME: the CLI caches there which account credentials belong to."""
         return self.root / "cdk_home"
 
     @property

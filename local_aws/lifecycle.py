@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
@@ -81,16 +82,12 @@ def down(folder: Folder) -> bool:
 
 
 def _still_runs(running: Running) -> bool:
-    try:
+    with suppress(ChildProcessError):
         os.waitpid(running.pid, os.WNOHANG)  # where it is our own child, it must be reaped
-    except ChildProcessError:
-        pass
     return running.is_alive()
 
 
-def _wait_until_healthy(
-    running: Running, process: subprocess.Popen[bytes], folder: Folder
-) -> None:
+def _wait_until_healthy(running: Running, process: subprocess.Popen[bytes], folder: Folder) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:

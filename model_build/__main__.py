@@ -87,8 +87,8 @@ def _build(options: argparse.Namespace) -> None:
     name = options.name or folder.name
     if options.digest and options.digest != digest_of(folder):
         raise BuildError(
-            f"{folder} has digest {digest_of(folder)}, asked for is {options.digest}: the source is "
-            "not the one that was planned. Deploy again from a clean checkout"
+            f"{folder} has digest {digest_of(folder)}, asked for is {options.digest}: the source "
+            "is not the one that was planned. Deploy again from a clean checkout"
         )
     progress = printer(name)
     s3 = boto3.client("s3") if options.bucket else None

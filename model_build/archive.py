@@ -28,7 +28,9 @@ def pack(folder: Path, to: Path) -> Archive:
     """
     unpacked = 0
     with (
-        igzip_threaded.open(to, "wb", compresslevel=1, threads=os.cpu_count() or 1) as compressed,
+        igzip_threaded.open(  # type: ignore[no-untyped-call]
+            to, "wb", compresslevel=1, threads=os.cpu_count() or 1
+        ) as compressed,
         tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in sorted(folder.rglob("*")):
@@ -41,9 +43,7 @@ def pack(folder: Path, to: Path) -> Archive:
                 tar.addfile(entry, file)
     with to.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Archive(
-        path=to, bytes=to.stat().st_size, unpacked_bytes=unpacked, sha256=digest
-    )
+    return Archive(path=to, bytes=to.stat().st_size, unpacked_bytes=unpacked, sha256=digest)
 
 
 def _entry(path: Path, name: str) -> tarfile.TarInfo:

@@ -1,4 +1,4 @@
-"""The digest of a model's folder: the name under which its archive is stored, known before any build."""
+"""The digest of a model's folder, which names its archive before it is built."""
 
 import hashlib
 from collections.abc import Iterator

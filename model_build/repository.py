@@ -14,7 +14,7 @@ class Repository:
     """The configurations below a folder: model directory -> what its config.pbtxt says."""
 
     folder: Path
-    configs: dict[str, "ModelConfig"]
+    configs: dict[str, ModelConfig]
 
     @classmethod
     def read(cls, folder: Path) -> "Repository":
@@ -37,6 +37,6 @@ class Repository:
         return candidates[0]
 
 
-def is_ensemble(config: "ModelConfig") -> bool:
-    """Whether a configuration is an ensemble's, in the only spelling that SageMaker's Triton sees."""
+def is_ensemble(config: ModelConfig) -> bool:
+    """Whether a configuration is an ensemble's, in the one spelling that SageMaker sees."""
     return bool(config.platform == "ensemble")

@@ -1,4 +1,4 @@
-"""What an archive is built for: a kind of processor, a Triton release and, on a GPU, its capability."""
+"""What an archive is built for: a Triton release and, on a GPU, its compute capability."""
 
 import re
 from dataclasses import dataclass

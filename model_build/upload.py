@@ -41,7 +41,7 @@ def upload_new(
                 Body=file.read(PART_BYTES),
                 ChecksumAlgorithm="CRC32",
             )
-        part: "CompletedPartTypeDef" = {"PartNumber": number, "ETag": answer["ETag"]}
+        part: CompletedPartTypeDef = {"PartNumber": number, "ETag": answer["ETag"]}
         if "ChecksumCRC32" in answer:
             part["ChecksumCRC32"] = answer["ChecksumCRC32"]
         return part

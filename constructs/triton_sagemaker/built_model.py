@@ -3,6 +3,7 @@
 from typing import Any
 
 from aws_cdk import CustomResource, RemovalPolicy
+
 from constructs import Construct
 
 

@@ -2,8 +2,8 @@
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
-from constructs import Construct
 
+from constructs import Construct
 from triton_sagemaker.model_bucket import ModelBucket
 
 
@@ -77,9 +77,7 @@ class EndpointRole(Construct):
                 actions=["cloudwatch:PutMetricData"],
                 resources=["*"],
                 conditions={
-                    "StringLike": {
-                        "cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]
-                    }
+                    "StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}
                 },
             ),
         ):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from aws_cdk import aws_ssm as ssm
-from constructs import Construct
 
+from constructs import Construct
 
 
 @dataclass(frozen=True, kw_only=True)

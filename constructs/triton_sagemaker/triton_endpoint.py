@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
-from constructs import Construct
 
+from constructs import Construct
 from platform_facts import InstanceType, Processor, Support
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.model_bucket import ModelBucket
@@ -58,9 +58,11 @@ class Instances:
         problems = []
         if self.initial_count < 1:
             problems.append(f"initial_count {self.initial_count}: write 1 or more")
-        for name in ("startup_timeout", "download_timeout"):
-            if not 60 <= getattr(self, name) <= 3600:
-                problems.append(f"{name} {getattr(self, name)}: write 60 to 3600 seconds")
+        problems += [
+            f"{name} {getattr(self, name)}: write 60 to 3600 seconds"
+            for name in ("startup_timeout", "download_timeout")
+            if not 60 <= getattr(self, name) <= 3600
+        ]
         if self.instance_type.multi_model is Support.NO:
             problems.append(
                 f"{self.instance_type.name} cannot host GPU multi-model endpoints: write a type "
@@ -126,9 +128,7 @@ class TritonEndpoint(Construct):
             grantee=grantee, actions=["sagemaker:InvokeEndpoint"], resource_arns=[arn]
         )
 
-    def _model(
-        self, container: TritonContainer, hosting: MultiModelHosting
-    ) -> sagemaker.CfnModel:
+    def _model(self, container: TritonContainer, hosting: MultiModelHosting) -> sagemaker.CfnModel:
         model = sagemaker.CfnModel(
             self,
             "Model",
@@ -177,6 +177,7 @@ def _check(container: TritonContainer, instances: Instances) -> None:
         )
     if gpu and release.runs_on(gpu.compute_capability) is False:
         raise ValueError(
-            f"Triton {release.name} needs compute capability {release.minimum_compute_capability} or "
-            f"more, the {gpu.name} of {instances.instance_type.name} has {gpu.compute_capability}"
+            f"{instances.instance_type.name} has a {gpu.name} of compute capability "
+            f"{gpu.compute_capability}, Triton {release.name} needs "
+            f"{release.minimum_compute_capability} or more"
         )

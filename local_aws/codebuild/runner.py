@@ -9,6 +9,7 @@ import time
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +72,8 @@ class Build:
             if failure and phase != "post_build":
                 break
             try:
-                commands = spec.commands[phase]
-                self._phase(phase.upper(), lambda it=commands: self._run(it, environment, deadline))
+                run = partial(self._run, spec.commands[phase], environment, deadline)
+                self._phase(phase.upper(), run)
             except _Failed as error:
                 failure = failure or error
                 if phase != "build":

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from local_aws.api import Answer, JsonService
+from local_aws.api import Answer, JsonService, Operation
 from local_aws.codebuild.runner import Build
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
@@ -39,7 +39,7 @@ class CodeBuild:
         self._builds: dict[str, Build] = {}
         self._tokens: dict[str, str] = {}
         self._numbers = itertools.count(1)
-        self._operations = {
+        self._operations: dict[str, Operation] = {
             "StartBuild": self.start,
             "BatchGetBuilds": self.batch_get,
             "StopBuild": self.stop_build,

@@ -34,7 +34,7 @@ def fetch(s3: "S3Client", *, bucket: str, key: str, to: Path) -> None:
     to.mkdir(parents=True)
     try:
         with (
-            igzip.IGzipFile(fileobj=body) as unzipped,  # type: ignore[arg-type]
+            igzip.IGzipFile(fileobj=body) as unzipped,  # type: ignore[no-untyped-call]
             tarfile.open(fileobj=unzipped, mode="r|", bufsize=BUFFER_BYTES) as tar,
         ):
             tar.extractall(to, filter="data")

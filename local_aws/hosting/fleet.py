@@ -114,9 +114,7 @@ class Fleet:
             shutil.rmtree(variant.folder / "models", ignore_errors=True)
 
 
-def _start(
-    host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]
-) -> Variant:
+def _start(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Variant:
     container = model.get("PrimaryContainer") or model["Containers"][0]
     if container.get("Mode", "SingleModel") != "MultiModel":
         raise LocalAwsError(

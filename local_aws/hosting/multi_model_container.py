@@ -76,9 +76,7 @@ class MultiModelContainer:
         """Return the target models that are loaded, in the order of their first use."""
         with self._lock:
             return [
-                model
-                for model, load in self._loads.items()
-                if load.done() and not load.exception()
+                model for model, load in self._loads.items() if load.done() and not load.exception()
             ]
 
     def unload(self, target_model: str) -> None:
@@ -106,7 +104,7 @@ class MultiModelContainer:
     def _run_load(self, target_model: str, load: Future[None]) -> None:
         try:
             self._load(target_model)
-        except Exception as error:  # noqa: BLE001 - handed to every waiting invocation
+        except Exception as error:
             with self._lock:  # the next invocation tries again
                 self._loads.pop(target_model, None)
             load.set_exception(error)

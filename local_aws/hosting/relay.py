@@ -31,7 +31,7 @@ def bring_loopback_up() -> None:
 def mount_private_shared_memory() -> None:
     """Give the server a /dev/shm of its own: what it leaves there vanishes with it."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, None) != 0:  # noqa: S108
+    if libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, None) != 0:
         raise OSError(ctypes.get_errno(), "cannot mount a private /dev/shm")
 
 

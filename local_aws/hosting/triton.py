@@ -55,7 +55,7 @@ class Triton:
     ) -> None:
         self.log = log
         # Not below the state folder: a socket's path has at most 107 bytes.
-        self._sockets = tempfile.mkdtemp(prefix="triton-", dir="/tmp")  # noqa: S108
+        self._sockets = tempfile.mkdtemp(prefix="triton-", dir="/tmp")
         self._path = f"{self._sockets}/s"
         self._idle: SimpleQueue[_UnixConnection] = SimpleQueue()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
@@ -86,8 +86,7 @@ class Triton:
                 pass
             time.sleep(0.05)
         raise LocalAwsError(
-            "The container did not pass the ping health check"
-            f"{'' if self._process.poll() is None else ' and ended'}. Log: {self.log}\n{self._tail()}"
+            f"The container did not pass the ping health check. Log: {self.log}\n{self._tail()}"
         )
 
     def request(

@@ -156,7 +156,9 @@ class Hosting:
         with self._lock:
             endpoint = self._endpoints.get(name)
             if endpoint is None or endpoint.fleet is None:
-                raise ApiError("ValidationError", f"Endpoint {name} of account {ACCOUNT} not found.")
+                raise ApiError(
+                    "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
+                )
             return endpoint.fleet
 
     def stop(self) -> None:

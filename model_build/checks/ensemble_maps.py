@@ -19,7 +19,7 @@ def ensemble_maps(repository: Repository) -> Iterator[str]:
                 yield f"{path}: {finding}"
 
 
-def _findings(ensemble: "ModelConfig", configs: dict[str, "ModelConfig"]) -> Iterator[str]:
+def _findings(ensemble: ModelConfig, configs: dict[str, ModelConfig]) -> Iterator[str]:
     made: dict[str, Any] = {tensor.name: tensor for tensor in ensemble.input}
     steps = [step for step in ensemble.ensemble_scheduling.step if step.model_name in configs]
     for step in ensemble.ensemble_scheduling.step:

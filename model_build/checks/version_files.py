@@ -42,6 +42,6 @@ def version_files(repository: Repository) -> Iterator[str]:
                 yield f"{version / file} is missing: the {backend(config)} backend opens it"
 
 
-def backend(config: "ModelConfig") -> str:
+def backend(config: ModelConfig) -> str:
     """Return the backend's name, also where a configuration gives the older `platform`."""
     return str(config.backend or PLATFORM_BACKEND.get(config.platform, config.platform))
