@@ -10,28 +10,28 @@ from stacks import EndpointStack, ModelStack
 from stages import UnknownStage, load_stage
 
 
-def main() -> None:
-    """Add every stack of the stage that the context names, and synthesise."""
-    app = App()
-    name = app.node.try_get_context("stage") or ""
-    stage = load_stage(name)
+def add_stacks(app: App, stage_name: str) -> None:
+    """Add the models' stack and one stack an endpoint."""
+    stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
-    models = ModelStack(app, f"{name}-models", env=env)
-    for endpoint_name, endpoint in stage.endpoints.items():
+    models = ModelStack(app, f"{stage_name}-models", env=env)
+    for name, endpoint in stage.endpoints.items():
         EndpointStack(
             app,
-            f"{name}-{endpoint_name}",
-            stage_name=name,
+            f"{stage_name}-{name}",
+            stage_name=stage_name,
             stage=stage,
-            endpoint_name=endpoint_name,
+            endpoint_name=name,
             endpoint=endpoint,
             models=models,
             env=env,
         )
-    app.synth()
 
 
-try:
-    main()
-except (UnknownStage, checked_yaml.InvalidFile, BuildError) as error:
-    sys.exit(f"error: {error}")
+if __name__ == "__main__":
+    app = App()
+    try:
+        add_stacks(app, app.node.try_get_context("stage") or "")
+        app.synth()
+    except (UnknownStage, checked_yaml.InvalidFile, BuildError) as error:
+        sys.exit(f"error: {error}")

@@ -23,7 +23,8 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        where = f"{self.path}:{self.line}"
+        inside = self.path.is_relative_to(Path.cwd())
+        where = f"{self.path.relative_to(Path.cwd()) if inside else self.path}:{self.line}"
         return f"{where}: {self.key}: {self.message}" if self.key else f"{where}: {self.message}"
 
 
@@ -132,8 +133,10 @@ def _step_into(here: dict[str, Any], step: str, definitions: dict[str, Any]) -> 
     tagged = here.get("discriminator", {}).get("mapping", {})
     if step in tagged:
         return _dereference({"$ref": tagged[step]}, definitions)
-    child = here.get("additionalProperties") or here.get("items") or here
-    return child if isinstance(child, dict) else {}
+    for child in (*here.get("patternProperties", {}).values(), here.get("additionalProperties")):
+        if isinstance(child, dict):
+            return child
+    return dict(here.get("items", here))
 
 
 def _dereference(here: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

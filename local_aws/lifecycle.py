@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.error
@@ -44,23 +43,12 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
     for path in (folder.cdk_home, folder.temporary):
         path.mkdir(parents=True)
     port = port or _free_port()
-    with folder.log.open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "local_aws", "serve", str(folder.root), str(port)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "TMPDIR": str(folder.temporary)},
-            start_new_session=True,
-        )
-    running = Running(pid=process.pid, port=port)
+    running = Running(pid=_spawn(folder, port), port=port)
     folder.remember(running)
     try:
-        _wait_until_healthy(running, process, folder)
+        _wait_until_healthy(running, folder)
     except BaseException:
-        process.terminate()
-        process.wait()
-        folder.forget()
+        down(folder)
         raise
     return running
 
@@ -87,11 +75,26 @@ def _still_runs(running: Running) -> bool:
     return running.is_alive()
 
 
-def _wait_until_healthy(running: Running, process: subprocess.Popen[bytes], folder: Folder) -> None:
+def _spawn(folder: Folder, port: int) -> int:
+    """Start the emulator in a session of its own, where it outlives this process."""
+    log = folder.log.open("wb")
+    with log:
+        return os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-m", "local_aws", "serve", str(folder.root), str(port)],
+            {**os.environ, "TMPDIR": str(folder.temporary)},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, log.fileno(), 1),
+                (os.POSIX_SPAWN_DUP2, log.fileno(), 2),
+            ],
+            setsid=True,
+        )
+
+
+def _wait_until_healthy(running: Running, folder: Folder) -> None:
     deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            break
+    while time.monotonic() < deadline and _still_runs(running):
         try:
             with urllib.request.urlopen(f"{running.url}/_ministack/health", timeout=5):
                 return

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Resolves requirements.in into requirements.txt: `make lock`.
+#
+# PyPI's torch names CUDA packages of several GB, which a CPU machine does not need where a CPU build
+# of torch is to be had; they are left out of the lock, and pip adds them by itself with a CUDA build.
+set -euo pipefail
+python -m pip install --quiet uv==0.13.8
+compile() {
+  uv pip compile requirements.in --quiet --no-header --python-version 3.11 \
+    --python-platform x86_64-manylinux_2_35 "$@"
+}
+accelerator=$(compile --no-annotate | sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton)==.*/\1/p')
+{
+  echo "# Made by \`make lock\` from requirements.in; serves Python 3.11 and 3.12."
+  # shellcheck disable=SC2086
+  compile $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
+} > requirements.txt

@@ -1,0 +1,101 @@
+"""A local AWS for the tests, and a copy of this repository to change and deploy."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from local_aws import lifecycle
+from local_aws.environment import ACCOUNT, REGION, client_environment
+from local_aws.folder import Folder, Running
+
+ROOT = Path(__file__).parents[2]
+COPIED = (
+    *("app.py", "cdk.json", "requirements.txt", "requirements-gpu.txt"),
+    *("checked_yaml", "model_build", "models", "platform_facts", "stacks", "stages"),
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.local)
+
+
+@dataclass(frozen=True)
+class LocalAws:
+    """A running local AWS."""
+
+    folder: Folder
+    running: Running
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return client_environment(self.running, self.folder)
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A copy of the app that a test may edit, deployed by the ordinary CLI."""
+
+    path: Path
+    aws: LocalAws
+
+    def cdk(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the cdk CLI on the local stage; stdout and stderr come back as one text."""
+        return subprocess.run(
+            [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", "stage=local"],
+            cwd=self.path,
+            env={**os.environ, **self.aws.environment, "CI": "1", "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def deploy(self) -> "subprocess.CompletedProcess[str]":
+        return self.cdk("deploy", "--all", "--require-approval", "never")
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        """Replace text that must be there."""
+        file = self.path / path
+        content = file.read_text()
+        assert old in content
+        file.write_text(content.replace(old, new))
+
+
+@pytest.fixture(scope="session")
+def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    folder = Folder(tmp_path_factory.mktemp("local_aws"))
+    running = lifecycle.up(folder)
+    try:
+        aws = LocalAws(folder, running)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in aws.environment.items():
+                patch.setenv(name, value)
+            yield aws
+    finally:
+        lifecycle.down(folder)
+
+
+@pytest.fixture(scope="session")
+def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """The app as it is, deployed."""
+    path = tmp_path_factory.mktemp("checkout")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, path / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, path)
+    checkout = Checkout(path, local_aws)
+    bootstrapped = checkout.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}")
+    assert bootstrapped.returncode == 0, bootstrapped.stdout
+    deployed = checkout.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    return checkout

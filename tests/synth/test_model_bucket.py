@@ -1,0 +1,81 @@
+"""ModelBucket."""
+
+from aws_cdk.assertions import Match, Template
+
+
+def test_bucket_is_encrypted_with_the_models_own_key(models_template: Template) -> None:
+    models_template.has_resource_properties(
+        "AWS::S3::Bucket",
+        {
+            "BucketEncryption": {
+                "ServerSideEncryptionConfiguration": [
+                    {
+                        "BucketKeyEnabled": True,
+                        "ServerSideEncryptionByDefault": {
+                            "KMSMasterKeyID": {"Fn::GetAtt": [Match.any_value(), "Arn"]},
+                            "SSEAlgorithm": "aws:kms",
+                        },
+                    }
+                ]
+            }
+        },
+    )
+
+
+def test_key_is_rotated(models_template: Template) -> None:
+    models_template.all_resources_properties("AWS::KMS::Key", {"EnableKeyRotation": True})
+
+
+def test_buckets_and_key_outlive_the_stack(models_template: Template) -> None:
+    for kind in ("AWS::S3::Bucket", "AWS::KMS::Key"):
+        models_template.all_resources(kind, {"DeletionPolicy": "Retain"})
+
+
+def test_buckets_are_private(models_template: Template) -> None:
+    models_template.all_resources_properties(
+        "AWS::S3::Bucket",
+        {
+            "PublicAccessBlockConfiguration": {
+                "BlockPublicAcls": True,
+                "BlockPublicPolicy": True,
+                "IgnorePublicAcls": True,
+                "RestrictPublicBuckets": True,
+            }
+        },
+    )
+
+
+def test_buckets_refuse_plain_http(models_template: Template) -> None:
+    models_template.all_resources_properties(
+        "AWS::S3::BucketPolicy",
+        {
+            "PolicyDocument": {
+                "Statement": Match.array_with(
+                    [
+                        Match.object_like(
+                            {
+                                "Effect": "Deny",
+                                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                            }
+                        )
+                    ]
+                )
+            }
+        },
+    )
+
+
+def test_parts_of_broken_uploads_are_deleted_after_a_day(models_template: Template) -> None:
+    models_template.has_resource_properties(
+        "AWS::S3::Bucket",
+        {
+            "LifecycleConfiguration": {
+                "Rules": [
+                    {
+                        "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1},
+                        "Status": "Enabled",
+                    }
+                ]
+            }
+        },
+    )
