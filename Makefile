@@ -50,9 +50,12 @@ lint: install ## ruff, mypy, import contracts, cfn-lint on every stage's templat
 	@mypy
 	@lint-imports
 	@python -m stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
-	@for stage in $$(cd stages && ls *.yaml | sed 's/.yaml//'); do \
-		cdk synth --quiet -c stage=$$stage --output cdk.out.lint/$$stage 2>/dev/null \
-			&& cfn-lint cdk.out.lint/$$stage/*.template.json && echo "cfn-lint: $$stage is clean"; done
+	@for stage in $$(basename -s .yaml stages/*.yaml); do \
+		out=cdk.out.lint/$$stage; mkdir -p $$out; \
+		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
+		cfn-lint $$out/*.template.json; \
+		echo "cfn-lint: no finding in the templates of $$stage"; \
+	done
 
 .PHONY: format
 format: install ## format the code
@@ -60,8 +63,8 @@ format: install ## format the code
 
 .PHONY: synth
 synth: install ## write a stage's templates (STAGE=prod); needs no credentials
-	@cdk synth --quiet -c stage=$(STAGE) 2>&1 | grep -v feature
-	@ls -1 cdk.out/*.template.json
+	@cdk synth --quiet -c stage=$(STAGE) > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
+	@ls -1 $(CURDIR)/cdk.out/$(STAGE)-*.template.json
 
 .PHONY: schema
 schema: install ## write the JSON Schema of stages for editors

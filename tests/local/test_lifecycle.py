@@ -12,11 +12,13 @@ from typing import Any
 import boto3
 import numpy as np
 import pytest
+from botocore.config import Config
 
 from demo import reference
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
 from tests.local.conftest import Checkout, LocalAws
 
+ALLOWED, IMPOSSIBLE = (f"max_absolute_difference: {value}" for value in ("5.0e-5", "1.0e-12"))
 SENTENCES = ["That is a happy person", "That is a very happy person", "Grüße, 世界 ☀", ""]
 
 
@@ -94,19 +96,15 @@ def test_configuration_in_use_cannot_be_deleted(checkout: Checkout) -> None:
 
 
 def test_bad_request_is_refused_as_botocore_s_service_model_says(checkout: Checkout) -> None:
-    unchecked = boto3.client(
-        "sagemaker", config=boto3.session.Config(parameter_validation=False)
-    )
+    unchecked = boto3.client("sagemaker", config=Config(parameter_validation=False))
     with pytest.raises(unchecked.exceptions.ClientError, match="EndpointConfigName"):
-        unchecked.create_endpoint(EndpointName="new")
+        unchecked.create_endpoint(EndpointName="new")  # type: ignore[call-arg]
 
 
 def test_triton_is_reachable_through_its_socket_alone(local_aws: LocalAws) -> None:
     listening = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
     triton_port = f":{8080:04X} "
-    assert not [
-        line for line in listening.splitlines() if triton_port in line and " 0A " in line
-    ]
+    assert not [line for line in listening.splitlines() if triton_port in line and " 0A " in line]
 
 
 def test_scaling_target_must_be_a_variant_of_an_endpoint(checkout: Checkout) -> None:
@@ -158,9 +156,7 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
     checkout: Checkout, client: EndpointClient
 ) -> None:
     before, keys = client.resolve("minilm"), _keys()
-    checkout.edit(
-        "models/minilm/recipe.yaml", "max_absolute_difference: 5.0e-5", "max_absolute_difference: 1.0e-12"
-    )
+    checkout.edit("models/minilm/recipe.yaml", ALLOWED, IMPOSSIBLE)
     with _invoked_all_the_while(client):
         deployed = checkout.deploy()
     assert deployed.returncode == 1
@@ -177,9 +173,7 @@ def test_going_back_finds_the_old_archive_and_builds_nothing(
     checkout: Checkout, client: EndpointClient
 ) -> None:
     builds = boto3.client("codebuild").list_builds()["ids"]
-    checkout.edit(
-        "models/minilm/recipe.yaml", "max_absolute_difference: 1.0e-12", "max_absolute_difference: 5.0e-5"
-    )
+    checkout.edit("models/minilm/recipe.yaml", IMPOSSIBLE, ALLOWED)
     checkout.edit("models/minilm/tokenizer/1/model.py", "padded to", "padded to the longest")
     deployed = checkout.deploy()
     assert deployed.returncode == 0, deployed.stdout
