@@ -73,7 +73,7 @@ def _running(folder: Folder) -> Running:
 def _serve(options: argparse.Namespace) -> None:
     from local_aws import emulator
 
-    emulator.run(Folder(options.root), options.port)
+    emulator.run(Folder(options.root.resolve()), options.port)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,8 @@ def down(folder: Folder) -> bool:
         if time.monotonic() > deadline:
             os.kill(running.pid, signal.SIGKILL)
         time.sleep(0.05)
+    with suppress(ProcessLookupError):  # ministack may leave workers of Lambda functions
+        os.killpg(running.pid, signal.SIGKILL)
     folder.forget()
     return True
 

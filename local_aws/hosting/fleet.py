@@ -131,7 +131,7 @@ def _start(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, 
         arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
         environment=environment,
         backends=host.backends,
-        log=folder / "triton.log",
+        folder=folder,
     )
     return Variant(
         name=name,

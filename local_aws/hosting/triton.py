@@ -2,11 +2,9 @@
 
 import http.client
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +14,8 @@ from local_aws.errors import LocalAwsError
 from local_aws.hosting import relay
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
+
+SOCKET = "triton.sock"
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,11 @@ class Response:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str) -> None:
+    """HTTP through a socket named relative to an open folder: a full path may have 107 bytes."""
+
+    def __init__(self, folder: int) -> None:
         super().__init__("localhost")
-        self._path = path
+        self._path = f"/proc/self/fd/{folder}/{SOCKET}"
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -40,6 +42,8 @@ class _UnixConnection(http.client.HTTPConnection):
 
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
+
+    `folder` is the instance's: its log and its socket are there.
 
     Requests may come from several threads; connections are kept and used again.
     """
@@ -51,29 +55,29 @@ class Triton:
         arguments: list[str],
         environment: dict[str, str],
         backends: Path,
-        log: Path,
+        folder: Path,
     ) -> None:
-        self.log = log
-        # Not below the state folder: a socket's path has at most 107 bytes.
-        self._sockets = tempfile.mkdtemp(prefix="triton-", dir="/tmp")
-        self._path = f"{self._sockets}/s"
+        self.log = folder / "triton.log"
+        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)
         self._idle: SimpleQueue[_UnixConnection] = SimpleQueue()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
-        relayed = [sys.executable, relay.__file__, self._path, str(SAGEMAKER_PORT), str(log)]
+        relayed = [sys.executable, relay.__file__, SOCKET, str(SAGEMAKER_PORT), self.log.name]
         isolation = UNSHARE if installation.isolated else ()
-        self._process = subprocess.Popen(
-            [*isolation, *relayed, *server],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=log.open("ab"),
-            env={
-                "PATH": search_path(),
-                "LD_LIBRARY_PATH": str(installation.library_path),
-                "HOME": os.environ.get("HOME", "/"),
-                **environment,
-            },
-            start_new_session=True,
-        )
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*isolation, *relayed, *server],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                cwd=folder,
+                env={
+                    "PATH": search_path(),
+                    "LD_LIBRARY_PATH": str(installation.library_path),
+                    "HOME": os.environ.get("HOME", "/"),
+                    **environment,
+                },
+                start_new_session=True,
+            )
 
     def wait_until_healthy(self, timeout: float) -> None:
         """Return when /ping answers 200. Raises `LocalAwsError` with the end of the log."""
@@ -102,7 +106,7 @@ class Triton:
         try:
             connection = self._idle.get_nowait()
         except Empty:
-            connection = _UnixConnection(self._path)
+            connection = _UnixConnection(self._folder)
         connection.timeout = timeout
         if connection.sock:
             connection.sock.settimeout(timeout)
@@ -130,7 +134,7 @@ class Triton:
             self._process.wait()
         while not self._idle.empty():
             self._idle.get().close()
-        shutil.rmtree(self._sockets, ignore_errors=True)
+        os.close(self._folder)
 
     def _tail(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []

@@ -1,15 +1,14 @@
-"""What the tests of the local AWS share: a bucket, a server, and a way to wait."""
+"""What the tests of the local AWS share: a bucket, a way to wait, and SDK clients for handlers."""
 
 import asyncio
 import io
-import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeVar
 
 import boto3
 import pytest
@@ -18,17 +17,31 @@ from botocore.exceptions import ClientError
 
 DEADLINE_SECONDS = 10
 
-Handler = Callable[..., Awaitable[tuple[int, dict[str, str], bytes]]]
+T = TypeVar("T")
+Handler = Callable[..., Coroutine[Any, Any, tuple[int, dict[str, str], bytes]]]
+ClientFor = Callable[[str, Handler], Any]
 
 
-class Eventually(Protocol):
-    """Polls a condition, returns what it gives once that is true, and fails after a while."""
+def eventually(condition: Callable[[], T]) -> T:
+    """Return what `condition` gives once that is true; fail when it stays false."""
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"still {value!r} after {DEADLINE_SECONDS} s"
+        time.sleep(0.005)
+    return value
 
-    def __call__[T](self, condition: Callable[[], T]) -> T: ...
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 class FakeS3:
-    """Objects by bucket and key; counts what was asked for."""
+    """Objects by bucket and key; keeps what was asked for."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
@@ -36,8 +49,71 @@ class FakeS3:
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         self.asked.append((Bucket, Key))
-        try:
-            return {"Body": io.BytesIO(self.objects[Bucket, Key])}
-        except KeyError:
-            error = {"Code": "NoSuchKey", "Message": "The specified key does not exist."}
-            raise ClientError({"Error": error}, "GetObject") from None
+        if (Bucket, Key) not in self.objects:
+            raise ClientError(
+                {"Error": {"Code": "NoSuchKey", "Message": "No such key."}}, "GetObject"
+            )
+        return {"Body": io.BytesIO(self.objects[Bucket, Key])}
+
+
+@pytest.fixture
+def s3() -> Any:
+    """An S3 client with `objects` to fill."""
+    return FakeS3()
+
+
+@pytest.fixture
+def client_for() -> Iterator[ClientFor]:
+    """Make boto3 clients whose requests a handler answers, over HTTP on loopback."""
+    with ExitStack() as stack:
+
+        def make(service: str, handler: Handler) -> Any:
+            client = _client(service, stack.enter_context(_Served(handler)).url)
+            stack.callback(client.close)
+            return client
+
+        yield make
+
+
+class _Served:
+    """An HTTP server for one of the local AWS's handlers."""
+
+    def __init__(self, handler: Handler) -> None:
+        class Request(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, headers, answer = asyncio.run(
+                    handler("POST", self.path, dict(self.headers), body, {})
+                )
+                self.send_response(status)
+                for name, value in {**headers, "Content-Length": str(len(answer))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> "_Served":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+
+def _client(service: Any, url: str) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(proxies={}, retries={"total_max_attempts": 1}),
+    )

@@ -1,0 +1,352 @@
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from checked_yaml import InvalidFile, Problem, load
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Circle(Strict):
+    kind: Literal["circle"]
+    radius: float
+
+
+class Square(Strict):
+    kind: Literal["square"]
+    side: float
+
+    @field_validator("side")
+    @classmethod
+    def _is_positive(cls, side: float) -> float:
+        if side <= 0:
+            raise ValueError("write a side above 0")
+        return side
+
+
+class Label(Strict):
+    text: str
+    size: int = 1
+
+
+class Drawing(Strict):
+    title: str
+    width: Annotated[int, Field(ge=1)] = 1
+    label: Label | None = None
+    tags: list[str] = []
+    labels: list[Label] = []
+    shapes: dict[str, Annotated[Circle | Square, Field(discriminator="kind")]] = {}
+
+
+@pytest.fixture
+def problems_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """Load a drawing's text from `drawing.yaml`, below the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems(text: str) -> list[str]:
+        path = tmp_path / "drawing.yaml"
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        with pytest.raises(InvalidFile) as refused:
+            load(path, Drawing)
+        lines = [str(problem) for problem in refused.value.problems]
+        assert str(refused.value) == "\n".join(lines)
+        return lines
+
+    return problems
+
+
+ProblemsOf = Callable[[str], list[str]]
+
+
+def test_a_file_that_fits_arrives_as_the_schema_with_its_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "drawing.yaml"
+    path.write_text(
+        "# Zürich\n"
+        "title: Zürich\n"
+        "label: {text: a}\n"
+        "shapes:\n"
+        "  sun: {kind: circle, radius: 1}\n"
+        "  box: {kind: square, side: 2.5}\n",
+        encoding="utf-8",
+    )
+    assert load(path, Drawing) == Drawing(
+        title="Zürich",
+        label=Label(text="a"),
+        shapes={"sun": Circle(kind="circle", radius=1), "box": Square(kind="square", side=2.5)},
+    )
+
+
+@given(
+    title=st.text(),
+    width=st.integers(min_value=1),
+    tags=st.lists(st.text()),
+    labels=st.lists(st.builds(Label, text=st.text(), size=st.integers()), max_size=3),
+)
+def test_what_yaml_writes_of_a_model_is_read_back_as_it(
+    tmp_path_factory: pytest.TempPathFactory,
+    title: str,
+    width: int,
+    tags: list[str],
+    labels: list[Label],
+) -> None:
+    drawing = Drawing(title=title, width=width, tags=tags, labels=labels)
+    path = tmp_path_factory.getbasetemp() / "written.yaml"
+    path.write_text(yaml.safe_dump(drawing.model_dump()), encoding="utf-8")
+    assert load(path, Drawing) == drawing
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "drawing.yaml", Drawing)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "title: [a\nwidth: 2\n",
+            "drawing.yaml:2: not YAML: expected ',' or ']', but got ':'",
+        ),
+        (
+            "title: a\n\twidth: 2\n",
+            "drawing.yaml:2: not YAML: found character '\\t' that cannot start any token",
+        ),
+        ("title: a\nlabel: *b\n", "drawing.yaml:2: not YAML: found undefined alias 'b'"),
+    ],
+)
+def test_what_is_not_yaml_is_refused_at_its_line(
+    problems_of: ProblemsOf, text: str, problem: str
+) -> None:
+    assert problems_of(text) == [problem]
+
+
+@pytest.mark.parametrize("text", ["", "# nothing but a comment\n", "- title\n", "title\n", "3\n"])
+def test_what_is_no_mapping_is_refused(problems_of: ProblemsOf, text: str) -> None:
+    assert problems_of(text) == ["drawing.yaml:1: write a mapping of keys to values"]
+
+
+def test_every_duplicate_key_is_named_at_its_second_line(problems_of: ProblemsOf) -> None:
+    found = problems_of("""\
+        title: a
+        label:
+          text: a
+          size: 1
+          text: b
+        title: b
+        shapes:
+          sun: {kind: circle, radius: 1}
+          sun: {kind: circle, radius: 2}
+        """)
+    assert found == [
+        "drawing.yaml:5: label.text: stands twice: keep one",
+        "drawing.yaml:6: title: stands twice: keep one",
+        "drawing.yaml:9: shapes.sun: stands twice: keep one",
+    ]
+
+
+def test_a_duplicate_key_inside_a_list_is_found_and_one_in_another_item_is_none(
+    problems_of: ProblemsOf,
+) -> None:
+    found = problems_of("""\
+        title: a
+        labels:
+          - text: a
+          - text: b
+            text: c
+        """)
+    assert [line.partition(" ")[0] for line in found] == ["drawing.yaml:5:"]
+    assert found[0].endswith("stands twice: keep one")
+
+
+def test_an_unknown_key_is_met_with_the_one_that_was_meant(problems_of: ProblemsOf) -> None:
+    assert problems_of("title: a\nwidht: 3\n") == ["drawing.yaml:2: widht: unknown key; write width"]
+
+
+def test_an_unknown_key_like_no_other_is_met_with_all_that_are_known(
+    problems_of: ProblemsOf,
+) -> None:
+    assert problems_of("title: a\nzoom: 3\n") == [
+        "drawing.yaml:2: zoom: unknown key; "
+        "known keys: label, labels, shapes, tags, title, width"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "title: a\nlabel:\n  text: b\n  siez: 2\n",
+            "drawing.yaml:4: label.siez: unknown key; write size",
+        ),
+        (
+            "title: a\nlabel:\n  text: b\n  colour: 2\n",
+            "drawing.yaml:4: label.colour: unknown key; known keys: size, text",
+        ),
+        (
+            "title: a\nlabels:\n- text: b\n- text: c\n  colour: 2\n",
+            "drawing.yaml:5: labels.1.colour: unknown key; known keys: size, text",
+        ),
+        (
+            "title: a\nshapes:\n  sun:\n    kind: circle\n    radius: 1\n    hot: 2\n",
+            "drawing.yaml:6: shapes.sun.hot: unknown key; known keys: kind, radius",
+        ),
+        (
+            "title: a\nshapes:\n  box:\n    kind: square\n    side: 1\n    sied: 2\n",
+            "drawing.yaml:6: shapes.box.sied: unknown key; write side",
+        ),
+    ],
+    ids=["optional", "optional, no match", "list", "union", "union's other"],
+)
+def test_the_known_keys_are_those_of_the_place(
+    problems_of: ProblemsOf, text: str, problem: str
+) -> None:
+    assert problems_of(text) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("width: 2\n", "drawing.yaml:1: title: missing: add this key"),
+        ("title: a\nlabel:\n  size: 2\n", "drawing.yaml:2: label.text: missing: add this key"),
+        (
+            "title: a\nlabels:\n- text: b\n- size: 2\n",
+            "drawing.yaml:4: labels.1.text: missing: add this key",
+        ),
+        (
+            "title: a\nshapes:\n  sun:\n    kind: circle\n",
+            "drawing.yaml:3: shapes.sun.radius: missing: add this key",
+        ),
+    ],
+    ids=["top", "optional", "list", "union"],
+)
+def test_a_missing_key_is_named_where_it_should_stand(
+    problems_of: ProblemsOf, text: str, problem: str
+) -> None:
+    assert problems_of(text) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("title: 25.09\n", "drawing.yaml:1: title: input should be a valid string, not 25.09"),
+        (
+            "title: a\nwidth: 0\n",
+            "drawing.yaml:2: width: input should be greater than or equal to 1, not 0",
+        ),
+        (
+            "title: a\ntags:\n- b\n- [c]\n",
+            "drawing.yaml:4: tags.1: input should be a valid string, not ['c']",
+        ),
+        (
+            "title: a\ntags: b\n",
+            "drawing.yaml:2: tags: input should be a valid list, not 'b'",
+        ),
+        (
+            "title: a\nshapes:\n  sun: {kind: circle, radius: big}\n",
+            "drawing.yaml:3: shapes.sun.radius: input should be a valid number, "
+            "unable to parse string as a number, not 'big'",
+        ),
+    ],
+)
+def test_a_wrong_type_is_named_with_what_stands_there(
+    problems_of: ProblemsOf, text: str, problem: str
+) -> None:
+    assert problems_of(text) == [problem]
+
+
+def test_a_validators_message_stands_alone_at_the_line_of_its_key(problems_of: ProblemsOf) -> None:
+    found = problems_of("title: a\nshapes:\n  box:\n    kind: square\n    side: -1\n")
+    assert found == ["drawing.yaml:5: shapes.box.side: write a side above 0"]
+
+
+def test_an_unknown_tag_of_a_union_is_named_with_those_there_are(problems_of: ProblemsOf) -> None:
+    found = problems_of("title: a\nshapes:\n  box: {kind: sqare, side: 1}\n")
+    assert len(found) == 1
+    assert found[0].startswith("drawing.yaml:3: shapes.box")
+    for part in ("sqare", "circle", "square"):
+        assert part in found[0]
+
+
+def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
+    problems_of: ProblemsOf,
+) -> None:
+    found = problems_of("""\
+        zoom: 3
+        label:
+          size: big
+        shapes:
+          sun:
+            kind: circle
+          box: {kind: square, side: 0}
+        width: 0
+        """)
+    assert found == [
+        "drawing.yaml:1: title: missing: add this key",
+        "drawing.yaml:1: zoom: unknown key; known keys: label, labels, shapes, tags, title, width",
+        "drawing.yaml:2: label.text: missing: add this key",
+        "drawing.yaml:3: label.size: input should be a valid integer, "
+        "unable to parse string as an integer, not 'big'",
+        "drawing.yaml:5: shapes.sun.radius: missing: add this key",
+        "drawing.yaml:7: shapes.box.side: write a side above 0",
+        "drawing.yaml:8: width: input should be greater than or equal to 1, not 0",
+    ]
+
+
+def test_a_problem_below_the_current_folder_is_shown_relative_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = Problem(tmp_path / "stages" / "prod.yaml", 7, "endpoints.text", "is wrong")
+    monkeypatch.chdir(tmp_path)
+    assert str(problem) == "stages/prod.yaml:7: endpoints.text: is wrong"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert str(problem) == f"{tmp_path}/stages/prod.yaml:7: endpoints.text: is wrong"
+
+
+def test_a_problem_of_the_whole_file_has_no_key() -> None:
+    assert str(Problem(Path("a.yaml"), 1, "", "is wrong")) == "a.yaml:1: is wrong"
+
+
+def test_an_anchor_and_a_merge_are_read_and_checked_where_they_stand(
+    tmp_path: Path, problems_of: ProblemsOf
+) -> None:
+    merged = "title: a\nlabel: &l\n  text: b\nlabels:\n  - *l\n  - <<: *l\n    size: 2\n"
+    path = tmp_path / "merged.yaml"
+    path.write_text(merged)
+    assert load(path, Drawing).labels == [Label(text="b"), Label(text="b", size=2)]
+    assert problems_of(merged.replace("    size: 2", "    siez: 2")) == [
+        "drawing.yaml:7: labels.1.siez: unknown key; write size"
+    ]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
+def test_a_file_of_any_plain_yaml_is_read_or_refused_at_lines_that_it_has(
+    tmp_path_factory: pytest.TempPathFactory, data: Any
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_text(yaml.safe_dump(data), encoding="utf-8")
+    try:
+        load(path, Drawing)
+        return
+    except InvalidFile as error:
+        lines = [problem.line for problem in error.problems]
+    last = len(path.read_text(encoding="utf-8").splitlines())
+    assert lines == sorted(lines)
+    assert 1 <= lines[0] <= lines[-1] <= max(last, 1)

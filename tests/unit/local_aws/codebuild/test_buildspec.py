@@ -1,0 +1,79 @@
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from local_aws.codebuild.buildspec import PHASES, Buildspec
+
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp"]))
+VARIABLES = st.dictionaries(st.from_regex(r"[A-Z_]{1,8}", fullmatch=True), TEXT, max_size=3)
+COMMANDS = st.dictionaries(st.sampled_from(PHASES), st.lists(TEXT, max_size=3))
+
+
+def test_commands_are_read_phase_by_phase_and_phases_without_any_are_empty() -> None:
+    spec = Buildspec.parse("""
+        version: 0.2
+        phases:
+          build:
+            commands:
+              - make all
+              - 'echo "done: $?"'
+          post_build:
+            commands: []
+          pre_build:
+    """)
+    assert spec.commands == {
+        "install": [],
+        "pre_build": [],
+        "build": ["make all", 'echo "done: $?"'],
+        "post_build": [],
+    }
+    assert spec.variables == {}
+
+
+def test_the_phases_run_in_codebuilds_order() -> None:
+    assert PHASES == ("install", "pre_build", "build", "post_build")
+
+
+def test_variables_are_text_whatever_yaml_makes_of_them() -> None:
+    spec = Buildspec.parse("version: 0.2\nenv: {variables: {COUNT: 3, NAME: minilm, EMPTY: ''}}")
+    assert spec.variables == {"COUNT": "3", "NAME": "minilm", "EMPTY": ""}
+
+
+@settings(max_examples=50)
+@given(variables=VARIABLES, commands=COMMANDS)
+def test_a_buildspec_may_be_json_as_the_cdk_writes_it(
+    variables: dict[str, str], commands: dict[str, list[str]]
+) -> None:
+    phases = {phase: {"commands": lines} for phase, lines in commands.items()}
+    content = {"version": "0.2", "env": {"variables": variables}, "phases": phases}
+    spec = Buildspec.parse(json.dumps(content, indent=2, ensure_ascii=False))
+    assert spec.variables == variables
+    assert spec.commands == {phase: commands.get(phase, []) for phase in PHASES}
+
+
+@pytest.mark.parametrize("version", ["0.1", "0.2", '"0.2"'])
+def test_both_versions_of_the_format_are_read(version: str) -> None:
+    assert Buildspec.parse(f"version: {version}").commands["build"] == []
+
+
+@pytest.mark.parametrize("text", ["", "version: 0.3", "phases: {}", "- version: 0.2", "make all"])
+def test_what_has_no_known_version_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"^YAML_FILE_ERROR: write version: 0\.2$"):
+        Buildspec.parse(text)
+
+
+def test_broken_yaml_is_refused_with_its_line() -> None:
+    with pytest.raises(ValueError, match=r"^YAML_FILE_ERROR: (?s:.*) line 2, column 17") as refused:
+        Buildspec.parse("version: 0.2\nphases: {build: ")
+    assert refused.value.__suppress_context__
+
+
+def test_an_unknown_phase_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="unknown phases") as refused:
+        Buildspec.parse("version: 0.2\nphases: {test: {}, deploy: {}, build: {}}")
+    assert str(refused.value) == (
+        "YAML_FILE_ERROR: unknown phases ['deploy', 'test']; "
+        "known: ['install', 'pre_build', 'build', 'post_build']"
+    )

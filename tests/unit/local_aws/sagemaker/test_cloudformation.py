@@ -1,0 +1,189 @@
+import re
+from typing import Any
+
+import pytest
+
+from local_aws.errors import ApiError
+from local_aws.sagemaker import cloudformation
+from local_aws.sagemaker.cloudformation import (
+    Endpoint,
+    EndpointConfig,
+    HostingResource,
+    Model,
+    resource_types,
+)
+from local_aws.sagemaker.hosting_api import Hosting
+from local_aws.sagemaker.service import SageMaker
+from tests.unit.local_aws.sagemaker.conftest import Fleets
+
+ARN = "arn:aws:sagemaker:us-east-1:000000000000"
+TEXT = {"EndpointName": "Text", "EndpointConfigName": "one"}
+
+
+@pytest.fixture
+def model(sagemaker: SageMaker) -> Model:
+    return Model(sagemaker.control_plane)
+
+
+@pytest.fixture
+def endpoint(sagemaker: SageMaker) -> Endpoint:
+    return Endpoint(sagemaker.control_plane)
+
+
+def describe(hosting: Hosting) -> dict[str, Any]:
+    return hosting.describe_endpoint({"EndpointName": "Text"})
+
+
+def test_the_types_have_cloudformations_names(sagemaker: SageMaker) -> None:
+    types = resource_types(sagemaker.control_plane)
+    assert {name: type(handler) for name, handler in types.items()} == {
+        "AWS::SageMaker::Model": Model,
+        "AWS::SageMaker::EndpointConfig": EndpointConfig,
+        "AWS::SageMaker::Endpoint": Endpoint,
+    }
+
+
+def test_a_named_resource_is_known_by_its_arn(model: Model, hosting: Hosting) -> None:
+    assert model.create("Logical", {"ModelName": "MiniLM"}, "stack") == (
+        f"{ARN}:model/minilm",
+        {"ModelName": "MiniLM"},
+    )
+    assert hosting.describe_model({"ModelName": "MiniLM"})
+
+
+def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model) -> None:
+    arn, attributes = model.create("TextModel", {}, "Prod-Text")
+    name = attributes["ModelName"]
+    assert re.fullmatch(r"prod-text-textmodel-[0-9a-f]{12}", name)
+    assert arn == f"{ARN}:model/{name}"
+    assert model.create("TextModel", {}, "Prod-Text")[0] != arn
+
+
+def test_a_generated_name_has_at_most_sagemakers_63_characters(model: Model) -> None:
+    _, attributes = model.create("L" * 100, {}, "s" * 100)
+    assert len(attributes["ModelName"]) == 63
+
+
+def test_text_from_a_template_becomes_the_numbers_that_the_api_takes(
+    sagemaker: SageMaker, hosting: Hosting
+) -> None:
+    variant = {"VariantName": "only", "ModelName": "m", "InitialInstanceCount": "2"}
+    EndpointConfig(sagemaker.control_plane).create(
+        "Config",
+        {
+            "EndpointConfigName": "three",
+            "ProductionVariants": [{**variant, "InitialVariantWeight": "0.5"}],
+        },
+        "stack",
+    )
+    described = hosting.describe_endpoint_config({"EndpointConfigName": "three"})
+    assert described["ProductionVariants"] == [
+        {**variant, "InitialInstanceCount": 2, "InitialVariantWeight": 0.5}
+    ]
+
+
+def test_properties_that_the_api_does_not_know_are_refused(model: Model) -> None:
+    with pytest.raises(ApiError, match='Unknown parameter in input: "Colour"'):
+        model.create("Logical", {"ModelName": "other", "Colour": "red"}, "stack")
+
+
+def test_a_change_of_tags_changes_nothing_else(model: Model) -> None:
+    arn, attributes = model.create("Logical", {}, "stack")
+    assert model.update(arn, {}, {"Tags": [{"Key": "a", "Value": "b"}]}, "stack") == (
+        arn,
+        attributes,
+    )
+
+
+def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hosting) -> None:
+    named = {"ModelName": "MiniLM"}
+    model.delete(model.create("Logical", named, "stack")[0], named)
+    model.delete(model.create("Logical", {}, "stack")[0], {})
+    assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == ["m"]
+
+
+@pytest.mark.parametrize("kind", [Model, EndpointConfig, Endpoint])
+def test_deleting_what_is_gone_is_no_error(
+    sagemaker: SageMaker, kind: type[HostingResource]
+) -> None:
+    kind(sagemaker.control_plane).delete(f"{ARN}:x/gone", {})
+
+
+def test_a_refused_deletion_is_an_error(sagemaker: SageMaker, endpoint: Endpoint) -> None:
+    endpoint.create("Text", TEXT, "stack")
+    with pytest.raises(ApiError, match="endpoint Text uses it"):
+        EndpointConfig(sagemaker.control_plane).delete(f"{ARN}:endpoint-config/one", {})
+
+
+def test_a_created_endpoint_is_in_service(endpoint: Endpoint, hosting: Hosting) -> None:
+    properties = {**TEXT, "DeploymentConfig": {"AutoRollbackConfiguration": {}}}
+    assert endpoint.create("Logical", properties, "stack") == (
+        f"{ARN}:endpoint/text",
+        {"EndpointName": "Text"},
+    )
+    assert describe(hosting)["EndpointStatus"] == "InService"
+
+
+def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
+    endpoint: Endpoint, fleets: Fleets
+) -> None:
+    fleets.failure = "out of memory"
+    with pytest.raises(ValueError, match=r"^Endpoint Text Failed: out of memory$"):
+        endpoint.create("Logical", TEXT, "stack")
+
+
+def test_an_update_ends_with_the_new_configuration_in_service(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+) -> None:
+    arn, attributes = endpoint.create("Logical", TEXT, "stack")
+    new = {**TEXT, "EndpointConfigName": "two"}
+    assert endpoint.update(arn, TEXT, new, "stack") == (arn, attributes)
+    described = describe(hosting)
+    assert (described["EndpointStatus"], described["EndpointConfigName"]) == ("InService", "two")
+    assert fleets.started[0].events == ["draining", "stopped"]
+
+
+def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    fleets.failure = "out of memory"
+    with pytest.raises(ValueError, match=r"^Endpoint Text .*: out of memory$"):
+        endpoint.update(arn, TEXT, {**TEXT, "EndpointConfigName": "two"}, "stack")
+    assert describe(hosting)["EndpointConfigName"] == "one"
+
+
+def test_a_change_of_how_updates_are_deployed_starts_nothing(
+    endpoint: Endpoint, fleets: Fleets
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    endpoint.update(arn, TEXT, {**TEXT, "DeploymentConfig": {}}, "stack")
+    assert len(fleets.started) == 1
+
+
+def test_an_endpoint_that_never_settles_fails_after_a_while(
+    endpoint: Endpoint, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloudformation, "STABILIZE_SECONDS", 0.05)
+    fleets.ready.clear()
+    with pytest.raises(ValueError, match=r"^Endpoint Text did not stabilize within 0\.05 s$"):
+        endpoint.create("Logical", TEXT, "stack")
+
+
+def test_a_deleted_endpoints_instances_are_stopped(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    endpoint.delete(arn, TEXT)
+    assert fleets.started[0].events == ["draining", "stopped"]
+    assert hosting.list_endpoints({})["Endpoints"] == []
+
+
+def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: SageMaker) -> None:
+    for kind, operation in ((Model, "CreateModel"), (EndpointConfig, "CreateEndpointConfig")):
+        shape: Any = sagemaker.control_plane._model.operation_model(operation).input_shape
+        assert set(kind.replacing) == set(shape.members) - {"Tags"}, operation
+
+
+def test_an_endpoint_is_replaced_for_another_name_only() -> None:
+    assert Endpoint.replacing == ("EndpointName",)

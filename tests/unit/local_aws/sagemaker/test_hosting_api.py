@@ -1,0 +1,356 @@
+import threading
+from typing import Any
+
+import pytest
+
+from local_aws.errors import ApiError
+from local_aws.sagemaker.hosting_api import Hosting
+from tests.unit.local_aws.conftest import eventually
+from tests.unit.local_aws.sagemaker.conftest import Fleets, config
+
+TEXT = {"EndpointName": "Text"}
+ARN = "arn:aws:sagemaker:us-east-1:000000000000"
+
+
+def create(hosting: Hosting, name: str = "Text", config: str = "one") -> None:
+    hosting.create_endpoint({"EndpointName": name, "EndpointConfigName": config})
+
+
+def update(hosting: Hosting, config: str = "two") -> None:
+    hosting.update_endpoint({**TEXT, "EndpointConfigName": config})
+
+
+def status(hosting: Hosting, name: str = "Text") -> str:
+    return str(hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"])
+
+
+def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
+    eventually(lambda: status(hosting, name) == "InService")
+    return hosting.describe_endpoint({"EndpointName": name})
+
+
+def answers(hosting: Hosting) -> str:
+    """Return the configuration whose instances answer."""
+    return hosting.fleet("Text").invoke(target_model="m", body=b"", headers={})[1].body.decode()
+
+
+def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
+    assert error.value.code == "ValidationException"
+    return error.value.message
+
+
+# Models and configurations
+
+
+def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> None:
+    model = hosting.describe_model({"ModelName": "m"})
+    assert model["PrimaryContainer"] == {"Image": "triton"}
+    assert model["ModelArn"] == f"{ARN}:model/m"
+    described = hosting.describe_endpoint_config({"EndpointConfigName": "one"})
+    assert described["ProductionVariants"] == [{"VariantName": "only", "ModelName": "m"}]
+    assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
+
+
+def test_arns_are_in_lower_case(hosting: Hosting) -> None:
+    answer = hosting.create_model({"ModelName": "Mini-LM"})
+    assert answer == {"ModelArn": f"{ARN}:model/mini-lm"}
+
+
+def test_what_exists_is_not_created_twice(hosting: Hosting) -> None:
+    create(hosting)
+    with pytest.raises(ApiError) as model:
+        hosting.create_model({"ModelName": "m"})
+    with pytest.raises(ApiError) as configuration:
+        hosting.create_endpoint_config(config("one"))
+    with pytest.raises(ApiError) as endpoint:
+        create(hosting, config="two")
+    assert refusal(model) == 'Cannot create already existing model "m".'
+    assert refusal(configuration) == 'Cannot create already existing endpoint configuration "one".'
+    assert refusal(endpoint) == 'Cannot create already existing endpoint "Text".'
+
+
+def test_a_name_is_free_again_after_its_deletion(hosting: Hosting, fleets: Fleets) -> None:
+    hosting.delete_model({"ModelName": "m"})
+    hosting.create_model({"ModelName": "m"})
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    hosting.create_endpoint_config(config("one"))
+    for _ in range(2):
+        create(hosting)
+        in_service(hosting)
+        hosting.delete_endpoint(TEXT)
+    assert len(fleets.started) == 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "kind"),
+    [
+        ("describe_model", {"ModelName": "none"}, "model"),
+        ("delete_model", {"ModelName": "none"}, "model"),
+        ("create_endpoint_config", config("three", model="none"), "model"),
+        (
+            "describe_endpoint_config",
+            {"EndpointConfigName": "none"},
+            "endpoint configuration",
+        ),
+        ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
+        (
+            "create_endpoint",
+            {"EndpointName": "e", "EndpointConfigName": "none"},
+            "endpoint configuration",
+        ),
+        ("describe_endpoint", {"EndpointName": "none"}, "endpoint"),
+        ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
+        ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    hosting: Hosting, operation: str, request_: dict[str, Any], kind: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        getattr(hosting, operation)(request_)
+    assert refusal(refused) == f'Could not find {kind} "none".'
+
+
+def test_what_was_refused_is_not_there(hosting: Hosting) -> None:
+    for refused in (
+        lambda: hosting.create_endpoint_config(config("three", model="none")),
+        lambda: create(hosting, "other", "none"),
+    ):
+        with pytest.raises(ApiError):
+            refused()
+    assert [
+        it["EndpointConfigName"] for it in hosting.list_endpoint_configs({})["EndpointConfigs"]
+    ] == ["one", "two"]
+    assert hosting.list_endpoints({})["Endpoints"] == []
+
+
+def test_lists_are_sorted_and_filtered_by_name(hosting: Hosting) -> None:
+    for name in ("minilm-b", "minilm-a"):
+        hosting.create_model({"ModelName": name})
+    assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == [
+        "m",
+        "minilm-a",
+        "minilm-b",
+    ]
+    (only,) = hosting.list_models({"NameContains": "-b"})["Models"]
+    assert only.keys() == {"ModelName", "ModelArn", "CreationTime"}
+    create(hosting, "Text")
+    create(hosting, "Images")
+    in_service(hosting, "Images")
+    (only,) = hosting.list_endpoints({"NameContains": "Im"})["Endpoints"]
+    assert (only["EndpointName"], only["EndpointStatus"]) == ("Images", "InService")
+
+
+# Creation
+
+
+def test_an_endpoint_is_creating_and_then_in_service(hosting: Hosting, fleets: Fleets) -> None:
+    fleets.ready.clear()
+    create(hosting)
+    described = hosting.describe_endpoint(TEXT)
+    assert described["EndpointStatus"] == "Creating"
+    assert described["EndpointArn"] == f"{ARN}:endpoint/text"
+    with pytest.raises(ApiError) as refused:
+        hosting.fleet("Text")
+    assert refused.value.code == "ValidationError"
+    assert refused.value.message == "Endpoint Text of account 000000000000 not found."
+    fleets.ready.set()
+    assert in_service(hosting)["EndpointConfigName"] == "one"
+    assert answers(hosting) == "one"
+
+
+def test_the_instances_are_started_from_the_configuration_and_its_models(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    ((host, endpoint, configuration, models),) = fleets.asked
+    assert (host, endpoint) == ("the host", "Text")
+    assert configuration["ProductionVariants"] == [{"VariantName": "only", "ModelName": "m"}]
+    assert models["m"]["PrimaryContainer"] == {"Image": "triton"}
+
+
+def test_variants_are_described_with_their_counts_and_weights(hosting: Hosting) -> None:
+    hosting.create_endpoint_config(
+        config("three", InitialInstanceCount=2, InitialVariantWeight=0.5)
+    )
+    create(hosting, config="three")
+    assert hosting.describe_endpoint(TEXT)["ProductionVariants"] == [
+        {
+            "VariantName": "only",
+            "CurrentWeight": 0.5,
+            "DesiredWeight": 0.5,
+            "CurrentInstanceCount": 2,
+            "DesiredInstanceCount": 2,
+        }
+    ]
+
+
+def test_an_endpoint_whose_instances_do_not_start_has_failed_with_their_reason(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    fleets.failure = "The container did not pass the ping health check."
+    create(hosting)
+    eventually(lambda: status(hosting) == "Failed")
+    described = hosting.describe_endpoint(TEXT)
+    assert described["FailureReason"] == "The container did not pass the ping health check."
+    with pytest.raises(ApiError, match=r"^Endpoint Text of account 000000000000 not found\.$"):
+        hosting.fleet("Text")
+    hosting.delete_endpoint(TEXT)
+    assert hosting.list_endpoints({})["Endpoints"] == []
+
+
+# Update
+
+
+def test_the_old_instances_answer_until_the_new_are_healthy(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    before = in_service(hosting)
+    fleets.ready.clear()
+    update(hosting)
+    eventually(lambda: len(fleets.asked) == 2)
+    assert (status(hosting), answers(hosting)) == ("Updating", "one")
+    assert hosting.describe_endpoint(TEXT)["EndpointConfigName"] == "one"
+    assert fleets.started[0].events == []
+    fleets.ready.set()
+    after = in_service(hosting)
+    assert (after["EndpointConfigName"], answers(hosting)) == ("two", "two")
+    assert after["CreationTime"] == before["CreationTime"]
+    assert after["LastModifiedTime"] > before["LastModifiedTime"]
+    assert "FailureReason" not in after
+
+
+def test_the_old_instances_finish_what_they_have_before_they_end(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.quiet.clear()
+    update(hosting)
+    old = fleets.started[0]
+    eventually(lambda: old.events == ["draining"])
+    assert (status(hosting), answers(hosting)) == ("Updating", "two")
+    fleets.quiet.set()
+    in_service(hosting)
+    assert old.events == ["draining", "stopped"]
+    assert fleets.started[1].events == []
+
+
+def test_a_failed_update_leaves_the_endpoint_as_it_was_and_says_why(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.failure = "out of memory"
+    update(hosting)
+    described = in_service(hosting)
+    assert described["EndpointConfigName"] == "one"
+    assert described["FailureReason"] == "out of memory"
+    assert answers(hosting) == "one"
+    assert fleets.started[0].events == []
+
+
+def test_a_good_update_after_a_failed_one_clears_the_reason(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.failure = "out of memory"
+    update(hosting)
+    in_service(hosting)
+    fleets.failure = None
+    update(hosting)
+    described = in_service(hosting)
+    assert described["EndpointConfigName"] == "two"
+    assert "FailureReason" not in described
+
+
+def test_an_update_may_change_the_variants(hosting: Hosting) -> None:
+    hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
+    create(hosting)
+    in_service(hosting)
+    update(hosting, "three")
+    (variant,) = in_service(hosting)["ProductionVariants"]
+    assert variant["CurrentInstanceCount"] == 3
+
+
+@pytest.mark.parametrize("state", ["Creating", "Updating"])
+def test_an_endpoint_in_transition_takes_no_update(
+    hosting: Hosting, fleets: Fleets, state: str
+) -> None:
+    if state == "Updating":
+        create(hosting)
+        in_service(hosting)
+    fleets.ready.clear()
+    create(hosting) if state == "Creating" else update(hosting)
+    assert status(hosting) == state
+    with pytest.raises(ApiError) as refused:
+        update(hosting)
+    assert refusal(refused) == f"Cannot update in-progress endpoint {ARN}:endpoint/text."
+
+
+def test_an_update_to_an_unknown_configuration_changes_nothing(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    with pytest.raises(ApiError) as refused:
+        update(hosting, "none")
+    assert refusal(refused) == 'Could not find endpoint configuration "none".'
+    assert (status(hosting), answers(hosting)) == ("InService", "one")
+
+
+# Deletion
+
+
+def test_a_configuration_in_use_is_not_deleted(hosting: Hosting) -> None:
+    create(hosting)
+    with pytest.raises(ApiError) as refused:
+        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    assert refusal(refused) == ("Cannot delete endpoint configuration one: endpoint Text uses it.")
+    in_service(hosting)
+    update(hosting)
+    in_service(hosting)
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    assert hosting.describe_endpoint_config({"EndpointConfigName": "two"})
+
+
+def test_a_deleted_endpoint_is_gone_and_its_instances_finish_and_end(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.quiet.clear()
+    deletion = threading.Thread(target=hosting.delete_endpoint, args=(TEXT,))
+    deletion.start()
+    eventually(lambda: fleets.started[0].events == ["draining"])
+    with pytest.raises(ApiError):
+        hosting.fleet("Text")
+    fleets.quiet.set()
+    deletion.join()
+    assert fleets.started[0].events == ["draining", "stopped"]
+    with pytest.raises(ApiError, match="Could not find endpoint"):
+        hosting.describe_endpoint(TEXT)
+
+
+def test_instances_that_come_up_after_the_deletion_are_stopped(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    fleets.ready.clear()
+    create(hosting)
+    eventually(lambda: fleets.asked)
+    hosting.delete_endpoint(TEXT)
+    assert fleets.started == []
+    fleets.ready.set()
+    eventually(lambda: fleets.started and fleets.started[0].events == ["stopped"])
+    assert hosting.list_endpoints({})["Endpoints"] == []
+
+
+def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fleets) -> None:
+    for name in ("Text", "Images"):
+        create(hosting, name)
+        in_service(hosting, name)
+    hosting.stop()
+    assert [fleet.events for fleet in fleets.started] == [["stopped"], ["stopped"]]
+    with pytest.raises(ApiError):
+        hosting.fleet("Text")

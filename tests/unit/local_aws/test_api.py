@@ -1,0 +1,157 @@
+import asyncio
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from local_aws.api import Answer, JsonService, Operation, error_answer
+from local_aws.errors import ApiError
+from tests.unit.local_aws.conftest import ClientFor
+
+TARGET = "CodeBuild_20161006."
+
+
+def service(**operations: Operation) -> JsonService:
+    return JsonService("codebuild", operations)
+
+
+def ask(service: JsonService, target: str, body: bytes = b"{}") -> Answer:
+    return asyncio.run(service("POST", "/", {"X-Amz-Target": target}, body, {}))
+
+
+def refusal(answer: Answer) -> tuple[int, str, str]:
+    status, headers, body = answer
+    content = json.loads(body)
+    assert headers["x-amzn-ErrorType"] == content["__type"]
+    return status, content["__type"], content["message"]
+
+
+def unreachable(request: dict[str, Any]) -> dict[str, Any]:
+    raise AssertionError("a refused request must not reach its operation")
+
+
+def test_a_request_runs_the_operation_that_its_target_names() -> None:
+    asked = service(
+        StopBuild=lambda request: {"build": {"id": f"stopped {request['id']}"}},
+        StartBuild=unreachable,
+    )
+    status, headers, body = ask(asked, f"{TARGET}StopBuild", b'{"id": "a:1"}')
+    assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
+    assert headers["Content-Type"] == "application/x-amz-json-1.1"
+
+
+@pytest.mark.parametrize("name", ["X-Amz-Target", "x-amz-target", "X-AMZ-TARGET"])
+def test_the_target_is_found_however_its_header_is_written(name: str) -> None:
+    asked = service(ListBuilds=lambda _: {"ids": ["a:1"]})
+    answer = asyncio.run(asked("POST", "/", {name: f"{TARGET}ListBuilds"}, b"{}", {}))
+    assert answer[2] == b'{"ids": ["a:1"]}'
+
+
+def test_no_body_is_an_empty_request() -> None:
+    assert ask(service(ListBuilds=lambda it: it), f"{TARGET}ListBuilds", b"")[2] == b"{}"
+
+
+def test_an_operation_does_not_hold_up_the_event_loop() -> None:
+    async def both() -> list[Answer]:
+        meet = threading.Barrier(2, timeout=5)  # passed only by two at a time
+        asked = service(ListBuilds=lambda _: {"ids": [str(meet.wait())]})
+        target = {"X-Amz-Target": f"{TARGET}ListBuilds"}
+        return await asyncio.gather(*(asked("POST", "/", target, b"{}", {}) for _ in range(2)))
+
+    assert sorted(body for _, _, body in asyncio.run(both())) == [
+        b'{"ids": ["0"]}',
+        b'{"ids": ["1"]}',
+    ]
+
+
+@pytest.mark.parametrize("target", [f"{TARGET}CreateFleet", "CreateFleet"])
+def test_an_operation_that_is_not_emulated_is_refused_by_name(target: str) -> None:
+    assert refusal(ask(service(StartBuild=unreachable), target)) == (
+        400,
+        "UnknownOperationException",
+        "the local AWS has no CreateFleet: it is not emulated",
+    )
+
+
+def test_a_missing_parameter_is_refused_before_the_operation_runs() -> None:
+    assert refusal(ask(service(StartBuild=unreachable), f"{TARGET}StartBuild")) == (
+        400,
+        "ValidationException",
+        'Missing required parameter in input: "projectName"',
+    )
+
+
+def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
+    body = b'{"projectName": "p", "projektName": "p"}'
+    status, code, message = refusal(
+        ask(service(StartBuild=unreachable), f"{TARGET}StartBuild", body)
+    )
+    assert (status, code) == (400, "ValidationException")
+    assert message.startswith('Unknown parameter in input: "projektName", must be one of: ')
+    assert "timeoutInMinutesOverride" in message
+
+
+def test_every_fault_of_a_request_is_named() -> None:
+    with pytest.raises(ApiError) as refused:
+        service(BatchGetBuilds=unreachable).call("BatchGetBuilds", {"ids": "a:1", "all": True})
+    assert "Unknown parameter in input" in refused.value.message
+    assert "Invalid type for parameter ids, value: a:1" in refused.value.message
+
+
+def test_call_answers_without_http_and_raises_what_http_would_answer() -> None:
+    asked = service(ListBuilds=lambda _: {"ids": []})
+    assert asked.call("ListBuilds", {}) == {"ids": []}
+    with pytest.raises(ApiError) as refused:
+        asked.call("StartBuild", {"projectName": "p"})
+    assert refused.value.code == "UnknownOperationException"
+
+
+def test_an_errors_answer_has_its_status_code_message_and_fields() -> None:
+    error = ApiError("ModelError", "Received server error", status=424, OriginalStatusCode=500)
+    status, headers, body = error_answer(error)
+    assert status == 424
+    assert headers == {
+        "Content-Type": "application/x-amz-json-1.1",
+        "x-amzn-ErrorType": "ModelError",
+    }
+    assert json.loads(body) == {
+        "__type": "ModelError",
+        "message": "Received server error",
+        "Message": "Received server error",
+        "OriginalStatusCode": 500,
+    }
+
+
+def test_an_sdk_raises_the_exception_of_the_errors_code(client_for: ClientFor) -> None:
+    def refuse(request: dict[str, Any]) -> dict[str, Any]:
+        raise ApiError("ResourceNotFoundException", f"no {request['projectName']}")
+
+    client = client_for("codebuild", service(StartBuild=refuse))
+    with pytest.raises(client.exceptions.ResourceNotFoundException) as refused:
+        client.start_build(projectName="p")
+    assert refused.value.response["Error"] == {
+        "Code": "ResourceNotFoundException",
+        "Message": "no p",
+    }
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
+
+
+def test_an_sdk_reads_the_further_fields_of_an_error(client_for: ClientFor) -> None:
+    async def refuse(*_: Any) -> Answer:
+        fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
+        return error_answer(ApiError("ModelError", "Received server error", status=424, **fields))
+
+    client = client_for("sagemaker-runtime", refuse)
+    with pytest.raises(client.exceptions.ModelError) as refused:
+        client.invoke_endpoint(EndpointName="text", Body=b"")
+    response = refused.value.response
+    assert response["Error"] == {"Code": "ModelError", "Message": "Received server error"}
+    assert (response["OriginalStatusCode"], response["OriginalMessage"]) == (507, "out of memory")
+    assert response["ResponseMetadata"]["HTTPStatusCode"] == 424
+
+
+def test_an_sdk_reads_an_answer(client_for: ClientFor) -> None:
+    asked = service(BatchGetBuilds=lambda it: {"builds": [], "buildsNotFound": it["ids"]})
+    client = client_for("codebuild", asked)
+    assert client.batch_get_builds(ids=["a:1"])["buildsNotFound"] == ["a:1"]

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+import checked_yaml
+from stages import Stage, UnknownStage, load_stage, stage_names
+
+FITTING = """\
+region: us-east-1
+release: "25.09"
+endpoints:
+  text:
+    models: [minilm]
+    instance_type: ml.g5.xlarge
+"""
+
+
+@pytest.mark.parametrize("name", stage_names())
+def test_every_shipped_stage_loads(name: str) -> None:
+    assert isinstance(load_stage(name), Stage)
+
+
+def test_the_shipped_stages_are_a_laptop_a_trial_and_production() -> None:
+    assert stage_names() == ["dev", "local", "prod"]
+    assert [load_stage(name).production for name in stage_names()] == [False, False, True]
+
+
+def test_stages_are_the_yaml_files_of_a_folder_by_name(tmp_path: Path) -> None:
+    for name in ("prod.yaml", "dev.yaml", "stage.schema.json", "README.md"):
+        (tmp_path / name).write_text(FITTING)
+    assert stage_names(tmp_path) == ["dev", "prod"]
+    assert load_stage("dev", tmp_path) == load_stage("prod", tmp_path)
+
+
+def test_an_unknown_stage_is_refused_with_the_closest_and_all_names() -> None:
+    with pytest.raises(UnknownStage) as refused:
+        load_stage("pord")
+    assert str(refused.value) == (
+        "no stage 'pord': did you mean prod? stages are dev, local, prod (one YAML file each in "
+        "stages/); write for example: cdk synth -c stage=dev"
+    )
+
+
+def test_a_stage_like_no_other_is_refused_with_all_names() -> None:
+    with pytest.raises(UnknownStage, match=r"^no stage 'zzz': stages are dev, local, prod \("):
+        load_stage("zzz")
+
+
+@pytest.mark.parametrize("name", ["../stages/dev", "dev.yaml", "Dev", ""])
+def test_a_stages_name_is_no_path(name: str) -> None:
+    with pytest.raises(UnknownStage):
+        load_stage(name)
+
+
+def test_a_broken_stage_is_refused_with_its_file_and_every_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prod.yaml").write_text(FITTING.replace("release", "relese"))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(checked_yaml.InvalidFile) as refused:
+        load_stage("prod", tmp_path)
+    assert str(refused.value).splitlines() == [
+        "prod.yaml:1: release: missing: add this key",
+        "prod.yaml:2: relese: unknown key; write release",
+    ]

@@ -1,0 +1,258 @@
+"""What a stage's file may say, and what each broken one is told."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+import checked_yaml
+import platform_facts
+from stages import EndpointStage, Stage, load_stage
+
+FITTING = """\
+region: us-east-1
+release: "25.09"
+endpoints:
+  text:
+    models: [minilm]
+    instance_type: ml.g5.xlarge
+"""
+
+Problems = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
+    """Read a text as `prod.yaml`, below the current folder; return the lines of its error."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems_of(text: str) -> list[str]:
+        assert text != FITTING
+        (tmp_path / "prod.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(checked_yaml.InvalidFile) as refused:
+            load_stage("prod", tmp_path)
+        return str(refused.value).splitlines()
+
+    return problems_of
+
+
+def stage(text: str, folder: Path) -> Stage:
+    path = folder / "stage.yaml"
+    path.write_text(text)
+    return checked_yaml.load(path, Stage)
+
+
+def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
+    read = stage(FITTING, tmp_path)
+    assert read.account is None
+    assert read.production is False
+    assert read.endpoints == {
+        "text": EndpointStage(models=["minilm"], instance_type="ml.g5.xlarge", instance_count=1)
+    }
+
+
+def test_a_stage_cannot_be_changed() -> None:
+    read = load_stage("dev")
+    with pytest.raises(ValidationError, match="frozen"):
+        read.region = "eu-west-1"
+    with pytest.raises(ValidationError, match="frozen"):
+        read.endpoints["text"].instance_count = 9
+
+
+def test_every_key_of_the_schema_is_explained() -> None:
+    for schema in (Stage, EndpointStage):
+        for name, field in schema.model_fields.items():
+            assert field.description, name
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "told"),
+    [
+        (
+            "release:",
+            "relaese:",
+            [
+                "prod.yaml:1: release: missing: add this key",
+                "prod.yaml:2: relaese: unknown key; write release",
+            ],
+        ),
+        (
+            "    instance_type: ml.g5.xlarge\n",
+            "    instance_type: ml.g5.xlarge\n    min: 1\n",
+            [
+                "prod.yaml:7: endpoints.text.min: unknown key; "
+                "known keys: instance_count, instance_type, models"
+            ],
+        ),
+        (
+            "us-east-1",
+            "us-east1",
+            [
+                'prod.yaml:1: region: no AWS region with SageMaker Triton images "us-east1": did '
+                "you mean us-east-1 or us-west-1 or us-east-2? Known: "
+                + ", ".join(row.name for row in platform_facts.regions())
+            ],
+        ),
+        (
+            "25.09",
+            "25.9",
+            [
+                'prod.yaml:2: release: no SageMaker Triton release "25.9": did you mean 25.09? '
+                "Known: " + ", ".join(row.name for row in platform_facts.releases())
+            ],
+        ),
+        (
+            '"25.09"',
+            "25.09",
+            ["prod.yaml:2: release: input should be a valid string, not 25.09"],
+        ),
+        (
+            "ml.g5.xlarge",
+            "ml.g5.xlrge",
+            [
+                "prod.yaml:6: endpoints.text.instance_type: no SageMaker hosting instance type "
+                '"ml.g5.xlrge": did you mean ml.g5.xlarge or ml.g5.8xlarge or ml.g5.4xlarge?'
+            ],
+        ),
+        (
+            "ml.g5.xlarge",
+            "ml.g5.12xlarge",
+            [
+                "prod.yaml:6: endpoints.text.instance_type: ml.g5.12xlarge cannot host a GPU "
+                "multi-model endpoint, which takes one GPU: write ml.g5.xlarge, ml.g5.2xlarge, "
+                "ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge"
+            ],
+        ),
+        (
+            "ml.g5.xlarge",
+            "ml.p5.48xlarge",  # of its H100 no single-GPU type is documented to take many models
+            [
+                "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a GPU "
+                "multi-model endpoint, which takes one GPU: write a single-GPU type such as "
+                "ml.g5.xlarge"
+            ],
+        ),
+        (
+            "[minilm]",
+            "[minilm, other, minilm]",
+            ["prod.yaml:5: endpoints.text.models: minilm stands twice: keep one"],
+        ),
+        (
+            "[minilm]",
+            "[b-b, a-a, b-b, a-a, c-c]",
+            ["prod.yaml:5: endpoints.text.models: a-a, b-b stands twice: keep one"],
+        ),
+        (
+            "    instance_type: ml.g5.xlarge\n",
+            "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
+            [
+                "prod.yaml:7: endpoints.text.instance_count: "
+                "input should be greater than or equal to 1, not 0"
+            ],
+        ),
+    ],
+)
+def test_a_broken_stage_is_told_its_lines_and_what_to_write(
+    problems: Problems, written: str, instead: str, told: list[str]
+) -> None:
+    assert problems(FITTING.replace(written, instead, 1)) == told
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "place"),
+    [
+        ("region:", 'account: "1234"\nregion:', "prod.yaml:1: account: "),
+        ("region:", 'account: "1234567890123"\nregion:', "prod.yaml:1: account: "),
+        ("region:", "account: 123456789012\nregion:", "prod.yaml:1: account: "),
+        (FITTING.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
+        ("[minilm]", "[]", "prod.yaml:5: endpoints.text.models: "),
+        ("[minilm]", "[minilm, Mini_LM]", "prod.yaml:5: endpoints.text.models.1: "),
+        ("  text:", "  -text:", "prod.yaml:4: endpoints.-text"),
+        ("  text:", "  Text:", "prod.yaml:4: endpoints.Text"),
+    ],
+    ids=[
+        "short account",
+        "long account",
+        "account without quotes",
+        "no endpoints",
+        "no models",
+        "model name",
+        "endpoint name",
+        "endpoint in capitals",
+    ],
+)
+def test_a_value_of_the_wrong_form_is_refused_at_its_line(
+    problems: Problems, written: str, instead: str, place: str
+) -> None:
+    found = problems(FITTING.replace(written, instead, 1))
+    assert len(found) == 1
+    assert found[0].startswith(place)
+
+
+def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
+    text = "production: true\n" + FITTING
+    (found,) = problems(text)
+    assert found.endswith(
+        "endpoints.text: a production endpoint needs instance_count 2 or more, so that it survives "
+        "the loss of an availability zone"
+    )
+    assert stage(text + "    instance_count: 2\n", tmp_path).production
+
+
+def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
+    second = FITTING.partition("endpoints:\n")[2].replace("text", "image")
+    found = "\n".join(problems("production: true\n" + FITTING + second))
+    assert "endpoints.text: a production endpoint needs" in found
+    assert "endpoints.image: a production endpoint needs" in found
+
+
+def test_a_release_that_the_region_lacks_is_refused_with_its_newest(
+    problems: Problems, tmp_path: Path
+) -> None:
+    china = FITTING.replace("us-east-1", "cn-north-1")
+    (found,) = problems(china)
+    assert found.endswith(
+        "region cn-north-1 has no SageMaker Triton 25.09: the newest release it has is 25.04"
+    )
+    assert stage(china.replace("25.09", "25.04"), tmp_path).region == "cn-north-1"
+
+
+def test_a_gpu_that_the_release_does_not_run_on_is_refused(
+    problems: Problems, tmp_path: Path
+) -> None:
+    volta = FITTING.replace("ml.g5.xlarge", "ml.p3.2xlarge")
+    (found,) = problems(volta)
+    assert found.endswith(
+        "endpoints.text: ml.p3.2xlarge has a V100 of compute capability 7.0, release 25.09 needs "
+        "7.5 or more: write another instance_type or an older release"
+    )
+    older = stage(volta.replace("25.09", "24.09"), tmp_path)
+    assert older.endpoints["text"].instance_type == "ml.p3.2xlarge"
+
+
+def test_a_cpu_instance_serves_every_release(tmp_path: Path) -> None:
+    read = stage(FITTING.replace("ml.g5.xlarge", "ml.m5.xlarge"), tmp_path)
+    assert read.endpoints["text"].instance_type == "ml.m5.xlarge"
+
+
+def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(
+    problems: Problems,
+) -> None:
+    found = problems(
+        "zone: a\n"
+        "region: us-east1\n"
+        "endpoints:\n"
+        "  text:\n"
+        "    models: minilm\n"
+        "    instance_type: ml.g5.24xlarge\n"
+        "    count: 2\n"
+    )
+    assert [line.split(": ")[:2] for line in found] == [
+        ["prod.yaml:1", "release"],
+        ["prod.yaml:1", "zone"],
+        ["prod.yaml:2", "region"],
+        ["prod.yaml:5", "endpoints.text.models"],
+        ["prod.yaml:6", "endpoints.text.instance_type"],
+        ["prod.yaml:7", "endpoints.text.count"],
+    ]
