@@ -6,15 +6,16 @@ from aws_cdk import App, Environment
 
 import checked_yaml
 from model_build import BuildError
-from stacks import EndpointStack, ModelStack
+from stacks import EndpointStack, ModelStack, NetworkStack
 from stages import UnknownStage, load_stage
 
 
 def add_stacks(app: App, stage_name: str) -> None:
-    """Add the models' stack and one stack an endpoint."""
+    """Add what stays, and one stack an endpoint."""
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
     models = ModelStack(app, f"{stage_name}-models", env=env)
+    network = NetworkStack(app, f"{stage_name}-network", env=env) if stage.private_network else None
     for name, endpoint in stage.endpoints.items():
         EndpointStack(
             app,
@@ -24,6 +25,7 @@ def add_stacks(app: App, stage_name: str) -> None:
             endpoint_name=name,
             endpoint=endpoint,
             models=models,
+            network=network.access if network else None,
             env=env,
         )
 

@@ -112,6 +112,10 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
             return f"unknown key; {hint}"
         case "missing":
             return "missing: add this key"
+        case "union_tag_invalid":
+            key = str(detail["ctx"]["discriminator"]).strip("'")
+            known = str(detail["ctx"]["expected_tags"]).replace("'", "")
+            return f"{key} is '{detail['ctx']['tag']}'; write one of {known}"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
         case _:

@@ -23,12 +23,15 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
-    """The current version of a model, and how to invoke it."""
+    """The current version of a model, and how to invoke it.
+
+    `target_model` is None on a single-model endpoint.
+    """
 
     model: str
     version: str
     endpoint: str
-    target_model: str
+    target_model: str | None
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
 

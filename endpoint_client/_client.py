@@ -75,13 +75,11 @@ class EndpointClient:
     def _invoke(
         self, entry: CatalogEntry, body: bytes, content_type: str
     ) -> "InvokeEndpointOutputTypeDef":
+        target: Any = {"TargetModel": entry.target_model} if entry.target_model else {}
         for attempt in range(self._load_attempts):
             try:
                 return self._runtime.invoke_endpoint(
-                    EndpointName=entry.endpoint,
-                    TargetModel=entry.target_model,
-                    ContentType=content_type,
-                    Body=body,
+                    EndpointName=entry.endpoint, ContentType=content_type, Body=body, **target
                 )
             except ClientError as error:
                 if error.response["Error"]["Code"] != "ModelNotReadyException":

@@ -12,15 +12,22 @@ NUMBERS = {
     "ContainerStartupHealthCheckTimeoutInSeconds": int,
     "InitialInstanceCount": int,
     "InitialVariantWeight": float,
+    "InitialSamplingPercentage": int,
     "MaxCapacity": int,
+    "MaximumExecutionTimeoutInSeconds": int,
     "MinCapacity": int,
     "ModelDataDownloadTimeoutInSeconds": int,
     "ScaleInCooldown": int,
     "ScaleOutCooldown": int,
     "TargetValue": float,
+    "TerminationWaitInSeconds": int,
     "VolumeSizeInGB": int,
+    "WaitIntervalInSeconds": int,
 }
-BOOLEANS = {"DisableScaleIn", "EnableNetworkIsolation"}
+BOOLEANS = {
+    "DisableScaleIn", "EnableCapture", "EnableNetworkIsolation", "RetainAllVariantProperties",
+    "RetainDeploymentConfig",
+}  # fmt: skip
 
 
 class ResourceType(ABC):

@@ -15,11 +15,13 @@ from model_build import (
     onnx_export,
     python_packages,
     recipe,
+    torchscript_export,
     weights,
 )
+from model_build.gate import GateReport
 from model_build.manifest import Manifest
 from model_build.progress import Progress
-from model_build.recipe import Copy, Onnx, PythonPackages, Recipe, Step
+from model_build.recipe import Copy, Onnx, PythonPackages, Recipe, Step, TorchScript
 from model_build.repository import CONFIG, Repository
 from model_build.target import BuildTarget
 
@@ -92,7 +94,7 @@ def _make_files(
     fetched: Path | None,
     python: str,
     progress: Progress,
-) -> dict[str, onnx_export.GateReport]:
+) -> dict[str, GateReport]:
     gates = {}
     for name, step in plan.files.items():
         progress(f"making {name} ({step.to})")
@@ -110,7 +112,7 @@ def _make_files(
 
 def _make(
     step: Step, model_folder: Path, fetched: Path | None, to: Path, python: str
-) -> onnx_export.GateReport | None:
+) -> GateReport | None:
     match step:
         case Copy():
             shutil.copyfile((fetched or model_folder) / step.weights, to)
@@ -118,6 +120,10 @@ def _make(
             python_packages.install(model_folder / step.requirements, to=to, python=python)
         case Onnx():
             return onnx_export.export(step, model_folder=model_folder, weights=fetched, to=to)
+        case TorchScript():
+            return torchscript_export.export(
+                step, model_folder=model_folder, weights=fetched, to=to
+            )
     return None
 
 

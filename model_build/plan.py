@@ -11,11 +11,15 @@ from model_build.repository import Repository
 
 @dataclass(frozen=True, kw_only=True)
 class ModelPlan:
-    """A checked model folder: its name, its digest, and what clients will send and get."""
+    """A checked model folder: its name, its digest, and what clients will send and get.
+
+    `entry` is the Triton model in it that is served: the ensemble, or the only one.
+    """
 
     folder: Path
     name: str
     digest: str
+    entry: str
     signature: Signature
 
     @property
@@ -42,5 +46,6 @@ def plan_model(model_folder: Path) -> ModelPlan:
         folder=model_folder,
         name=model_folder.name,
         digest=digest_of(model_folder),
+        entry=repository.entry,
         signature=Signature.of(repository.configs[repository.entry]),
     )

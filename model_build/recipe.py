@@ -61,7 +61,15 @@ class Onnx(_Strict):
     gate: Gate
 
 
-Step = Annotated[Copy | PythonPackages | Onnx, Field(discriminator="to")]
+class TorchScript(_Strict):
+    """A traced TorchScript file, from a function as `Onnx` takes it."""
+
+    to: Literal["torchscript"]
+    source: Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$")]
+    gate: Gate
+
+
+Step = Annotated[Copy | PythonPackages | Onnx | TorchScript, Field(discriminator="to")]
 
 
 class Recipe(_Strict):

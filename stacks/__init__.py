@@ -2,5 +2,6 @@
 
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
+from stacks.network_stack import NetworkStack
 
-__all__ = ["EndpointStack", "ModelStack"]
+__all__ = ["EndpointStack", "ModelStack", "NetworkStack"]

@@ -10,16 +10,27 @@ from constructs import Construct
 from model_build import BuildTarget, ModelPlan, plan_model
 from model_build.digest import IGNORED
 from stacks.model_stack import ModelStack
-from stages import EndpointStage, Stage
+from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
 from triton_sagemaker import (
+    AlarmThresholds,
+    AllAtOnce,
     BuildEnvironment,
     BuiltModel,
+    Canary,
     CatalogEntry,
+    GpuTarget,
     Instances,
+    InvocationsTarget,
+    Linear,
     ModelCatalog,
     MultiModelHosting,
+    Rolling,
+    Severity,
+    SingleModelHosting,
     TritonContainer,
     TritonEndpoint,
+    Variant,
+    VpcAccess,
 )
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -42,24 +53,60 @@ class EndpointStack(Stack):
         endpoint_name: str,
         endpoint: EndpointStage,
         models: ModelStack,
+        network: VpcAccess | None,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
+        self._short_name = endpoint_name
+        self._stage, self._settings, self._models = stage, endpoint, models
         self._release = platform_facts.release(stage.release)
-        self._instance_type = platform_facts.instance_type(endpoint.instance_type)
-        self._target = _target(self._release, self._instance_type)
-        self._prefix = f"{endpoint_name}/{self._target}/"
+        self._plans = [plan_model(MODELS / name) for name in endpoint.models]
 
-        plans = [plan_model(MODELS / name) for name in endpoint.models]
-        built = [self._build(plan, models) for plan in plans]
-        self.endpoint = self._endpoint(
-            name=f"{stage_name}-{endpoint_name}", stage=stage, endpoint=endpoint, models=models
+        built = self._build_all()
+        self.endpoint = TritonEndpoint(
+            self,
+            "Endpoint",
+            encryption_key=models.bucket.key if stage.production else None,
+            endpoint_name=f"{stage_name}-{endpoint_name}",
+            network=network,
+            update=_update(endpoint.update),
+            variants=[self._variant(name) for name in endpoint.variants],
         )
-        self.endpoint.model.node.add_dependency(*built)
-        self._publish(plans, built, stage_name, endpoint_name)
+        for model in self.endpoint.models.values():
+            model.node.add_dependency(*built)
+        if endpoint.scaling:
+            self._scale(endpoint.scaling)
+        if stage.production:
+            self.endpoint.monitor(_thresholds(endpoint.alarms))
+        self._publish(stage_name, built)
 
-    def _build(self, plan: ModelPlan, models: ModelStack) -> BuiltModel:
-        source = s3_assets.Asset(
+    def _build_all(self) -> list[BuiltModel]:
+        """One build for each model and kind of GPU, however many variants share it."""
+        targets = {str(it): it for it in map(self._target, self._settings.variants)}
+        return [
+            self._build(plan, source, target)
+            for plan in self._plans
+            for source in [self._source(plan)]
+            for target in targets.values()
+        ]
+
+    def _build(self, plan: ModelPlan, source: s3_assets.Asset, target: BuildTarget) -> BuiltModel:
+        environment = BuildEnvironment.cpu()
+        if target.processor == "cuda":
+            environment = BuildEnvironment.gpu(ngc_tag=self._release.builder_tag)
+        return self._models.builder.build(
+            self,
+            f"{plan.name}-{target.processor}{target.compute_capability or ''}",
+            model=plan.name,
+            digest=plan.digest,
+            target=str(target),
+            key=f"{self._prefix(target)}{plan.target_model}",
+            source=source,
+            environment=environment,
+        )
+
+    def _source(self, plan: ModelPlan) -> s3_assets.Asset:
+        return s3_assets.Asset(
             self,
             f"{plan.name}-source",
             path=str(plan.folder),
@@ -67,63 +114,94 @@ class EndpointStack(Stack):
             asset_hash_type=AssetHashType.CUSTOM,
             exclude=[*IGNORED, *(f"**/{pattern}" for pattern in IGNORED)],
         )
-        return models.builder.build(
-            self,
-            f"{plan.name}-archive",
-            model=plan.name,
-            digest=plan.digest,
-            target=str(self._target),
-            key=f"{self._prefix}{plan.target_model}",
-            source=source,
-            environment=self._build_environment(),
-        )
 
-    def _build_environment(self) -> BuildEnvironment:
-        if self._target.processor == "cpu":
-            return BuildEnvironment.cpu()
-        return BuildEnvironment.gpu(ngc_tag=self._release.builder_tag)
-
-    def _endpoint(
-        self, *, name: str, stage: Stage, endpoint: EndpointStage, models: ModelStack
-    ) -> TritonEndpoint:
-        processor = platform_facts.Processor.GPU if self._instance_type.gpu else "cpu"
-        return TritonEndpoint(
-            self,
-            "Endpoint",
-            endpoint_name=name,
+    def _variant(self, name: str) -> Variant:
+        instance_type = self._instance_type(name)
+        processors = platform_facts.Processor
+        return Variant(
+            name=name,
+            weight=self._settings.variants[name].weight,
             container=TritonContainer(
                 release=self._release,
-                region=platform_facts.region(stage.region),
-                processor=platform_facts.Processor(processor),
+                region=platform_facts.region(self._stage.region),
+                processor=processors.GPU if instance_type.gpu else processors.CPU,
             ),
-            hosting=MultiModelHosting(bucket=models.bucket, prefix=self._prefix),
+            hosting=self._hosting(self._prefix(self._target(name))),
             instances=Instances(
-                instance_type=self._instance_type, initial_count=endpoint.instance_count
+                instance_type=instance_type, initial_count=self._settings.instance_count
             ),
         )
 
-    def _publish(
-        self, plans: list[ModelPlan], built: list[BuiltModel], stage_name: str, endpoint_name: str
-    ) -> None:
-        catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=endpoint_name)
-        for plan, archive in zip(plans, built, strict=True):
+    def _hosting(self, prefix: str) -> MultiModelHosting | SingleModelHosting:
+        bucket = self._models.bucket
+        if self._settings.hosting == "multi-model":
+            return MultiModelHosting(bucket=bucket, prefix=prefix)
+        (plan,) = self._plans
+        return SingleModelHosting(
+            bucket=bucket, key=f"{prefix}{plan.target_model}", default_model=plan.entry
+        )
+
+    def _scale(self, scaling: ScalingStage) -> None:
+        targets: list[InvocationsTarget | GpuTarget] = []
+        if scaling.max_rps is not None:
+            targets.append(InvocationsTarget.for_load(max_rps=scaling.max_rps))
+        if scaling.gpu_percent is not None:
+            targets.append(GpuTarget(percent=scaling.gpu_percent))
+        for variant in self._settings.variants:
+            self.endpoint.auto_scale(
+                min_count=scaling.min_count,
+                max_count=scaling.max_count,
+                targets=targets,
+                variant=variant,
+            )
+
+    def _publish(self, stage_name: str, built: list[BuiltModel]) -> None:
+        catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=self._short_name)
+        for plan in self._plans:
+            multi_model = self._settings.hosting == "multi-model"
             catalog.publish(
                 CatalogEntry(
                     model=plan.name,
                     version=plan.version,
                     endpoint=self.endpoint.endpoint_name,
-                    target_model=plan.target_model,
+                    target_model=plan.target_model if multi_model else None,
                     signature=plan.signature.model_dump(),
                 ),
-                after=[archive, self.endpoint],
+                after=[*built, self.endpoint],
             )
 
+    def _instance_type(self, variant: str) -> platform_facts.InstanceType:
+        return platform_facts.instance_type(self._settings.variant_instance_type(variant))
 
-def _target(
-    release: platform_facts.Release, instance_type: platform_facts.InstanceType
-) -> BuildTarget:
-    gpu = instance_type.gpu
-    return BuildTarget(
-        release=release.name,
-        compute_capability=str(gpu.compute_capability) if gpu else None,
+    def _target(self, variant: str) -> BuildTarget:
+        gpu = self._instance_type(variant).gpu
+        return BuildTarget(
+            release=self._release.name,
+            compute_capability=str(gpu.compute_capability) if gpu else None,
+        )
+
+    def _prefix(self, target: BuildTarget) -> str:
+        return f"{self._short_name}/{target}/"
+
+
+def _thresholds(settings: AlarmsStage) -> AlarmThresholds:
+    chosen = settings.model_dump(exclude_none=True)
+    return AlarmThresholds(
+        **{
+            name: {Severity(severity): value for severity, value in levels.items()}
+            for name, levels in chosen.items()
+        }
     )
+
+
+def _update(settings: UpdateStage) -> AllAtOnce | Canary | Linear | Rolling:
+    percent, wait = settings.percent, settings.wait_seconds
+    match settings.strategy:
+        case "all-at-once":
+            return AllAtOnce()
+        case "canary":
+            return Canary(percent=percent, wait=wait)
+        case "linear":
+            return Linear(percent=percent, wait=wait)
+        case "rolling":
+            return Rolling(percent=percent, wait=wait)

@@ -1,6 +1,23 @@
 """What is deployed where: one YAML file per environment."""
 
 from stages.load import UnknownStage, load_stage, stage_names
-from stages.schema import EndpointStage, Stage
+from stages.schema import (
+    AlarmsStage,
+    EndpointStage,
+    ScalingStage,
+    Stage,
+    UpdateStage,
+    VariantStage,
+)
 
-__all__ = ["EndpointStage", "Stage", "UnknownStage", "load_stage", "stage_names"]
+__all__ = [
+    "AlarmsStage",
+    "EndpointStage",
+    "ScalingStage",
+    "Stage",
+    "UnknownStage",
+    "UpdateStage",
+    "VariantStage",
+    "load_stage",
+    "stage_names",
+]

@@ -2,15 +2,28 @@
 
 import argparse
 import json
+import sys
 
+import checked_yaml
 from stages import Stage, load_stage, stage_names
 
-if __name__ == "__main__":
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m stages", description=__doc__)
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema")
-    if parser.parse_args().schema:
+    if parser.parse_args(arguments).schema:
         print(json.dumps(Stage.model_json_schema(), indent=2))
-    else:
-        for name in stage_names():
-            stage = load_stage(name)
-            print(f"{name:10} {stage.region:15} {stage.release}  {', '.join(stage.endpoints)}")
+        return 0
+    try:
+        stages = {name: load_stage(name) for name in stage_names()}
+    except checked_yaml.InvalidFile as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for name, stage in stages.items():
+        print(f"{name:10} {stage.region:15} {stage.release}  {', '.join(stage.endpoints)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

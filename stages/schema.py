@@ -5,7 +5,7 @@ that causes it. What the constructs can see of themselves they check again for t
 """
 
 from collections.abc import Callable
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -26,6 +26,7 @@ def _known(lookup: Callable[[str], object]) -> AfterValidator:
 
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
+VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}$")]
 ReleaseName = Annotated[str, _known(platform_facts.release)]
 RegionName = Annotated[str, _known(platform_facts.region)]
 InstanceTypeName = Annotated[str, _known(platform_facts.instance_type)]
@@ -35,15 +36,93 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
+class ScalingStage(_Strict):
+    """Between how many instances, and by what."""
+
+    min_count: Annotated[int, Field(ge=1)]
+    """Fewest instances."""
+    max_count: Annotated[int, Field(ge=1)]
+    """Most instances."""
+    max_rps: Annotated[float, Field(gt=0)] | None = None
+    """Requests a second that one instance was seen to bear; scaling aims at half of it."""
+    gpu_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    """Utilisation of each GPU to aim at."""
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> Self:
+        if self.max_count < self.min_count:
+            raise ValueError(f"max_count {self.max_count} is less than min_count: write more")
+        if self.max_rps is None and self.gpu_percent is None:
+            raise ValueError("nothing to scale by: write max_rps or gpu_percent, or both")
+        return self
+
+
+class UpdateStage(_Strict):
+    """How the endpoint moves to a new configuration."""
+
+    strategy: Literal["all-at-once", "canary", "linear", "rolling"]
+    """all-at-once, canary and linear start a second fleet; rolling replaces in place."""
+    percent: Annotated[int, Field(ge=1, le=50)] = 10
+    """Share of the capacity that moves first, or at a time; not for all-at-once."""
+    wait_seconds: Annotated[int, Field(ge=0, le=3600)] = 600
+    """Time to watch the alarms between two moves; not for all-at-once."""
+
+
+class VariantStage(_Strict):
+    """One of several variants that share the traffic."""
+
+    weight: Annotated[float, Field(ge=0)] = 1.0
+    """Share of the traffic, relative to the other variants'."""
+    instance_type: InstanceTypeName | None = None
+    """Other than the endpoint's."""
+
+
+Thresholds = dict[Literal["warning", "critical"], float]
+
+
+class AlarmsStage(_Strict):
+    """Thresholds of a production endpoint's alarms; what is left out keeps its default.
+
+    An empty mapping leaves an alarm out. What each measures: `triton_sagemaker.AlarmThresholds`.
+    """
+
+    server_error_rate: Thresholds | None = None
+    client_error_rate: Thresholds | None = None
+    model_latency_p50_ms: Thresholds | None = None
+    model_latency_p99_ms: Thresholds | None = None
+    gpu_memory_percent: Thresholds | None = None
+    disk_percent: Thresholds | None = None
+    cache_hit_rate_below: Thresholds | None = None
+    loading_wait_p99_ms: Thresholds | None = None
+    unloads_per_minute: Thresholds | None = None
+    loaded_models_below: Thresholds | None = None
+
+
 class EndpointStage(_Strict):
     """One endpoint of a stage."""
 
     models: Annotated[list[Name], Field(min_length=1)]
     """Folders in models/ that the endpoint serves, each as an archive of its own."""
+    hosting: Literal["multi-model", "single-model"] = "multi-model"
+    """multi-model loads models when they are asked for; single-model loads one at the start."""
     instance_type: InstanceTypeName
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
     instance_count: Annotated[int, Field(ge=1)] = 1
-    """Instances that the endpoint starts with."""
+    """Instances that each variant starts with."""
+    variants: Annotated[dict[VariantName, VariantStage], Field(min_length=1)] = {
+        "AllTraffic": VariantStage()
+    }
+    """Variants by their names, which must never change."""
+    scaling: ScalingStage | None = None
+    """Left out: the number of instances stays."""
+    update: UpdateStage = UpdateStage(strategy="all-at-once")
+    """Every update is taken back when the endpoint's own alarms go off."""
+    alarms: AlarmsStage = AlarmsStage()
+    """Thresholds of the alarms, which production stages have."""
+
+    def variant_instance_type(self, variant: str) -> str:
+        """Return the instance type of a variant."""
+        return self.variants[variant].instance_type or self.instance_type
 
     @field_validator("models")
     @classmethod
@@ -53,21 +132,50 @@ class EndpointStage(_Strict):
             raise ValueError(f"{', '.join(twice)} stands twice: keep one")
         return models
 
-    @field_validator("instance_type")
-    @classmethod
-    def _serves_many_models(cls, name: str) -> str:
-        instance = platform_facts.instance_type(name)
-        if instance.multi_model is platform_facts.Support.NO:
-            fit = [
-                other.name
-                for other in platform_facts.instance_types()
-                if other.gpu == instance.gpu and other.multi_model is platform_facts.Support.YES
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        wrong = []
+        if self.hosting == "single-model" and len(self.models) != 1:
+            wrong.append(f"single-model hosting takes one model, not {len(self.models)}")
+        if self.hosting == "multi-model":
+            types = {self.variant_instance_type(name) for name in self.variants}
+            wrong += [line for name in sorted(types) if (line := _one_gpu(name))]
+        if self.update.strategy == "rolling" and len(self.variants) > 1:
+            wrong.append("a rolling update takes one variant: write canary or linear")
+        wrong += self._wrong_scaling(self.scaling) if self.scaling else []
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
+    def _wrong_scaling(self, scaling: ScalingStage) -> list[str]:
+        wrong = []
+        if scaling.gpu_percent is not None:
+            wrong += [
+                f"{self.variant_instance_type(name)} has no GPU: remove gpu_percent"
+                for name in self.variants
+                if platform_facts.instance_type(self.variant_instance_type(name)).gpu is None
             ]
-            raise ValueError(
-                f"{name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
-                f"{', '.join(fit) or 'a single-GPU type such as ml.g5.xlarge'}"
+        if not scaling.min_count <= self.instance_count <= scaling.max_count:
+            wrong.append(
+                f"instance_count {self.instance_count} is outside the scaling limits: write "
+                f"{scaling.min_count} to {scaling.max_count}"
             )
-        return name
+        return wrong
+
+
+def _one_gpu(name: str) -> str | None:
+    instance = platform_facts.instance_type(name)
+    if instance.multi_model is not platform_facts.Support.NO:
+        return None
+    fit = [
+        other.name
+        for other in platform_facts.instance_types()
+        if other.gpu == instance.gpu and other.multi_model is platform_facts.Support.YES
+    ]
+    return (
+        f"{name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
+        f"{', '.join(fit) or 'a single-GPU type such as ml.g5.xlarge'}"
+    )
 
 
 class Stage(_Strict):
@@ -81,6 +189,8 @@ class Stage(_Strict):
     """Triton container release of the SageMaker image, for example 25.09."""
     production: bool = False
     """Production endpoints start with at least two instances, in two availability zones."""
+    private_network: bool = False
+    """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
     endpoints: Annotated[dict[Name, EndpointStage], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 
@@ -100,17 +210,20 @@ class Stage(_Strict):
     def _wrong(self, name: str, endpoint: EndpointStage) -> list[str]:
         wrong = []
         release = platform_facts.release(self.release)
-        gpu = platform_facts.instance_type(endpoint.instance_type).gpu
-        if gpu and release.runs_on(gpu.compute_capability) is False:
+        for type_name in sorted({endpoint.variant_instance_type(it) for it in endpoint.variants}):
+            gpu = platform_facts.instance_type(type_name).gpu
+            if gpu and release.runs_on(gpu.compute_capability) is False:
+                wrong.append(
+                    f"endpoints.{name}: {type_name} has a {gpu.name} of compute capability "
+                    f"{gpu.compute_capability}, release {self.release} needs "
+                    f"{release.minimum_compute_capability} or more: write another instance_type "
+                    "or an older release"
+                )
+        fewest = endpoint.scaling.min_count if endpoint.scaling else endpoint.instance_count
+        if self.production and min(fewest, endpoint.instance_count) < 2:
+            key = "instance_count" if endpoint.instance_count < 2 else "scaling.min_count"
             wrong.append(
-                f"endpoints.{name}: {endpoint.instance_type} has a {gpu.name} of compute "
-                f"capability {gpu.compute_capability}, release {self.release} needs "
-                f"{release.minimum_compute_capability} or more: write another instance_type or an "
-                "older release"
-            )
-        if self.production and endpoint.instance_count < 2:
-            wrong.append(
-                f"endpoints.{name}: a production endpoint needs instance_count 2 or more, so that "
-                "it survives the loss of an availability zone"
+                f"endpoints.{name}: a production endpoint needs {key} 2 or more, so that it "
+                "survives the loss of an availability zone"
             )
         return wrong

@@ -1,24 +1,65 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
+from triton_sagemaker.access import AsyncInference, DataCapture, InstanceMetrics, VpcAccess
+from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.built_model import BuiltModel
+from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
+from triton_sagemaker.endpoint_scaling import (
+    ConcurrencyTarget,
+    Cooldowns,
+    EndpointScaling,
+    GpuTarget,
+    InvocationsTarget,
+    ScheduledCapacity,
+)
+from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
+from triton_sagemaker.instances import Instances
 from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.model_builder import BuildEnvironment, ModelBuilder
 from triton_sagemaker.model_catalog import CatalogEntry, ModelCatalog
-from triton_sagemaker.triton_container import ServerOptions, TritonContainer
-from triton_sagemaker.triton_endpoint import Instances, MultiModelHosting, TritonEndpoint
+from triton_sagemaker.problems import InvalidEndpoint, Problem
+from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
+from triton_sagemaker.triton_container import TritonContainer
+from triton_sagemaker.triton_endpoint import TritonEndpoint
+from triton_sagemaker.updates import AllAtOnce, Canary, Linear, Rolling
+from triton_sagemaker.variant import Variant
 
 __all__ = [
+    "AlarmThresholds",
+    "AllAtOnce",
+    "AsyncInference",
     "BuildEnvironment",
     "BuiltModel",
+    "Canary",
     "CatalogEntry",
+    "ConcurrencyTarget",
+    "Cooldowns",
+    "DataCapture",
+    "EndpointMetrics",
+    "EndpointMonitoring",
     "EndpointRole",
+    "EndpointScaling",
+    "GpuTarget",
+    "InstanceMetrics",
     "Instances",
+    "InvalidEndpoint",
+    "InvocationsTarget",
+    "Linear",
     "ModelBucket",
     "ModelBuilder",
     "ModelCatalog",
     "MultiModelHosting",
+    "Problem",
+    "PublishedMetrics",
+    "Rolling",
+    "ScheduledCapacity",
     "ServerOptions",
+    "Severity",
+    "SingleModelHosting",
     "TritonContainer",
     "TritonEndpoint",
+    "Variant",
+    "VpcAccess",
 ]

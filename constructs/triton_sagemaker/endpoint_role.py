@@ -1,16 +1,19 @@
 """What an endpoint's instances may do."""
 
-from aws_cdk import Stack
+from collections.abc import Sequence
+
+from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 
 from constructs import Construct
-from triton_sagemaker.model_bucket import ModelBucket
+from triton_sagemaker.access import AsyncInference, DataCapture
+from triton_sagemaker.variant import Variant
 
 
 class EndpointRole(Construct):
-    """The execution role of a multi-model endpoint: read its own archives, pull its image, log.
+    """The execution role of an endpoint: read its archives, pull its images, log; more if used.
 
-    Sources: the CreateModel permissions in the SageMaker developer guide, without its wildcards.
+    Source: the permissions for CreateModel in the SageMaker developer guide, without its wildcards.
     """
 
     def __init__(
@@ -18,67 +21,159 @@ class EndpointRole(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        bucket: ModelBucket,
-        prefix: str,
         endpoint_name: str,
-        image: str,
+        variants: Sequence[Variant],
+        in_vpc: bool = False,
+        data_capture: DataCapture | None = None,
+        async_inference: AsyncInference | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        stack = Stack.of(self)
         self.role = iam.Role(
             self,
             "Role",
             assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
             description=f"Instances of the endpoint {endpoint_name}",
         )
-        account, _, _, region = image.split("/")[0].split(".")[:4]
-        repository = image.split("/")[1].split(":")[0]
-        log_group = f"/aws/sagemaker/Endpoints/{endpoint_name}"
-        for statement in (
+        self._read_archives(variants)
+        self._pull_images(variants)
+        self._write_logs(endpoint_name, variants)
+        self._publish_metrics()
+        self._see_rollback_alarms()
+        if in_vpc:
+            self._attach_to_vpc()
+        if data_capture:
+            self._write_below(data_capture)
+        if async_inference:
+            self._write_below(async_inference)
+            for topic in filter(None, (async_inference.success, async_inference.error)):
+                topic.grant_publish(self.role)
+
+    def _read_archives(self, variants: Sequence[Variant]) -> None:
+        buckets = {it.hosting.bucket.node.path: it.hosting.bucket for it in variants}
+        for number, bucket in enumerate(buckets.values()):
+            prefixes = sorted({
+                it.hosting.readable for it in variants if it.hosting.bucket is bucket
+            })  # fmt: skip
+            suffix = str(number or "")
+            self._allow(
+                f"ReadOwnArchives{suffix}",
+                ["s3:GetObject"],
+                [bucket.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes],
+            )
+            self._allow(
+                f"ListOwnArchives{suffix}",
+                ["s3:ListBucket"],
+                [bucket.bucket.bucket_arn],
+                {"StringLike": {"s3:prefix": [f"{prefix}*" for prefix in prefixes]}},
+            )
+            self._allow(f"DecryptArchives{suffix}", ["kms:Decrypt"], [bucket.key.key_arn])
+
+    def _pull_images(self, variants: Sequence[Variant]) -> None:
+        repositories = sorted({_repository(it.container.image) for it in variants})
+        partition = Stack.of(self).partition
+        self._allow(
+            "PullImages",
+            ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+            [f"arn:{partition}:ecr:{it}" for it in repositories],
+        )
+        # A token for the registry as a whole: there is no resource to name.
+        self._allow("LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"])
+
+    def _write_logs(self, endpoint_name: str, variants: Sequence[Variant]) -> None:
+        groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}*"} | {
+            f"{it.container.options.publish_metrics.log_group}*"
+            for it in variants
+            if it.container.options.publish_metrics
+        }
+        self._allow(
+            "WriteOwnLogs",
+            [
+                *("logs:CreateLogGroup", "logs:CreateLogStream"),
+                *("logs:DescribeLogStreams", "logs:PutLogEvents"),
+            ],
+            [
+                Stack.of(self).format_arn(service="logs", resource=f"log-group:{group}")
+                for group in sorted(groups)
+            ],
+        )
+        namespaces = sorted({
+            it.container.options.publish_metrics.namespace
+            for it in variants
+            if it.container.options.publish_metrics
+        })  # fmt: skip
+        if namespaces:
+            self._allow(
+                "PublishTritonMetrics",
+                ["cloudwatch:PutMetricData"],
+                ["*"],
+                {"StringEquals": {"cloudwatch:namespace": namespaces}},
+            )
+
+    def _publish_metrics(self) -> None:
+        # CloudWatch has no resources for metrics: the namespace narrows it.
+        self._allow(
+            "PublishInstanceMetrics",
+            ["cloudwatch:PutMetricData"],
+            ["*"],
+            {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}},
+        )
+
+    def _see_rollback_alarms(self) -> None:
+        alarms = Stack.of(self).format_arn(
+            service="cloudwatch",
+            resource="alarm",
+            resource_name="*",
+            arn_format=ArnFormat.COLON_RESOURCE_NAME,
+        )
+        self._allow("SeeRollbackAlarms", ["cloudwatch:DescribeAlarms"], [alarms])
+
+    def _attach_to_vpc(self) -> None:
+        # EC2's Describe calls know no resources.
+        self._allow(
+            "SeeNetwork",
+            [
+                *("ec2:DescribeDhcpOptions", "ec2:DescribeNetworkInterfaces"),
+                *("ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
+            ],
+            ["*"],
+        )
+        kinds = ("network-interface", "security-group", "subnet")
+        self._allow(
+            "AttachToVpc",
+            [
+                *("ec2:CreateNetworkInterface", "ec2:CreateNetworkInterfacePermission"),
+                *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
+            ],
+            [
+                Stack.of(self).format_arn(service="ec2", resource=kind, resource_name="*")
+                for kind in kinds
+            ],
+        )
+
+    def _write_below(self, output: DataCapture | AsyncInference) -> None:
+        output.bucket.grant_put(self.role, f"{output.prefix.strip('/')}/*")
+        if output.encryption_key:
+            output.encryption_key.grant_encrypt(self.role)
+
+    def _allow(
+        self,
+        sid: str,
+        actions: Sequence[str],
+        resources: Sequence[str],
+        conditions: dict[str, object] | None = None,
+    ) -> None:
+        self.role.add_to_policy(
             iam.PolicyStatement(
-                sid="ReadOwnArchives",
-                actions=["s3:GetObject"],
-                resources=[bucket.bucket.arn_for_objects(f"{prefix}*")],
-            ),
-            iam.PolicyStatement(
-                sid="ListOwnArchives",
-                actions=["s3:ListBucket"],
-                resources=[bucket.bucket.bucket_arn],
-                conditions={"StringLike": {"s3:prefix": f"{prefix}*"}},
-            ),
-            iam.PolicyStatement(
-                sid="DecryptArchives", actions=["kms:Decrypt"], resources=[bucket.key.key_arn]
-            ),
-            iam.PolicyStatement(
-                sid="PullImage",
-                actions=[
-                    "ecr:BatchCheckLayerAvailability",
-                    "ecr:BatchGetImage",
-                    "ecr:GetDownloadUrlForLayer",
-                ],
-                resources=[f"arn:{stack.partition}:ecr:{region}:{account}:repository/{repository}"],
-            ),
-            iam.PolicyStatement(
-                sid="LogInToRegistries",  # a token for the registry as a whole: no resource exists
-                actions=["ecr:GetAuthorizationToken"],
-                resources=["*"],
-            ),
-            iam.PolicyStatement(
-                sid="WriteOwnLogs",
-                actions=["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"],
-                resources=[
-                    stack.format_arn(
-                        service="logs", resource=f"log-group:{log_group}*", arn_format=None
-                    )
-                ],
-            ),
-            iam.PolicyStatement(
-                sid="PublishInstanceMetrics",  # CloudWatch has no resources for metrics
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={
-                    "StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}
-                },
-            ),
-        ):
-            self.role.add_to_policy(statement)
+                sid=sid,
+                actions=list(actions),
+                resources=list(resources),
+                conditions=conditions,
+            )
+        )
+
+
+def _repository(image: str) -> str:
+    """Return `region:account:repository/name` of an ECR image URI."""
+    registry, _, rest = image.partition("/")
+    account, _, _, region = registry.split(".")[:4]
+    return f"{region}:{account}:repository/{rest.partition(':')[0]}"

@@ -14,14 +14,14 @@ class CatalogEntry:
     """What a client must know to invoke a model by its name.
 
     `target_model` is the `TargetModel` of InvokeEndpoint: the archive's key below the endpoint's
-    prefix. `signature` holds `inputs` and `outputs` (name, KServe v2 datatype, shape with -1 for
+    prefix; None for the one model of a single-model endpoint. `signature` holds `inputs` and `outputs` (name, KServe v2 datatype, shape with -1 for
     what varies) and `max_batch_size`.
     """
 
     model: str
     version: str
     endpoint: str
-    target_model: str
+    target_model: str | None
     signature: dict[str, Any]
 
     def json(self) -> str:

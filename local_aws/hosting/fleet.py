@@ -4,17 +4,25 @@ import itertools
 import random
 import shutil
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.hosting import archives
 from local_aws.hosting.multi_model_container import (
     MultiModelContainer,
     S3Prefix,
     model_error,
 )
-from local_aws.hosting.serve import multi_model_arguments
+from local_aws.hosting.serve import (
+    DEFAULT_MODEL,
+    default_model,
+    multi_model_arguments,
+    single_model_arguments,
+)
+from local_aws.hosting.single_model_container import SingleModelContainer
 from local_aws.hosting.triton import Response, Triton
 from local_aws.prerequisites import TritonInstallation
 
@@ -34,14 +42,20 @@ class Host:
     s3: "S3Client"
 
 
+class Container(Protocol):
+    """What answers invocations, in one of SageMaker's modes."""
+
+    def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
+        """Forward one invocation. Raises `ApiError`, and `OSError` when nothing answers."""
+
+
 @dataclass(frozen=True)
 class Variant:
     """A production variant and the container that it runs; one instance stands for all of them."""
 
     name: str
-    weight: float
     triton: Triton
-    container: MultiModelContainer
+    container: Container
     folder: Path
 
 
@@ -76,16 +90,16 @@ class Fleet:
         return fleet
 
     def invoke(
-        self, *, target_model: str | None, body: bytes, headers: dict[str, str]
+        self,
+        weights: Mapping[str, float],
+        *,
+        body: bytes,
+        headers: dict[str, str],
+        target_model: str | None = None,
+        target_variant: str | None = None,
     ) -> tuple[str, Response]:
         """Return the chosen variant's name and its answer. Raises `ApiError`."""
-        if not target_model:
-            raise ApiError(
-                "ValidationError",
-                "TargetModel is a required input for inference on a multi-model endpoint.",
-            )
-        weights = [variant.weight for variant in self._variants]
-        (variant,) = random.choices(self._variants, weights)
+        variant = self._choose(weights, target_variant)
         with self._quiet:
             self._busy += 1
         try:
@@ -111,37 +125,65 @@ class Fleet:
         """End every variant and delete what it downloaded."""
         for variant in self._variants:
             variant.triton.stop()
-            shutil.rmtree(variant.folder / "models", ignore_errors=True)
+            for name in ("models", "model"):
+                shutil.rmtree(variant.folder / name, ignore_errors=True)
+
+    def _choose(self, weights: Mapping[str, float], target: str | None) -> Variant:
+        if target is None:
+            shares = [weights[variant.name] for variant in self._variants]
+            return random.choices(self._variants, shares)[0]
+        for variant in self._variants:
+            if variant.name == target:
+                return variant
+        known = ", ".join(variant.name for variant in self._variants)
+        raise ApiError("ValidationError", f"Variant {target} not found; the endpoint has {known}.")
 
 
 def _start(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Variant:
-    container = model.get("PrimaryContainer") or model["Containers"][0]
-    if container.get("Mode", "SingleModel") != "MultiModel":
-        raise LocalAwsError(
-            f"Model {variant['ModelName']} has Mode {container.get('Mode', 'SingleModel')}: the "
-            "local AWS hosts Mode MultiModel"
-        )
+    described = model.get("PrimaryContainer") or model["Containers"][0]
     name = variant["VariantName"]
     folder = host.folder / f"{endpoint}-{name}-{next(_numbers)}"
     shutil.rmtree(folder, ignore_errors=True)
-    (folder / "empty").mkdir(parents=True)
-    environment = {"SAGEMAKER_MULTI_MODEL": "true", **container.get("Environment", {})}
-    triton = Triton(
+    folder.mkdir(parents=True)
+    if described.get("Mode", "SingleModel") == "MultiModel":
+        triton, container = _start_multi_model(host, folder, described)
+    else:
+        triton, container = _start_single_model(host, folder, described)
+    return Variant(name=name, triton=triton, container=container, folder=folder)
+
+
+def _start_multi_model(
+    host: Host, folder: Path, described: dict[str, Any]
+) -> tuple[Triton, Container]:
+    empty = folder / "empty"
+    empty.mkdir()
+    environment = {**described.get("Environment", {}), "SAGEMAKER_MULTI_MODEL": "true"}
+    arguments = multi_model_arguments(environment, repository=str(empty))
+    triton = _triton(host, folder, arguments, environment)
+    prefix = S3Prefix.parse(described["ModelDataUrl"])
+    return triton, MultiModelContainer(triton, s3=host.s3, prefix=prefix, folder=folder / "models")
+
+
+def _start_single_model(
+    host: Host, folder: Path, described: dict[str, Any]
+) -> tuple[Triton, Container]:
+    archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
+    try:
+        archives.fetch(host.s3, bucket=archive.bucket, key=archive.key, to=repository)
+    except ApiError as error:
+        raise LocalAwsError(error.message) from None
+    environment = dict(described.get("Environment", {}))
+    arguments = single_model_arguments(environment, repository=repository)
+    environment[DEFAULT_MODEL] = default_model(environment, repository)
+    triton = _triton(host, folder, arguments, environment)
+    return triton, SingleModelContainer(triton)
+
+
+def _triton(host: Host, folder: Path, arguments: list[str], environment: dict[str, str]) -> Triton:
+    return Triton(
         host.triton,
-        arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
+        arguments=arguments,
         environment=environment,
         backends=host.backends,
-        folder=folder,
-    )
-    return Variant(
-        name=name,
-        weight=variant.get("InitialVariantWeight", 1.0),
-        triton=triton,
-        container=MultiModelContainer(
-            triton,
-            s3=host.s3,
-            prefix=S3Prefix.parse(container["ModelDataUrl"]),
-            folder=folder / "models",
-        ),
         folder=folder,
     )

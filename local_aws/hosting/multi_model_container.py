@@ -49,12 +49,18 @@ class MultiModelContainer:
         self._lock = threading.Lock()
         self._loads: dict[str, Future[None]] = {}
 
-    def invoke(self, target_model: str, *, body: bytes, headers: dict[str, str]) -> Response:
+    def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
         """Forward one invocation, after loading the model if it is not loaded.
 
-        Raises `ApiError` as InvokeEndpoint does: ModelNotReadyException while a load takes longer
-        than an invocation may, ValidationError without an archive, ModelError for a refused load.
+        Raises `ApiError` as InvokeEndpoint does: ValidationError without a TargetModel or its
+        archive, ModelNotReadyException while a load takes longer than an invocation may, ModelError
+        for a refused load.
         """
+        if not target_model:
+            raise ApiError(
+                "ValidationError",
+                "TargetModel is a required input for inference on a multi-model endpoint.",
+            )
         load = self._load_once(target_model)
         try:
             load.result(timeout=INVOKE_SECONDS)

@@ -1,10 +1,14 @@
 """What the image's `serve` script does: a container environment to tritonserver's arguments.
 
-Source: triton-inference-server/server, docker/sagemaker/serve (25.03 on; the parts for single
-models come with single-model hosting).
+Source: triton-inference-server/server, docker/sagemaker/serve (25.03 on).
 """
 
+from pathlib import Path
+
+from local_aws.errors import LocalAwsError
+
 SAGEMAKER_PORT = 8080
+DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
 
 _FLAGS = {
     "SAGEMAKER_TRITON_THREAD_COUNT": "--sagemaker-thread-count={}",
@@ -32,6 +36,48 @@ def multi_model_arguments(environment: dict[str, str], *, repository: str) -> li
 
     `repository` is the empty model repository that `serve` makes: models are loaded one by one.
     """
+    return [*_arguments(environment, repository), *_additional(environment)]
+
+
+def single_model_arguments(environment: dict[str, str], *, repository: Path) -> list[str]:
+    """Return tritonserver's arguments for a container in mode SingleModel.
+
+    `repository` is the unpacked archive, `/opt/ml/model` in the container. Raises `LocalAwsError`
+    where `serve` would end the container: it must know which one model to load.
+    """
+    name = default_model(environment, repository)
+    return [
+        *_arguments(environment, str(repository)),
+        f"--load-model={name}",
+        *_additional(environment),
+    ]
+
+
+def default_model(environment: dict[str, str], repository: Path) -> str:
+    """Return the model that /invocations answers with, chosen as `serve` does."""
+    if (repository / "config.pbtxt").exists():
+        raise LocalAwsError(
+            "ERROR: Model directory needs to contain the top level folder: the archive has a "
+            "config.pbtxt at its root"
+        )
+    folders = sorted(path.name for path in repository.iterdir() if path.is_dir())
+    name = environment.get(DEFAULT_MODEL)
+    if name:
+        if name not in folders:
+            raise LocalAwsError(
+                f"ERROR: Directory with provided {DEFAULT_MODEL} {name} does not exist in the "
+                f"archive, which has {', '.join(folders) or 'no folder'}"
+            )
+        return name
+    if len(folders) != 1:
+        raise LocalAwsError(
+            f"ERROR: {DEFAULT_MODEL} is not set and the archive has {len(folders)} folders "
+            f"({', '.join(folders)}): set it to the one to serve"
+        )
+    return folders[0]
+
+
+def _arguments(environment: dict[str, str], repository: str) -> list[str]:
     values = {**_DEFAULTS, **environment}
     return [
         "--allow-sagemaker=true",
@@ -41,5 +87,8 @@ def multi_model_arguments(environment: dict[str, str], *, repository: str) -> li
         "--model-control-mode=explicit",
         f"--model-repository={repository}",
         *(flag.format(values[name]) for name, flag in _FLAGS.items() if name in values),
-        *values.get("SAGEMAKER_TRITON_ADDITIONAL_ARGS", "").split(),
     ]
+
+
+def _additional(environment: dict[str, str]) -> list[str]:
+    return environment.get("SAGEMAKER_TRITON_ADDITIONAL_ARGS", "").split()

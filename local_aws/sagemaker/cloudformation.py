@@ -71,6 +71,12 @@ class EndpointConfig(HostingResource):
     )  # fmt: skip
 
 
+_OF_AN_UPDATE = (
+    "DeploymentConfig", "EndpointConfigName", "ExcludeRetainedVariantProperties",
+    "RetainAllVariantProperties", "RetainDeploymentConfig",
+)  # fmt: skip
+
+
 class Endpoint(HostingResource):
     """AWS::SageMaker::Endpoint: changed in place, unless it gets another name."""
 
@@ -87,8 +93,8 @@ class Endpoint(HostingResource):
         """Update the endpoint and wait; an update that was rolled back is a failure."""
         name = self.name(physical_id, new)
         if old["EndpointConfigName"] != new["EndpointConfigName"]:
-            request = {"EndpointName": name, "EndpointConfigName": new["EndpointConfigName"]}
-            self._sagemaker.call("UpdateEndpoint", request)
+            request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
+            self._sagemaker.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
             self._wait(name, new["EndpointConfigName"])
         return super().update(physical_id, old, new, stack)
 

@@ -119,14 +119,11 @@ class Hosting:
         """UpdateEndpoint: the old instances serve until the new ones are healthy."""
         with self._lock:
             endpoint = self._endpoint(request["EndpointName"])
-            if endpoint.description["EndpointStatus"] not in ("InService", "Failed"):
-                raise ApiError(
-                    "ValidationException",
-                    f"Cannot update in-progress endpoint {endpoint.description['EndpointArn']}.",
-                )
+            _refuse_in_progress(endpoint)
             config = self.describe_endpoint_config(request)
             self._set(endpoint, EndpointStatus="Updating")
-        self._in_background(self._replace, endpoint, config)
+            kept = _kept_variants(endpoint.description["ProductionVariants"], config, request)
+        self._in_background(self._replace, endpoint, config, kept)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
 
     def describe_endpoint(self, request: Record) -> Record:
@@ -151,15 +148,42 @@ class Hosting:
             endpoint.fleet.stop()
         return {}
 
-    def fleet(self, name: str) -> Fleet:
-        """Return the instances that answer for an endpoint. Raises `ApiError` without any."""
+    def update_weights_and_capacities(self, request: Record) -> Record:
+        """UpdateEndpointWeightsAndCapacities: holds at once, since nothing is really scaled."""
+        with self._lock:
+            endpoint = self._endpoint(request["EndpointName"])
+            _refuse_in_progress(endpoint)
+            variants = {
+                it["VariantName"]: dict(it) for it in endpoint.description["ProductionVariants"]
+            }
+            for wanted in request["DesiredWeightsAndCapacities"]:
+                variant = variants.get(wanted["VariantName"])
+                if variant is None:
+                    raise ApiError(
+                        "ValidationException", f"Could not find variant {wanted['VariantName']}."
+                    )
+                for api, kept in _DESIRED.items():
+                    if api in wanted:
+                        variant[f"Desired{kept}"] = variant[f"Current{kept}"] = wanted[api]
+            self._set(endpoint, ProductionVariants=list(variants.values()))
+            return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    def serving(self, name: str) -> tuple[Fleet, dict[str, float]]:
+        """Return the instances that answer for an endpoint, and the weights of its variants.
+
+        Raises `ApiError` as InvokeEndpoint does where nothing answers.
+        """
         with self._lock:
             endpoint = self._endpoints.get(name)
             if endpoint is None or endpoint.fleet is None:
                 raise ApiError(
                     "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
                 )
-            return endpoint.fleet
+            weights = {
+                it["VariantName"]: it["CurrentWeight"]
+                for it in endpoint.description["ProductionVariants"]
+            }
+            return endpoint.fleet, weights
 
     def stop(self) -> None:
         """End every instance."""
@@ -186,10 +210,11 @@ class Hosting:
         if deleted:
             fleet.stop()
 
-    def _replace(self, endpoint: Endpoint, config: Record) -> None:
+    def _replace(self, endpoint: Endpoint, config: Record, variants: list[Record]) -> None:
         try:
             fleet = self._start_fleet(endpoint, config)
         except LocalAwsError as error:
+            # The old instances never stopped serving: going back is to leave them be.
             self._set(endpoint, EndpointStatus="InService", FailureReason=str(error))
             return
         with self._lock:
@@ -198,7 +223,7 @@ class Hosting:
             self._set(
                 endpoint,
                 EndpointConfigName=config["EndpointConfigName"],
-                ProductionVariants=_variants(config),
+                ProductionVariants=variants,
             )
         if old:
             old.drain(DRAIN_SECONDS)
@@ -252,6 +277,35 @@ def _variants(config: Record) -> list[Record]:
         }
         for variant in config["ProductionVariants"]
     ]
+
+
+_DESIRED = {"DesiredInstanceCount": "InstanceCount", "DesiredWeight": "Weight"}
+"""What can be retained or set by hand; DescribeEndpoint has it as current and as desired."""
+
+
+def _kept_variants(old: list[Record], config: Record, request: Record) -> list[Record]:
+    """The configuration's variants, with the counts and weights that an update shall retain."""
+    variants = _variants(config)
+    if not request.get("RetainAllVariantProperties"):
+        return variants
+    excluded = {
+        it["VariantPropertyType"] for it in request.get("ExcludeRetainedVariantProperties", [])
+    }
+    before = {it["VariantName"]: it for it in old}
+    for variant in variants:
+        for api, kept in _DESIRED.items():
+            if api not in excluded and variant["VariantName"] in before:
+                for when in ("Current", "Desired"):
+                    variant[f"{when}{kept}"] = before[variant["VariantName"]][f"{when}{kept}"]
+    return variants
+
+
+def _refuse_in_progress(endpoint: Endpoint) -> None:
+    if endpoint.description["EndpointStatus"] not in ("InService", "Failed"):
+        raise ApiError(
+            "ValidationException",
+            f"Cannot update in-progress endpoint {endpoint.description['EndpointArn']}.",
+        )
 
 
 def _find(records: dict[str, Record], name: str, kind: str) -> Record:

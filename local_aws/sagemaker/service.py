@@ -33,6 +33,7 @@ class SageMaker:
                 "DescribeEndpoint": hosting.describe_endpoint,
                 "DeleteEndpoint": hosting.delete_endpoint,
                 "ListEndpoints": hosting.list_endpoints,
+                "UpdateEndpointWeightsAndCapacities": hosting.update_weights_and_capacities,
             },
         )
 
@@ -50,7 +51,7 @@ class SageMaker:
             return error_answer(error)
 
     def _invoke(self, endpoint: str, headers: dict[str, str], body: bytes) -> Answer:
-        fleet = self._hosting.fleet(endpoint)
+        fleet, weights = self._hosting.serving(endpoint)
         if len(body) > MAX_BODY_BYTES:
             raise ApiError(
                 "ValidationError",
@@ -58,7 +59,9 @@ class SageMaker:
                 status=413,
             )
         variant, response = fleet.invoke(
+            weights,
             target_model=headers.get("x-amzn-sagemaker-target-model"),
+            target_variant=headers.get("x-amzn-sagemaker-target-variant"),
             body=body,
             headers={"Content-Type": headers.get("content-type", "application/octet-stream")},
         )

@@ -44,11 +44,12 @@ class Checkout:
 
     path: Path
     aws: LocalAws
+    stage: str = "local"
 
     def cdk(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run the cdk CLI on the local stage; stdout and stderr come back as one text."""
+        """Run the cdk CLI on the stage; stdout and stderr come back as one text."""
         return subprocess.run(
-            [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", "stage=local"],
+            [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", f"stage={self.stage}"],
             cwd=self.path,
             env={**os.environ, **self.aws.environment, "CI": "1", "NO_COLOR": "1"},
             stdin=subprocess.DEVNULL,

@@ -2,10 +2,6 @@
 
 import json
 import os
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +13,7 @@ from botocore.config import Config
 from demo import reference
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
 from tests.local.conftest import Checkout, LocalAws
+from tests.local.invoking import invoked_all_the_while
 
 ALLOWED, IMPOSSIBLE = (f"max_absolute_difference: {value}" for value in ("5.0e-5", "1.0e-12"))
 SENTENCES = ["That is a happy person", "That is a very happy person", "Grüße, 世界 ☀", ""]
@@ -144,7 +141,7 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert changed == ["Custom::TritonModel", "AWS::SSM::Parameter"]
     assert f"-] text/cpu-24.09/{before.target_model}" in diff.stdout
 
-    with _invoked_all_the_while(client):
+    with invoked_all_the_while(client):
         deployed = checkout.deploy()
     assert deployed.returncode == 0, deployed.stdout
     after = client.resolve("minilm")
@@ -157,7 +154,7 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
 ) -> None:
     before, keys = client.resolve("minilm"), _keys()
     checkout.edit("models/minilm/recipe.yaml", ALLOWED, IMPOSSIBLE)
-    with _invoked_all_the_while(client):
+    with invoked_all_the_while(client):
         deployed = checkout.deploy()
     assert deployed.returncode == 1
     said = " ".join(deployed.stdout.split())
@@ -200,33 +197,6 @@ def test_destroy_keeps_the_archives_and_ends_triton(
     assert _keys() == keys
     assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
     assert _processes_naming(str(local_aws.folder.instances)) == []
-
-
-@contextmanager
-def _invoked_all_the_while(client: EndpointClient) -> Iterator[None]:
-    """Invoke in a loop on a thread; fail if a single call failed."""
-    stop, failures, calls = threading.Event(), list[BaseException](), 0
-
-    def loop() -> None:
-        nonlocal calls
-        while not stop.is_set():
-            try:
-                client.invoke("minilm", {"TEXT": ["hi"]})
-                calls += 1
-            except BaseException as error:
-                failures.append(error)
-                return
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    assert failures == []
-    assert calls > 10
 
 
 def _entry() -> dict[str, Any]:

@@ -1,81 +1,416 @@
-"""TritonEndpoint, EndpointRole, TritonContainer and ModelCatalog."""
+"""TritonEndpoint: models, configuration, endpoint, updates and access."""
 
 import json
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment, Stack
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Match, Template
 
-from platform_facts import Processor, instance_type, region, release
 from tests.synth.conftest import Templates
+from tests.synth.endpoints import Scene
 from triton_sagemaker import (
-    Instances,
-    ModelBucket,
-    MultiModelHosting,
-    ServerOptions,
-    TritonContainer,
-    TritonEndpoint,
+    AllAtOnce,
+    AsyncInference,
+    Canary,
+    DataCapture,
+    InstanceMetrics,
+    Linear,
+    Rolling,
+    VpcAccess,
+)
+
+MODEL, CONFIG, ENDPOINT = (
+    f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
 )
 
 
-def test_model_is_multi_model_below_a_prefix_that_ends_in_a_slash(
-    endpoint_template: Template,
-) -> None:
-    (model,) = endpoint_template.find_resources("AWS::SageMaker::Model").values()
-    container = model["Properties"]["PrimaryContainer"]
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+# Hosting
+
+
+def test_many_models_are_hosted_below_a_prefix_that_ends_in_a_slash(scene: Scene) -> None:
+    scene.endpoint()
+    container = scene.properties(MODEL)["PrimaryContainer"]
     assert container["Mode"] == "MultiModel"
-    assert container["ModelDataUrl"]["Fn::Join"][1][-1] == "/text/cuda-25.09-sm86/"
+    assert container["ModelDataUrl"]["Fn::Join"][1][-1] == "/test/"
+    assert container["MultiModelConfig"] == {"ModelCacheSetting": "Enabled"}
 
 
-def test_image_is_the_region_s_image_of_the_release(endpoint_template: Template) -> None:
-    endpoint_template.has_resource_properties(
-        "AWS::SageMaker::Model",
-        {
-            "PrimaryContainer": {
-                "Image": "763104351884.dkr.ecr.us-east-1.amazonaws.com/"
-                "sagemaker-tritonserver:25.09-py3"
-            }
-        },
+def test_models_can_be_forgotten_after_each_invocation(scene: Scene) -> None:
+    scene.endpoint(scene.variant(hosting=scene.multi_model(cache_models=False)))
+    container = scene.properties(MODEL)["PrimaryContainer"]
+    assert container["MultiModelConfig"] == {"ModelCacheSetting": "Disabled"}
+
+
+def test_one_model_is_hosted_from_its_archive(scene: Scene) -> None:
+    scene.endpoint(scene.variant(hosting=scene.single_model()))
+    container = scene.properties(MODEL)["PrimaryContainer"]
+    assert container["Mode"] == "SingleModel"
+    assert container["ModelDataUrl"]["Fn::Join"][1][-1] == "/test/m.tar.gz"
+    assert "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME" not in container["Environment"]
+
+
+def test_one_ensemble_is_named_to_serve(scene: Scene) -> None:
+    scene.endpoint(scene.variant(hosting=scene.single_model(default_model="minilm")))
+    environment = scene.properties(MODEL)["PrimaryContainer"]["Environment"]
+    assert environment["SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"] == "minilm"
+
+
+@pytest.mark.parametrize(("hosting", "mode"), [("multi_model", "live"), ("single_model", "ready")])
+def test_ping_mode_is_always_set_because_serve_does_not_export_it(
+    scene: Scene, hosting: str, mode: str
+) -> None:
+    scene.endpoint(scene.variant(hosting=getattr(scene, hosting)()))
+    environment = scene.properties(MODEL)["PrimaryContainer"]["Environment"]
+    assert environment["SAGEMAKER_TRITON_PING_MODE"] == mode
+    assert environment["SAGEMAKER_TRITON_OVERRIDE_PING_MODE"] == mode
+
+
+def test_variants_share_the_traffic_by_weight_and_have_a_model_each(scene: Scene) -> None:
+    scene.endpoint(scene.variant(name="A", weight=9), scene.variant(name="B", weight=1))
+    scene.template().resource_count_is(MODEL, 2)
+    variants = scene.properties(CONFIG)["ProductionVariants"]
+    assert [(it["VariantName"], it["InitialVariantWeight"]) for it in variants] == [
+        ("A", 9),
+        ("B", 1),
+    ]
+    assert len({json.dumps(it["ModelName"]) for it in variants}) == 2
+
+
+def test_a_shadow_gets_copies_of_the_requests_of_a_single_model_variant(scene: Scene) -> None:
+    single = scene.single_model()
+    scene.endpoint(
+        scene.variant(hosting=single), shadow_variants=[scene.variant(name="New", hosting=single)]
+    )
+    (shadow,) = scene.properties(CONFIG)["ShadowProductionVariants"]
+    assert shadow["VariantName"] == "New"
+
+
+def test_models_and_config_have_no_names_and_the_endpoint_keeps_its_own(scene: Scene) -> None:
+    scene.endpoint()
+    assert "ModelName" not in scene.properties(MODEL)
+    assert "EndpointConfigName" not in scene.properties(CONFIG)
+    assert scene.properties(ENDPOINT)["EndpointName"] == "under-test"
+
+
+def test_models_wait_for_the_role_s_rights(scene: Scene) -> None:
+    scene.endpoint()
+    resources = scene.template().to_json()["Resources"]
+    (model,) = (it for it in resources.values() if it["Type"] == MODEL)
+    assert "AWS::IAM::Policy" in {resources[name]["Type"] for name in model["DependsOn"]}
+
+
+# Instances
+
+
+def test_defaults_of_instances(scene: Scene) -> None:
+    scene.endpoint()
+    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+    variant.pop("ModelName")
+    assert variant == {
+        "ContainerStartupHealthCheckTimeoutInSeconds": 600,
+        "InferenceAmiVersion": "al2023-ami-sagemaker-inference-gpu-4-1",
+        "InitialInstanceCount": 1,
+        "InitialVariantWeight": 1,
+        "InstanceType": "ml.g5.xlarge",
+        "ModelDataDownloadTimeoutInSeconds": 600,
+        "RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"},
+        "VariantName": "AllTraffic",
+    }
+
+
+def test_every_option_of_instances(scene: Scene) -> None:
+    from platform_facts import Processor
+
+    scene.endpoint(
+        scene.variant(
+            container=scene.container(processor=Processor.CPU),
+            instances=scene.instances(
+                "ml.m5.xlarge",
+                initial_count=3,
+                startup_timeout=60,
+                download_timeout=3600,
+                volume_size=100,
+                routing="RANDOM",
+            ),
+        )
+    )
+    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+    assert variant["ContainerStartupHealthCheckTimeoutInSeconds"] == 60
+    assert variant["InitialInstanceCount"] == 3
+    assert variant["ModelDataDownloadTimeoutInSeconds"] == 3600
+    assert variant["RoutingConfig"] == {"RoutingStrategy": "RANDOM"}
+    assert variant["VolumeSizeInGB"] == 100
+    assert "InferenceAmiVersion" not in variant
+
+
+def test_inference_ami_can_be_chosen(scene: Scene) -> None:
+    ami = "al2-ami-sagemaker-inference-gpu-3-1"
+    from platform_facts import release
+
+    scene.endpoint(
+        scene.variant(
+            container=scene.container(release=release("25.04")),
+            instances=scene.instances(inference_ami=ami),
+        )
+    )
+    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
+    assert variant["InferenceAmiVersion"] == ami
+
+
+# Updates
+
+
+@pytest.mark.parametrize(
+    ("update", "policy"),
+    [
+        (
+            AllAtOnce(keep_old=60),
+            {
+                "BlueGreenUpdatePolicy": {
+                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "TerminationWaitInSeconds": 60,
+                    "TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE"},
+                }
+            },
+        ),
+        (
+            Canary(percent=20, wait=300),
+            {
+                "BlueGreenUpdatePolicy": {
+                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "TerminationWaitInSeconds": 300,
+                    "TrafficRoutingConfiguration": {
+                        "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 20},
+                        "Type": "CANARY",
+                        "WaitIntervalInSeconds": 300,
+                    },
+                }
+            },
+        ),
+        (
+            Linear(percent=50, wait=30),
+            {
+                "BlueGreenUpdatePolicy": {
+                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "TerminationWaitInSeconds": 300,
+                    "TrafficRoutingConfiguration": {
+                        "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
+                        "Type": "LINEAR",
+                        "WaitIntervalInSeconds": 30,
+                    },
+                }
+            },
+        ),
+        (
+            Rolling(percent=25, wait=120),
+            {
+                "RollingUpdatePolicy": {
+                    "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
+                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "WaitIntervalInSeconds": 120,
+                }
+            },
+        ),
+    ],
+    ids=["all at once", "canary", "linear", "rolling"],
+)
+def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> None:
+    scene.endpoint(update=update)
+    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+    assert {name: it for name, it in deployment.items() if name != "AutoRollbackConfiguration"} == (
+        policy
     )
 
 
-def test_one_model_that_fails_to_load_leaves_the_instance_healthy(
-    endpoint_template: Template,
-) -> None:
-    endpoint_template.has_resource_properties(
-        "AWS::SageMaker::Model",
-        {"PrimaryContainer": {"Environment": {"SAGEMAKER_TRITON_PING_MODE": "live"}}},
+def test_updates_are_taken_back_by_the_library_s_own_alarm_on_each_variant(scene: Scene) -> None:
+    scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+    named = [it["AlarmName"]["Ref"] for it in deployment["AutoRollbackConfiguration"]["Alarms"]]
+    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
+    assert sorted(named) == sorted(alarms)
+    for alarm in alarms.values():
+        assert alarm["Properties"]["MetricName"] == "Invocation5XXErrors"
+        assert alarm["Properties"]["Statistic"] == "Average"
+        assert alarm["Properties"]["TreatMissingData"] == "notBreaching"
+
+
+def test_updates_can_be_taken_back_by_other_alarms(scene: Scene) -> None:
+    other = cloudwatch.Alarm.from_alarm_arn(
+        scene.stack, "Other", "arn:aws:cloudwatch:us-east-1:000000000000:alarm:other"
     )
+    scene.endpoint(rollback_alarms=[other])
+    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+    assert deployment["AutoRollbackConfiguration"]["Alarms"] == [{"AlarmName": "other"}]
+    scene.template().resource_count_is("AWS::CloudWatch::Alarm", 0)
 
 
-def test_model_and_config_have_no_names_and_the_endpoint_keeps_its_own(
-    endpoint_template: Template,
+def test_a_deploy_keeps_the_count_that_scaling_chose_and_sets_the_template_s_weights(
+    scene: Scene,
 ) -> None:
-    (model,) = endpoint_template.find_resources("AWS::SageMaker::Model").values()
-    (config,) = endpoint_template.find_resources("AWS::SageMaker::EndpointConfig").values()
-    assert "ModelName" not in model["Properties"]
-    assert "EndpointConfigName" not in config["Properties"]
-    endpoint_template.has_resource_properties(
-        "AWS::SageMaker::Endpoint", {"EndpointName": "prod-text"}
+    scene.endpoint()
+    endpoint = scene.properties(ENDPOINT)
+    assert endpoint["RetainAllVariantProperties"] is True
+    excluded = {it["VariantPropertyType"] for it in endpoint["ExcludeRetainedVariantProperties"]}
+    assert excluded == {"DesiredWeight", "DataCaptureConfig"}
+
+
+def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
+    scene.endpoint(keep_instance_counts=False)
+    excluded = scene.properties(ENDPOINT)["ExcludeRetainedVariantProperties"]
+    assert {"VariantPropertyType": "DesiredInstanceCount"} in excluded
+
+
+# Network, encryption, capture, async, metrics
+
+
+def test_instances_stand_in_the_vpc_that_is_given(scene: Scene) -> None:
+    vpc = ec2.Vpc(scene.stack, "Vpc", nat_gateways=0, max_azs=2)
+    group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
+    scene.endpoint(network=VpcAccess(subnets=vpc.public_subnets, security_groups=[group]))
+    assert len(scene.properties(MODEL)["VpcConfig"]["Subnets"]) == 2
+    statements = _statements(scene)
+    assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
+
+
+def test_rights_of_a_vpc_are_there_only_with_one(scene: Scene) -> None:
+    scene.endpoint()
+    assert not any("ec2:" in json.dumps(it) for it in _statements(scene).values())
+
+
+def test_container_can_be_cut_off_from_the_network(scene: Scene) -> None:
+    scene.endpoint(network_isolation=True)
+    assert scene.properties(MODEL)["EnableNetworkIsolation"] is True
+
+
+def test_volumes_are_encrypted_with_the_key_that_is_given(scene: Scene) -> None:
+    scene.endpoint(encryption_key=kms.Key(scene.stack, "VolumeKey"))
+    assert "Fn::GetAtt" in scene.properties(CONFIG)["KmsKeyId"]
+
+
+def test_requests_and_answers_are_captured(scene: Scene) -> None:
+    bucket = s3.Bucket(scene.stack, "Captured")
+    key = kms.Key(scene.stack, "CaptureKey")
+    scene.endpoint(
+        data_capture=DataCapture(bucket=bucket, prefix="text/", percent=5, encryption_key=key)
     )
+    capture = scene.properties(CONFIG)["DataCaptureConfig"]
+    assert capture["CaptureOptions"] == [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}]
+    assert capture["InitialSamplingPercentage"] == 5
+    assert capture["DestinationS3Uri"]["Fn::Join"][1][-1] == "/text"
+    assert "Fn::GetAtt" in capture["KmsKeyId"]
 
 
-def test_model_waits_for_its_archives_and_for_the_role_s_rights(
-    endpoint_template: Template,
-) -> None:
-    (model,) = endpoint_template.find_resources("AWS::SageMaker::Model").values()
-    kinds = _kinds(endpoint_template, model["DependsOn"])
-    assert {"AWS::IAM::Policy", "Custom::TritonModel"} <= kinds
+def test_only_answers_are_captured_if_asked(scene: Scene) -> None:
+    bucket = s3.Bucket(scene.stack, "Captured")
+    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="t", requests=False))
+    capture = scene.properties(CONFIG)["DataCaptureConfig"]
+    assert capture["CaptureOptions"] == [{"CaptureMode": "Output"}]
+
+
+def test_single_models_can_be_invoked_asynchronously(scene: Scene) -> None:
+    bucket = s3.Bucket(scene.stack, "Answers")
+    topics = [sns.Topic(scene.stack, name) for name in ("Success", "Error")]
+    scene.endpoint(
+        scene.variant(hosting=scene.single_model()),
+        async_inference=AsyncInference(
+            bucket=bucket, prefix="out", success=topics[0], error=topics[1], concurrency=4
+        ),
+    )
+    config = scene.properties(CONFIG)["AsyncInferenceConfig"]
+    assert config["ClientConfig"] == {"MaxConcurrentInvocationsPerInstance": 4}
+    assert set(config["OutputConfig"]["NotificationConfig"]) == {"ErrorTopic", "SuccessTopic"}
+    assert config["OutputConfig"]["S3OutputPath"]["Fn::Join"][1][-1] == "/out"
+    assert config["OutputConfig"]["S3FailurePath"]["Fn::Join"][1][-1] == "/out/failures"
+
+
+def test_instance_metrics_can_be_finer(scene: Scene) -> None:
+    scene.endpoint(instance_metrics=InstanceMetrics(enhanced=True, detailed=True, frequency=10))
+    assert scene.properties(CONFIG)["MetricsConfig"] == {
+        "EnableDetailedObservability": True,
+        "EnableEnhancedMetrics": True,
+        "MetricPublishFrequencyInSeconds": 10,
+    }
+
+
+def test_defaults_leave_out_all_that_was_not_asked_for(scene: Scene) -> None:
+    scene.endpoint()
+    assert set(scene.properties(CONFIG)) == {"ProductionVariants"}
+    assert set(scene.properties(MODEL)) == {"ExecutionRoleArn", "PrimaryContainer"}
+
+
+def test_logs_are_kept_for_a_while_and_not_for_ever(scene: Scene) -> None:
+    scene.endpoint()
+    assert scene.properties("AWS::Logs::LogGroup") == {
+        "LogGroupName": "/aws/sagemaker/Endpoints/under-test",
+        "RetentionInDays": 90,
+    }
+
+
+# Access
+
+
+def test_role_reads_only_its_own_archives(scene: Scene) -> None:
+    scene.endpoint()
+    statements = _statements(scene)
+    assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/test/*"
+    assert statements["ListOwnArchives"]["Condition"] == {"StringLike": {"s3:prefix": ["test/*"]}}
+    assert statements["PullImages"]["Resource"] == {
+        "Fn::Join": [
+            "",
+            [
+                "arn:",
+                {"Ref": "AWS::Partition"},
+                ":ecr:us-east-1:763104351884:repository/sagemaker-tritonserver",
+            ],
+        ]
+    }
+
+
+def test_role_uses_no_managed_policy_and_star_only_where_no_resource_exists(scene: Scene) -> None:
+    scene.endpoint()
+    assert "ManagedPolicyArns" not in scene.properties("AWS::IAM::Role")
+    everywhere = {sid for sid, it in _statements(scene).items() if it["Resource"] == "*"}
+    assert everywhere == {"LogInToRegistries", "PublishInstanceMetrics"}
+
+
+def test_invoking_is_granted_on_the_one_endpoint(scene: Scene) -> None:
+    scene.endpoint().grant_invoke(iam.User(scene.stack, "User"))
+    statement = _user_statement(scene)
+    assert statement["Action"] == "sagemaker:InvokeEndpoint"
+    assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
+    assert "Condition" not in statement
+
+
+def test_invoking_is_granted_by_model(scene: Scene) -> None:
+    scene.endpoint().grant_invoke(iam.User(scene.stack, "User"), models=["minilm", "bert"])
+    assert _user_statement(scene)["Condition"] == {
+        "StringLike": {
+            "sagemaker:TargetModel": ["minilm-????????????.tar.gz", "bert-????????????.tar.gz"]
+        }
+    }
+
+
+# The production stage
 
 
 def test_catalog_names_a_new_archive_only_when_the_endpoint_can_serve_it(
     endpoint_template: Template,
 ) -> None:
     (entry,) = endpoint_template.find_resources("AWS::SSM::Parameter").values()
-    kinds = _kinds(endpoint_template, entry["DependsOn"])
-    assert {"AWS::SageMaker::Endpoint", "Custom::TritonModel"} <= kinds
+    resources = endpoint_template.to_json()["Resources"]
+    kinds = {resources[name]["Type"] for name in entry["DependsOn"]}
+    assert {ENDPOINT, "Custom::TritonModel"} <= kinds
 
 
 def test_catalog_entry_says_how_to_invoke(endpoint_template: Template) -> None:
@@ -87,155 +422,58 @@ def test_catalog_entry_says_how_to_invoke(endpoint_template: Template) -> None:
     assert value["signature"]["inputs"] == [{"name": "TEXT", "datatype": "BYTES", "shape": [-1, 1]}]
 
 
-def test_gpu_instances_get_the_driver_that_the_image_needs(endpoint_template: Template) -> None:
-    assert _variant(endpoint_template)["InferenceAmiVersion"] == (
-        "al2023-ami-sagemaker-inference-gpu-4-1"
-    )
+def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates: Templates) -> None:
+    template = Template.from_json(templates("prod")["prod-search"])
+    (entry,) = template.find_resources("AWS::SSM::Parameter").values()
+    assert json.loads(entry["Properties"]["Value"])["target_model"] is None
 
 
-def test_cpu_instances_get_no_gpu_ami(templates: Templates) -> None:
-    assert "InferenceAmiVersion" not in _variant(
-        Template.from_json(templates("local")["local-text"])
-    )
-
-
-def test_production_starts_with_two_instances(endpoint_template: Template) -> None:
-    assert _variant(endpoint_template)["InitialInstanceCount"] == 2
-
-
-def test_role_reads_only_its_own_archives(endpoint_template: Template) -> None:
-    by_sid = _statements(endpoint_template)
-    assert by_sid["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"
-    assert by_sid["ListOwnArchives"]["Condition"] == {"StringLike": {"s3:prefix": "text/*"}}
-    assert by_sid["PullImage"]["Resource"] == (
-        "arn:aws:ecr:us-east-1:763104351884:repository/sagemaker-tritonserver"
-    )
-
-
-def test_role_uses_no_managed_policy_and_star_only_where_no_resource_exists(
-    endpoint_template: Template,
+def test_production_has_two_multi_model_endpoints_and_one_single_model_with_two_variants(
+    templates: Templates,
 ) -> None:
-    (role,) = endpoint_template.find_resources("AWS::IAM::Role").values()
-    assert "ManagedPolicyArns" not in role["Properties"]
-    everywhere = {
-        sid for sid, it in _statements(endpoint_template).items() if it["Resource"] == "*"
-    }
-    assert everywhere == {"LogInToRegistries", "PublishInstanceMetrics"}
-
-
-def test_server_options_reach_the_container() -> None:
-    options = ServerOptions(
-        log_verbose=True,
-        thread_count=4,
-        buffer_manager_thread_count=2,
-        python_shm_default_bytes=1 << 26,
-        python_shm_growth_bytes=1 << 21,
-        model_load_gpu_limit=0.8,
-    )
-    assert _container(options=options).multi_model_environment() == {
-        "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": "2",
-        "SAGEMAKER_TRITON_LOG_VERBOSE": "true",
-        "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": "0.8",
-        "SAGEMAKER_TRITON_PING_MODE": "live",
-        "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": "67108864",
-        "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "2097152",
-        "SAGEMAKER_TRITON_THREAD_COUNT": "4",
-    }
-
-
-def test_environment_may_not_contradict_the_options() -> None:
-    container = _container(environment={"SAGEMAKER_TRITON_PING_MODE": "ready"})
-    with pytest.raises(ValueError, match="SAGEMAKER_TRITON_PING_MODE is set through ServerOptions"):
-        container.multi_model_environment()
-
-
-def test_environment_beyond_sagemaker_s_limits_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"102 entries of .* SageMaker takes at most 100 entries"):
-        _container(environment={f"V{n}": "" for n in range(100)}).multi_model_environment()
-
-
-@pytest.mark.parametrize("prefix", ["text", "/text/"])
-def test_prefix_must_be_a_folder_of_the_bucket(prefix: str) -> None:
-    with pytest.raises(ValueError, match=r"write it without a slash in front .* \"text/\""):
-        MultiModelHosting(bucket=ModelBucket(_stack(), "Models"), prefix=prefix)
-
-
-def test_instances_list_everything_that_is_wrong() -> None:
-    with pytest.raises(
-        ValueError, match=r"initial_count 0.*startup_timeout 10.*12xlarge cannot host"
-    ):
-        Instances(
-            instance_type=instance_type("ml.g5.12xlarge"), initial_count=0, startup_timeout=10
-        )
-
-
-def test_cpu_image_on_a_gpu_instance_is_refused() -> None:
-    with pytest.raises(ValueError, match="choose the image by the instance type"):
-        _endpoint(_stack(), container=_container(processor=Processor.CPU))
-
-
-def test_gpu_too_old_for_the_release_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"K80 of compute capability 3.7, Triton 25.09 needs 7.5"):
-        _endpoint(_stack(), instances=Instances(instance_type=instance_type("ml.p2.xlarge")))
-
-
-def test_grant_invoke_names_the_one_endpoint() -> None:
-    stack = _stack()
-    user = iam.User(stack, "User")
-    _endpoint(stack).grant_invoke(user)
-    Template.from_stack(stack).has_resource_properties(
-        "AWS::IAM::Policy",
+    prod = {name: Template.from_json(it) for name, it in templates("prod").items()}
+    for name in ("prod-text", "prod-vision"):
+        prod[name].has_resource_properties(MODEL, {"PrimaryContainer": {"Mode": "MultiModel"}})
+    prod["prod-search"].has_resource_properties(
+        CONFIG,
         {
-            "PolicyDocument": {
-                "Statement": [
-                    {
-                        "Action": "sagemaker:InvokeEndpoint",
-                        "Effect": "Allow",
-                        "Resource": {
-                            "Fn::Join": ["", Match.array_with([":endpoint/under-test"])],
-                        },
-                    }
-                ]
-            }
+            "KmsKeyId": Match.any_value(),
+            "ProductionVariants": [
+                Match.object_like({"InitialVariantWeight": 9, "VariantName": "Standard"}),
+                Match.object_like({"InitialVariantWeight": 1, "VariantName": "Large"}),
+            ],
         },
     )
 
 
-def _stack() -> Stack:
-    return Stack(App(), "Stack", env=Environment(region="us-east-1"))
+@pytest.mark.parametrize("name", ["prod-text", "prod-vision", "prod-search"])
+def test_production_endpoints_are_safe(templates: Templates, name: str) -> None:
+    template = Template.from_json(templates("prod")[name])
+    template.has_resource_properties(
+        ENDPOINT,
+        {
+            "DeploymentConfig": {
+                "AutoRollbackConfiguration": {"Alarms": Match.any_value()},
+                "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": {"Type": "CANARY"}},
+            }
+        },
+    )
+    template.all_resources_properties(
+        "AWS::ApplicationAutoScaling::ScalableTarget", {"MinCapacity": 2}
+    )
+    template.all_resources_properties(MODEL, {"VpcConfig": Match.any_value()})
+    template.resource_count_is("AWS::CloudWatch::Dashboard", 1)
 
 
-def _container(**changes: Any) -> TritonContainer:
-    defaults: dict[str, Any] = {
-        "release": release("25.09"),
-        "region": region("us-east-1"),
-        "processor": Processor.GPU,
-    }
-    return TritonContainer(**(defaults | changes))
-
-
-def _endpoint(stack: Stack, **changes: Any) -> TritonEndpoint:
-    defaults: dict[str, Any] = {
-        "endpoint_name": "under-test",
-        "container": _container(),
-        "hosting": MultiModelHosting(bucket=ModelBucket(stack, "Models"), prefix="test/"),
-        "instances": Instances(instance_type=instance_type("ml.g5.xlarge")),
-    }
-    return TritonEndpoint(stack, "Endpoint", **(defaults | changes))
-
-
-def _variant(template: Template) -> dict[str, Any]:
-    (config,) = template.find_resources("AWS::SageMaker::EndpointConfig").values()
-    (variant,) = config["Properties"]["ProductionVariants"]
-    result: dict[str, Any] = variant
-    return result
-
-
-def _statements(template: Template) -> dict[str, dict[str, Any]]:
-    (policy,) = template.find_resources("AWS::IAM::Policy").values()
+def _statements(scene: Scene) -> dict[str, dict[str, Any]]:
+    policies = scene.template().find_resources("AWS::IAM::Policy")
+    (policy,) = (it for name, it in policies.items() if "Role" in name)
     return {it["Sid"]: it for it in policy["Properties"]["PolicyDocument"]["Statement"]}
 
 
-def _kinds(template: Template, logical_ids: list[str]) -> set[str]:
-    resources = template.to_json()["Resources"]
-    return {resources[name]["Type"] for name in logical_ids}
+def _user_statement(scene: Scene) -> dict[str, Any]:
+    policies = scene.template().find_resources("AWS::IAM::Policy")
+    (policy,) = (it for name, it in policies.items() if name.startswith("User"))
+    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
+    result: dict[str, Any] = statement
+    return result

@@ -168,15 +168,16 @@ def test_a_duplicate_key_inside_a_list_is_found_and_one_in_another_item_is_none(
 
 
 def test_an_unknown_key_is_met_with_the_one_that_was_meant(problems_of: ProblemsOf) -> None:
-    assert problems_of("title: a\nwidht: 3\n") == ["drawing.yaml:2: widht: unknown key; write width"]
+    assert problems_of("title: a\nwidht: 3\n") == [
+        "drawing.yaml:2: widht: unknown key; write width"
+    ]
 
 
 def test_an_unknown_key_like_no_other_is_met_with_all_that_are_known(
     problems_of: ProblemsOf,
 ) -> None:
     assert problems_of("title: a\nzoom: 3\n") == [
-        "drawing.yaml:2: zoom: unknown key; "
-        "known keys: label, labels, shapes, tags, title, width"
+        "drawing.yaml:2: zoom: unknown key; known keys: label, labels, shapes, tags, title, width"
     ]
 
 
@@ -344,9 +345,10 @@ def test_a_file_of_any_plain_yaml_is_read_or_refused_at_lines_that_it_has(
     path.write_text(yaml.safe_dump(data), encoding="utf-8")
     try:
         load(path, Drawing)
-        return
     except InvalidFile as error:
         lines = [problem.line for problem in error.problems]
+    else:
+        return
     last = len(path.read_text(encoding="utf-8").splitlines())
     assert lines == sorted(lines)
     assert 1 <= lines[0] <= lines[-1] <= max(last, 1)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 import checked_yaml
 import platform_facts
-from stages import EndpointStage, Stage, load_stage
+from stages import EndpointStage, ScalingStage, Stage, UpdateStage, VariantStage, load_stage
 
 FITTING = """\
 region: us-east-1
@@ -47,9 +47,10 @@ def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
     read = stage(FITTING, tmp_path)
     assert read.account is None
     assert read.production is False
-    assert read.endpoints == {
-        "text": EndpointStage(models=["minilm"], instance_type="ml.g5.xlarge", instance_count=1)
-    }
+    endpoint = read.endpoints["text"]
+    assert endpoint == EndpointStage(models=["minilm"], instance_type="ml.g5.xlarge")
+    assert (endpoint.instance_count, endpoint.scaling) == (1, None)
+    assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
 
 
 def test_a_stage_cannot_be_changed() -> None:
@@ -61,7 +62,7 @@ def test_a_stage_cannot_be_changed() -> None:
 
 
 def test_every_key_of_the_schema_is_explained() -> None:
-    for schema in (Stage, EndpointStage):
+    for schema in (Stage, EndpointStage, ScalingStage, UpdateStage, VariantStage):
         for name, field in schema.model_fields.items():
             assert field.description, name
 
@@ -81,8 +82,8 @@ def test_every_key_of_the_schema_is_explained() -> None:
             "    instance_type: ml.g5.xlarge\n",
             "    instance_type: ml.g5.xlarge\n    min: 1\n",
             [
-                "prod.yaml:7: endpoints.text.min: unknown key; "
-                "known keys: instance_count, instance_type, models"
+                "prod.yaml:7: endpoints.text.min: unknown key; known keys: "
+                + ", ".join(sorted(EndpointStage.model_fields))
             ],
         ),
         (
@@ -113,24 +114,6 @@ def test_every_key_of_the_schema_is_explained() -> None:
             [
                 "prod.yaml:6: endpoints.text.instance_type: no SageMaker hosting instance type "
                 '"ml.g5.xlrge": did you mean ml.g5.xlarge or ml.g5.8xlarge or ml.g5.4xlarge?'
-            ],
-        ),
-        (
-            "ml.g5.xlarge",
-            "ml.g5.12xlarge",
-            [
-                "prod.yaml:6: endpoints.text.instance_type: ml.g5.12xlarge cannot host a GPU "
-                "multi-model endpoint, which takes one GPU: write ml.g5.xlarge, ml.g5.2xlarge, "
-                "ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge"
-            ],
-        ),
-        (
-            "ml.g5.xlarge",
-            "ml.p5.48xlarge",  # of its H100 no single-GPU type is documented to take many models
-            [
-                "prod.yaml:6: endpoints.text.instance_type: ml.p5.48xlarge cannot host a GPU "
-                "multi-model endpoint, which takes one GPU: write a single-GPU type such as "
-                "ml.g5.xlarge"
             ],
         ),
         (
@@ -190,6 +173,109 @@ def test_a_value_of_the_wrong_form_is_refused_at_its_line(
     assert found[0].startswith(place)
 
 
+@pytest.mark.parametrize(
+    ("instance_type", "instead"),
+    [
+        (
+            "ml.g5.12xlarge",
+            "ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge",
+        ),
+        # Of its H100 no single-GPU type is documented to take many models.
+        ("ml.p5.48xlarge", "a single-GPU type such as ml.g5.xlarge"),
+    ],
+)
+def test_a_type_with_several_gpus_hosts_no_multi_model_endpoint(
+    problems: Problems, instance_type: str, instead: str
+) -> None:
+    (found,) = problems(FITTING.replace("ml.g5.xlarge", instance_type))
+    assert found == (
+        f"prod.yaml:4: endpoints.text: {instance_type} cannot host a GPU multi-model endpoint, "
+        f"which takes one GPU: write {instead}"
+    )
+
+
+def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
+    text = FITTING.replace("ml.g5.xlarge", "ml.g5.12xlarge") + "    hosting: single-model\n"
+    assert stage(text, tmp_path).endpoints["text"].instance_type == "ml.g5.12xlarge"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "hosting: single-model\n    models: [a-a, b-b]",
+            "endpoints.text: single-model hosting takes one model, not 2",
+        ),
+        (
+            "update: { strategy: rolling }\n    variants: { One: {}, Two: {} }",
+            "endpoints.text: a rolling update takes one variant: write canary or linear",
+        ),
+        (
+            "variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
+            "endpoints.text: ml.g5.48xlarge cannot host a GPU multi-model endpoint, which takes "
+            "one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, "
+            "ml.g5.16xlarge",
+        ),
+        (
+            "scaling: { min_count: 2, max_count: 1, max_rps: 9 }",
+            "endpoints.text.scaling: max_count 1 is less than min_count: write more",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2 }",
+            "endpoints.text.scaling: nothing to scale by: write max_rps or gpu_percent, or both",
+        ),
+        (
+            "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
+            "endpoints.text: instance_count 1 is outside the scaling limits: write 2 to 4",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, gpu_percent: 70 }\n"
+            "    variants: { One: { instance_type: ml.m5.xlarge } }",
+            "endpoints.text: ml.m5.xlarge has no GPU: remove gpu_percent",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, gpu_percent: 101 }",
+            "endpoints.text.scaling.gpu_percent: input should be less than or equal to 100, "
+            "not 101",
+        ),
+        (
+            "update: { strategy: canary, persent: 5 }",
+            "endpoints.text.update.persent: unknown key; write percent",
+        ),
+        (
+            "variants: { One: { wieght: 2 } }",
+            "endpoints.text.variants.One.wieght: unknown key; write weight",
+        ),
+    ],
+)
+def test_hosting_scaling_update_and_variants_must_fit_together(
+    problems: Problems, more: str, told: str
+) -> None:
+    text = FITTING.replace("    models: [minilm]\n", "") if "models:" in more else FITTING
+    (found,) = problems(f"{text}    {more}\n")
+    assert found.partition(": ")[2] == told
+
+
+def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_path: Path) -> None:
+    scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
+    (found,) = problems("production: true\n" + FITTING + scaling)
+    assert found.endswith(
+        "endpoints.text: a production endpoint needs scaling.min_count 2 or more, so that it "
+        "survives the loss of an availability zone"
+    )
+    fits = "production: true\n" + FITTING + scaling.replace("min_count: 1", "min_count: 2")
+    assert stage(fits, tmp_path).endpoints["text"].scaling
+
+
+def test_a_variant_has_the_endpoints_instance_type_or_its_own(tmp_path: Path) -> None:
+    variants = "    variants: { One: {}, Two: { instance_type: ml.g5.2xlarge, weight: 3 } }\n"
+    endpoint = stage(FITTING + variants, tmp_path).endpoints["text"]
+    assert [endpoint.variant_instance_type(name) for name in endpoint.variants] == [
+        "ml.g5.xlarge",
+        "ml.g5.2xlarge",
+    ]
+
+
 def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
     text = "production: true\n" + FITTING
     (found,) = problems(text)
@@ -245,7 +331,7 @@ def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(
         "endpoints:\n"
         "  text:\n"
         "    models: minilm\n"
-        "    instance_type: ml.g5.24xlarge\n"
+        "    instance_type: ml.g5.24xlage\n"
         "    count: 2\n"
     )
     assert [line.split(": ")[:2] for line in found] == [

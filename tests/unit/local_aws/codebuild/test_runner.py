@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +142,21 @@ def test_commands_see_settings_of_this_machine_but_not_its_secrets(
     assert printed(made) == ["unset http://localhost:1/simple", python]
 
 
-def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
+@pytest.fixture
+def something_typed() -> Iterator[None]:
+    """A line on this process' standard input, where pytest has none."""
+    saved = os.dup(0)
+    reading, writing = os.pipe()
+    os.write(writing, b"typed\n")
+    os.dup2(reading, 0)
+    os.close(reading)
+    os.close(writing)
+    yield
+    os.dup2(saved, 0)
+    os.close(saved)
+
+
+def test_a_command_that_asks_gets_no_answer(build: MakeBuild, something_typed: None) -> None:
     made = build(build=["read -r line || echo nothing to read"])
     made.run()
     assert printed(made) == ["nothing to read"]
@@ -178,7 +192,7 @@ def test_the_record_says_which_phase_is_under_way(build: MakeBuild, tmp_path: Pa
     go = tmp_path / "go"
     os.mkfifo(go)
     made = build(pre_build=[f"cat {go}"])
-    thread = threading.Thread(target=made.run)
+    thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     eventually(lambda: made.record.get("currentPhase") == "PRE_BUILD")
     assert "phaseStatus" not in made.record["phases"][-1]
@@ -263,12 +277,13 @@ def test_stop_ends_a_command_and_what_it_started(build: MakeBuild) -> None:
     made = build(
         build=["sleep 300 & echo $! > child; echo $$ > parent; wait"], post_build=["echo not run"]
     )
-    thread = threading.Thread(target=made.run)
+    thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     parent, child = (
         int(eventually(lambda name=name: read(made.folder / "src" / name)))  # type: ignore[misc]
         for name in ("parent", "child")
     )
+    eventually(lambda: made._process)  # a stop that comes before is lost
     assert runs(parent)
     assert runs(child)
     made.stop()
@@ -285,9 +300,10 @@ def test_a_command_that_ignores_the_request_to_end_is_killed(
 ) -> None:
     monkeypatch.setattr("local_aws.codebuild.runner.GRACE_SECONDS", 0.1)
     made = build(build=["trap '' TERM; echo $$ > parent; while :; do read -rt 0.01 <> <(:); done"])
-    thread = threading.Thread(target=made.run)
+    thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     parent = int(eventually(lambda: read(made.folder / "src" / "parent")))
+    eventually(lambda: made._process)
     made.stop()
     thread.join(5)
     assert made.record["buildStatus"] == "STOPPED"

@@ -79,9 +79,10 @@ def finished(build: dict[str, Any]) -> dict[str, Any]:
     return build
 
 
-def wait_until_it_runs(build: dict[str, Any]) -> None:
+def wait_until_it_runs(codebuild: CodeBuild, build: dict[str, Any]) -> None:
     log = Path(build["logs"]["deepLink"])
     eventually(lambda: log.exists() and "\nstarted\n" in log.read_text())
+    eventually(lambda: codebuild._builds[build["id"]]._process)  # a stop before this is lost
 
 
 def log_of(build: dict[str, Any]) -> str:
@@ -206,7 +207,7 @@ def test_builds_are_found_in_the_order_asked_for_and_unknown_ones_are_named(
 def test_a_stopped_build_ends_as_stopped(codebuild: CodeBuild, ministack: Ministack) -> None:
     ministack.projects["builder"] = project("builder", buildspec=UNTIL_STOPPED)
     build = start(codebuild)
-    wait_until_it_runs(build)
+    wait_until_it_runs(codebuild, build)
     assert codebuild.stop_build({"id": build["id"]})["build"]["id"] == build["id"]
     assert finished(build)["buildStatus"] == "STOPPED"
 
@@ -233,7 +234,7 @@ def test_stop_ends_every_build_that_runs_and_leaves_the_others_as_they_ended(
     ministack.projects["builder"] = project("builder", buildspec=UNTIL_STOPPED)
     running = [start(codebuild) for _ in range(2)]
     for build in running:
-        wait_until_it_runs(build)
+        wait_until_it_runs(codebuild, build)
     codebuild.stop()
     assert [finished(build)["buildStatus"] for build in running] == ["STOPPED", "STOPPED"]
     assert done["buildStatus"] == "SUCCEEDED"

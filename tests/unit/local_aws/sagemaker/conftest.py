@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+import botocore.session
 import pytest
 
 from local_aws.errors import LocalAwsError
@@ -12,6 +13,9 @@ from local_aws.hosting.triton import Response
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import SageMaker
 from tests.unit.local_aws.conftest import eventually
+
+BOTOCORE = botocore.session.get_session()
+"""Keeps SageMaker's service model, which takes 0.1 s to read."""
 
 
 class FakeFleet:
@@ -22,7 +26,7 @@ class FakeFleet:
         self.events: list[str] = []
         self._may_end = may_end
 
-    def invoke(self, **_: Any) -> tuple[str, Response]:
+    def invoke(self, *_: Any, **__: Any) -> tuple[str, Response]:
         return "only", Response(200, {"Content-Type": "text/plain"}, self.config.encode())
 
     def drain(self, timeout: float) -> None:
@@ -81,8 +85,9 @@ def hosting(fleets: Fleets) -> Hosting:
 
 
 @pytest.fixture
-def sagemaker(hosting: Hosting) -> SageMaker:
+def sagemaker(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> SageMaker:
     """The service in front of it."""
+    monkeypatch.setattr(botocore.session, "get_session", lambda: BOTOCORE)
     return SageMaker(hosting)
 
 

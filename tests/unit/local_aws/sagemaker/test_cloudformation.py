@@ -143,6 +143,19 @@ def test_an_update_ends_with_the_new_configuration_in_service(
     assert fleets.started[0].events == ["draining", "stopped"]
 
 
+def test_an_update_keeps_what_the_template_tells_it_to_keep(
+    endpoint: Endpoint, hosting: Hosting
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    desired = [{"VariantName": "only", "DesiredInstanceCount": 4}]
+    scaled = {"EndpointName": "Text", "DesiredWeightsAndCapacities": desired}
+    hosting.update_weights_and_capacities(scaled)
+    new = {**TEXT, "EndpointConfigName": "two", "RetainAllVariantProperties": "true", "Tags": []}
+    endpoint.update(arn, TEXT, new, "stack")
+    (variant,) = describe(hosting)["ProductionVariants"]
+    assert variant["CurrentInstanceCount"] == 4
+
+
 def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
     endpoint: Endpoint, hosting: Hosting, fleets: Fleets
 ) -> None:

@@ -31,7 +31,8 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
 
 def answers(hosting: Hosting) -> str:
     """Return the configuration whose instances answer."""
-    return hosting.fleet("Text").invoke(target_model="m", body=b"", headers={})[1].body.decode()
+    fleet, weights = hosting.serving("Text")
+    return fleet.invoke(weights, body=b"", headers={})[1].body.decode()
 
 
 def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
@@ -151,7 +152,7 @@ def test_an_endpoint_is_creating_and_then_in_service(hosting: Hosting, fleets: F
     assert described["EndpointStatus"] == "Creating"
     assert described["EndpointArn"] == f"{ARN}:endpoint/text"
     with pytest.raises(ApiError) as refused:
-        hosting.fleet("Text")
+        hosting.serving("Text")
     assert refused.value.code == "ValidationError"
     assert refused.value.message == "Endpoint Text of account 000000000000 not found."
     fleets.ready.set()
@@ -195,7 +196,7 @@ def test_an_endpoint_whose_instances_do_not_start_has_failed_with_their_reason(
     described = hosting.describe_endpoint(TEXT)
     assert described["FailureReason"] == "The container did not pass the ping health check."
     with pytest.raises(ApiError, match=r"^Endpoint Text of account 000000000000 not found\.$"):
-        hosting.fleet("Text")
+        hosting.serving("Text")
     hosting.delete_endpoint(TEXT)
     assert hosting.list_endpoints({})["Endpoints"] == []
 
@@ -276,6 +277,79 @@ def test_an_update_may_change_the_variants(hosting: Hosting) -> None:
     assert variant["CurrentInstanceCount"] == 3
 
 
+def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
+    (variant,) = hosting.describe_endpoint(TEXT)["ProductionVariants"]
+    return tuple(variant[name] for name in names)
+
+
+def set_by_hand(hosting: Hosting, **wanted: Any) -> None:
+    desired = [{"VariantName": "only", **wanted}]
+    hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
+
+
+def test_counts_and_weights_that_are_set_hold_at_once(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    set_by_hand(hosting, DesiredWeight=0.25)
+    assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
+    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
+    assert hosting.serving("Text")[1] == {"only": 0.25}
+
+
+def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    unknown = [
+        {"VariantName": "only", "DesiredInstanceCount": 4},
+        {"VariantName": "other", "DesiredInstanceCount": 4},
+    ]
+    with pytest.raises(ApiError) as refused:
+        hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": unknown})
+    assert refusal(refused) == "Could not find variant other."
+    assert variant_of(hosting, "CurrentInstanceCount") == (1,)
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ({}, (3, 1.0)),
+        ({"RetainAllVariantProperties": False}, (3, 1.0)),
+        ({"RetainAllVariantProperties": True}, (4, 0.25)),
+        (
+            {
+                "RetainAllVariantProperties": True,
+                "ExcludeRetainedVariantProperties": [
+                    {"VariantPropertyType": "DesiredInstanceCount"}
+                ],
+            },
+            (3, 0.25),
+        ),
+    ],
+)
+def test_an_update_keeps_the_counts_and_weights_that_it_is_told_to_keep(
+    hosting: Hosting, request_: dict[str, Any], expected: tuple[float, ...]
+) -> None:
+    hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
+    create(hosting)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
+    hosting.update_endpoint({**TEXT, "EndpointConfigName": "three", **request_})
+    in_service(hosting)
+    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
+    assert variant_of(hosting, "DesiredInstanceCount", "DesiredWeight") == expected
+
+
+def test_a_variant_that_is_new_has_nothing_to_keep(hosting: Hosting) -> None:
+    hosting.create_endpoint_config(config("three", VariantName="new", InitialInstanceCount=3))
+    create(hosting)
+    in_service(hosting)
+    request = {**TEXT, "EndpointConfigName": "three", "RetainAllVariantProperties": True}
+    hosting.update_endpoint(request)
+    in_service(hosting)
+    assert variant_of(hosting, "VariantName", "CurrentInstanceCount") == ("new", 3)
+
+
 @pytest.mark.parametrize("state", ["Creating", "Updating"])
 def test_an_endpoint_in_transition_takes_no_update(
     hosting: Hosting, fleets: Fleets, state: str
@@ -289,6 +363,8 @@ def test_an_endpoint_in_transition_takes_no_update(
     with pytest.raises(ApiError) as refused:
         update(hosting)
     assert refusal(refused) == f"Cannot update in-progress endpoint {ARN}:endpoint/text."
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        set_by_hand(hosting, DesiredInstanceCount=4)
 
 
 def test_an_update_to_an_unknown_configuration_changes_nothing(hosting: Hosting) -> None:
@@ -325,7 +401,7 @@ def test_a_deleted_endpoint_is_gone_and_its_instances_finish_and_end(
     deletion.start()
     eventually(lambda: fleets.started[0].events == ["draining"])
     with pytest.raises(ApiError):
-        hosting.fleet("Text")
+        hosting.serving("Text")
     fleets.quiet.set()
     deletion.join()
     assert fleets.started[0].events == ["draining", "stopped"]
@@ -353,4 +429,4 @@ def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fle
     hosting.stop()
     assert [fleet.events for fleet in fleets.started] == [["stopped"], ["stopped"]]
     with pytest.raises(ApiError):
-        hosting.fleet("Text")
+        hosting.serving("Text")

@@ -22,8 +22,8 @@ class Answering:
         self.response = response
         self.asked: list[dict[str, Any]] = []
 
-    def invoke(self, **request: Any) -> tuple[str, Response]:
-        self.asked.append(request)
+    def invoke(self, weights: dict[str, float], **request: Any) -> tuple[str, Response]:
+        self.asked.append({"weights": weights, **request})
         if isinstance(self.response, ApiError):
             raise self.response
         return "only", self.response
@@ -34,8 +34,8 @@ def answer_with(
 ) -> Answering:
     """Let the endpoint `text` answer so."""
     fleet = Answering(response)
-    found = {"text": fleet}
-    monkeypatch.setattr(hosting, "fleet", found.__getitem__)
+    found = {"text": (fleet, {"only": 1.0})}
+    monkeypatch.setattr(hosting, "serving", found.__getitem__)
     return fleet
 
 
@@ -46,14 +46,20 @@ def test_an_invocation_passes_body_type_and_target_to_the_endpoint(
     response = Response(200, {"Content-Type": content_type, "Server": "triton"}, b"\x00\xff")
     fleet = answer_with(hosting, monkeypatch, response)
     answer = client_for("sagemaker-runtime", sagemaker.__call__).invoke_endpoint(
-        EndpointName="text", TargetModel="m-1.tar.gz", ContentType="application/json", Body=b"\xfe"
+        EndpointName="text",
+        TargetModel="m-1.tar.gz",
+        TargetVariant="only",
+        ContentType="application/json",
+        Body=b"\xfe",
     )
     assert answer["Body"].read() == b"\x00\xff"
     assert answer["ContentType"] == content_type
     assert answer["InvokedProductionVariant"] == "only"
     assert fleet.asked == [
         {
+            "weights": {"only": 1.0},
             "target_model": "m-1.tar.gz",
+            "target_variant": "only",
             "body": b"\xfe",
             "headers": {"Content-Type": "application/json"},
         }
@@ -68,7 +74,7 @@ def test_an_invocation_without_type_or_target_says_so_to_the_endpoint(
     assert (status, body) == (200, b"ok")
     assert headers == {"x-Amzn-Invoked-Production-Variant": "only"}
     (asked,) = fleet.asked
-    assert asked["target_model"] is None
+    assert (asked["target_model"], asked["target_variant"]) == (None, None)
     assert asked["headers"] == {"Content-Type": "application/octet-stream"}
 
 
@@ -127,6 +133,12 @@ def test_an_sdk_takes_an_endpoint_from_its_model_to_its_deletion(
     eventually(
         lambda: client.describe_endpoint(EndpointName="text")["EndpointStatus"] == "InService"
     )
+    wanted = [{"VariantName": "only", "DesiredInstanceCount": 2}]
+    client.update_endpoint_weights_and_capacities(
+        EndpointName="text", DesiredWeightsAndCapacities=wanted
+    )
+    (described,) = client.describe_endpoint(EndpointName="text")["ProductionVariants"]
+    assert described["CurrentInstanceCount"] == 2
     assert [it["EndpointName"] for it in client.list_endpoints()["Endpoints"]] == ["text"]
     assert [it["ModelName"] for it in client.list_models()["Models"]] == ["m", "minilm"]
     client.delete_endpoint(EndpointName="text")

@@ -1,0 +1,116 @@
+"""What can be measured of an endpoint, each with the namespace and dimensions it really has."""
+
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
+
+INVOCATIONS = "AWS/SageMaker"
+INSTANCES = "/aws/sagemaker/Endpoints"
+MINUTE = Duration.minutes(1)
+
+Metric = cloudwatch.Metric
+
+
+@dataclass(frozen=True)
+class EndpointMetrics:
+    """Metrics of one variant.
+
+    Everything is published once a minute, with the dimensions EndpointName and VariantName and no
+    others; multi-model endpoints have no metrics by model. Source: the developer guide's pages on
+    CloudWatch metrics of endpoints and of multi-model endpoints.
+    """
+
+    endpoint_name: str
+    variant_name: str
+
+    def invocations(self) -> Metric:
+        """Requests, a count."""
+        return self._metric(INVOCATIONS, "Invocations", "Sum", cloudwatch.Unit.NONE)
+
+    def invocations_per_instance(self) -> Metric:
+        """Requests that each instance got, a count."""
+        return self._metric(INVOCATIONS, "InvocationsPerInstance", "Sum", cloudwatch.Unit.NONE)
+
+    def server_error_rate(self) -> Metric:
+        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
+        return self._metric(INVOCATIONS, "Invocation5XXErrors", "Average", cloudwatch.Unit.NONE)
+
+    def client_error_rate(self) -> Metric:
+        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
+        return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", cloudwatch.Unit.NONE)
+
+    def model_latency(self, statistic: str = "p99") -> Metric:
+        """Time that the container took, in microseconds."""
+        return self._metric(INVOCATIONS, "ModelLatency", statistic, cloudwatch.Unit.MICROSECONDS)
+
+    def overhead_latency(self, statistic: str = "p99") -> Metric:
+        """Time that SageMaker added, in microseconds."""
+        return self._metric(INVOCATIONS, "OverheadLatency", statistic, cloudwatch.Unit.MICROSECONDS)
+
+    def model_cache_hit_rate(self) -> Metric:
+        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
+        return self._metric(INVOCATIONS, "ModelCacheHit", "Average", cloudwatch.Unit.NONE)
+
+    def model_loading_wait(self, statistic: str = "p99") -> Metric:
+        """Time that requests waited for their model, in microseconds. Multi-model only."""
+        return self._metric(
+            INVOCATIONS, "ModelLoadingWaitTime", statistic, cloudwatch.Unit.MICROSECONDS
+        )
+
+    def model_downloading_time(self, statistic: str = "p99") -> Metric:
+        """Time that archives took from S3, in microseconds. Multi-model only."""
+        return self._metric(
+            INVOCATIONS, "ModelDownloadingTime", statistic, cloudwatch.Unit.MICROSECONDS
+        )
+
+    def model_loading_time(self, statistic: str = "p99") -> Metric:
+        """Time that the container took to load models, in microseconds. Multi-model only."""
+        return self._metric(
+            INVOCATIONS, "ModelLoadingTime", statistic, cloudwatch.Unit.MICROSECONDS
+        )
+
+    def model_unloads(self) -> Metric:
+        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
+        return self._metric(
+            INVOCATIONS, "ModelUnloadingTime", "SampleCount", cloudwatch.Unit.MICROSECONDS
+        )
+
+    def loaded_models(self) -> Metric:
+        """Models in the containers' memory, a count over all instances. Multi-model only."""
+        return self._metric(INSTANCES, "LoadedModelCount", "Sum", cloudwatch.Unit.NONE)
+
+    def cpu_utilization(self, statistic: str = "Average") -> Metric:
+        """Percent of one core: 0 to 100 times the number of cores."""
+        return self._metric(INSTANCES, "CPUUtilization", statistic, cloudwatch.Unit.PERCENT)
+
+    def memory_utilization(self, statistic: str = "Average") -> Metric:
+        """Percent of the instances' memory, 0 to 100."""
+        return self._metric(INSTANCES, "MemoryUtilization", statistic, cloudwatch.Unit.PERCENT)
+
+    def gpu_utilization(self, statistic: str = "Average") -> Metric:
+        """Percent of one GPU: 0 to 100 times the number of GPUs."""
+        return self._metric(INSTANCES, "GPUUtilization", statistic, cloudwatch.Unit.PERCENT)
+
+    def gpu_memory_utilization(self, statistic: str = "Average") -> Metric:
+        """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
+        return self._metric(INSTANCES, "GPUMemoryUtilization", statistic, cloudwatch.Unit.PERCENT)
+
+    def disk_utilization(self, statistic: str = "Average") -> Metric:
+        """Percent of the storage for models, 0 to 100."""
+        return self._metric(INSTANCES, "DiskUtilization", statistic, cloudwatch.Unit.PERCENT)
+
+    def _metric(
+        self, namespace: str, name: str, statistic: str, unit: cloudwatch.Unit
+    ) -> cloudwatch.Metric:
+        return cloudwatch.Metric(
+            dimensions_map={
+                "EndpointName": self.endpoint_name,
+                "VariantName": self.variant_name,
+            },
+            metric_name=name,
+            namespace=namespace,
+            period=MINUTE,
+            statistic=statistic,
+            unit=unit,
+        )

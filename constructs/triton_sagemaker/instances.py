@@ -1,0 +1,97 @@
+"""The instances of a variant."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from platform_facts import (
+    InstanceType,
+    Release,
+    Support,
+    UnknownFact,
+    cuda_satisfies,
+    inference_ami,
+)
+from triton_sagemaker.problems import Problem
+
+Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instances:
+    """Machines, and how SageMaker starts them.
+
+    `startup_timeout` and `download_timeout` are in seconds, 60 to 3600: for the container's health
+    check, and for one archive. `volume_size` is in GB; types with NVMe storage have none.
+    `inference_ami` overrides the one that the release table prefers for GPU types. `routing` is how
+    requests are spread over instances; the default suits models of uneven latency.
+    """
+
+    instance_type: InstanceType
+    initial_count: int = 1
+    startup_timeout: int = 600
+    download_timeout: int = 600
+    volume_size: int | None = None
+    inference_ami: str | None = None
+    routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
+
+    def ami(self, release: Release) -> str | None:
+        """Return the InferenceAmiVersion to ask for; None on CPU types, which have no choice."""
+        if self.instance_type.gpu is None:
+            return None
+        return self.inference_ami or release.preferred_inference_ami
+
+    def problems(self, *, release: Release, multi_model: bool) -> Iterator[Problem]:
+        """Yield what SageMaker would refuse, or what the image could not run on."""
+        if self.initial_count < 1:
+            yield Problem("initial_count", f"{self.initial_count} is too few: write 1 or more")
+        for name in ("startup_timeout", "download_timeout"):
+            seconds = getattr(self, name)
+            if not 60 <= seconds <= 3600:
+                yield Problem(name, f"{seconds} s is out of range: write 60 to 3600")
+        if self.volume_size is not None:
+            yield from self._volume_problems(self.volume_size)
+        if multi_model and self.instance_type.multi_model is Support.NO:
+            yield Problem(
+                "instance_type",
+                f"{self.instance_type.name} cannot host GPU multi-model endpoints, which take one "
+                "GPU: write a single-GPU type such as ml.g5.xlarge, or host a single model",
+            )
+        yield from self._gpu_problems(release)
+
+    def _volume_problems(self, size: int) -> Iterator[Problem]:
+        if self.instance_type.local_nvme:
+            yield Problem(
+                "volume_size",
+                f"{self.instance_type.name} has NVMe storage of its own, and SageMaker refuses a "
+                "volume size: remove it",
+            )
+        elif not 1 <= size <= 512:
+            yield Problem("volume_size", f"{size} GB is out of range: write 1 to 512")
+
+    def _gpu_problems(self, release: Release) -> Iterator[Problem]:
+        name, gpu = self.instance_type.name, self.instance_type.gpu
+        if gpu is None:
+            if self.inference_ami:
+                yield Problem("inference_ami", f"{name} has no GPU and takes none: remove it")
+            return
+        if release.runs_on(gpu.compute_capability) is False:
+            yield Problem(
+                "instance_type",
+                f"{name} has a {gpu.name} of compute capability {gpu.compute_capability}, Triton "
+                f"{release.name} needs {release.minimum_compute_capability} or more: write a newer "
+                "type or an older release",
+            )
+        if self.inference_ami is None:
+            return
+        try:
+            ami = inference_ami(self.inference_ami)
+        except UnknownFact as error:
+            yield Problem("inference_ami", str(error))
+            return
+        if release.cuda and not cuda_satisfies(offered=ami.cuda, needed=release.cuda):
+            yield Problem(
+                "inference_ami",
+                f"{ami.name} has a driver for CUDA {ami.cuda}, the image of {release.name} needs "
+                f"{release.cuda}: write {release.preferred_inference_ami}, or leave it out",
+            )

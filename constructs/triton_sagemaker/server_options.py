@@ -1,0 +1,159 @@
+"""Options of the Triton server in a SageMaker container, by what they do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from platform_facts import Release
+from triton_sagemaker.problems import Problem
+
+InferenceType = Literal["infer", "generate", "generate_stream"]
+PingMode = Literal["live", "ready"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedMetrics:
+    """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
+
+    `log_group` is the CloudWatch log group that the image's agent writes to, `namespace` where the
+    metrics appear. Not in NVIDIA's `serve`: the names of the variables come from public code and
+    are unconfirmed, and the two spellings known for the namespace are both set.
+    """
+
+    log_group: str
+    namespace: str
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that switch it on."""
+        return {
+            "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
+            "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": self.log_group,
+            "SAGEMAKER_TRITON_METRIC_NAMESPACE": self.namespace,
+            "SAGEMAKER_TRITON_CLOUDWATCH_METRIC_NAMESPACE": self.namespace,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """What the container's environment says to `serve`; None leaves its default.
+
+    Source: triton-inference-server/server, docker/sagemaker/serve. Sizes are in bytes.
+    """
+
+    log_verbose: bool | int = False
+    """Log every request, or a level; serve's default is true."""
+    log_info: bool | None = None
+    """Triton's default is true."""
+    log_warning: bool | None = None
+    """Triton's default is true."""
+    log_error: bool | None = None
+    """Triton's default is true."""
+    thread_count: int | None = None
+    """Threads of the SageMaker HTTP front end; Triton's default is 8."""
+    buffer_manager_thread_count: int | None = None
+    """Threads that copy tensors between buffers; Triton's default is 0."""
+    python_shm_default_bytes: int | None = None
+    """Shared memory that each Python-backend instance starts with; serve's default is 16 MiB."""
+    python_shm_growth_bytes: int | None = None
+    """How much it grows at a time; serve's default is 1 MiB."""
+    model_load_gpu_limit: float | None = None
+    """Fraction of each GPU's memory above which no further model is loaded; by default no limit."""
+    grpc_port: int | None = None
+    """Listen for gRPC inside the container; by default gRPC is off."""
+    metrics_port: int | None = None
+    """Serve Prometheus metrics inside the container; by default they are off."""
+    port: int | None = None
+    """The SageMaker port, which SageMaker itself sets; Triton's default is 8080."""
+    safe_port_range: str | None = None
+    """Ports that the other end points may use, `8000-8080`."""
+    model_namespacing: bool | None = None
+    """Let archives hold equally named models; serve's default is true."""
+    ping_mode: PingMode | None = None
+    """`ready` makes an instance unhealthy while a model does not load, `live` does not. The
+    default is `live` for multi-model hosting and `ready` for a single model, as serve intends."""
+    inference_type: InferenceType | None = None
+    """How /invocations of a single model answers; the default is `infer`. Since 25.03."""
+    additional_args: str | None = None
+    """Further arguments of tritonserver."""
+    publish_metrics: PublishedMetrics | None = None
+    """Publish Triton's metrics to CloudWatch."""
+
+    def environment(self, *, multi_model: bool) -> dict[str, str]:
+        """Return the container environment that says the same.
+
+        The ping mode is always set: `serve` chooses it, but does not export its choice, and the
+        server falls back to `ready`.
+        """
+        ping_mode = self.ping_mode or ("live" if multi_model else "ready")
+        values: dict[str, object] = {
+            "SAGEMAKER_TRITON_ADDITIONAL_ARGS": self.additional_args,
+            "SAGEMAKER_TRITON_ALLOW_GRPC": True if self.grpc_port else None,
+            "SAGEMAKER_TRITON_ALLOW_METRICS": True if self.metrics_port else None,
+            "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": self.buffer_manager_thread_count,
+            "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # its value is
+            # handed to --model-namespacing as it is: true keeps namespacing, false disables it
+            "SAGEMAKER_TRITON_GRPC_PORT": self.grpc_port,
+            "SAGEMAKER_TRITON_INFERENCE_TYPE": self.inference_type,
+            "SAGEMAKER_TRITON_LOG_ERROR": self.log_error,
+            "SAGEMAKER_TRITON_LOG_INFO": self.log_info,
+            "SAGEMAKER_TRITON_LOG_VERBOSE": self.log_verbose,
+            "SAGEMAKER_TRITON_LOG_WARNING": self.log_warning,
+            "SAGEMAKER_TRITON_METRICS_PORT": self.metrics_port,
+            "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": self.model_load_gpu_limit,
+            "SAGEMAKER_TRITON_OVERRIDE_PING_MODE": ping_mode,
+            "SAGEMAKER_TRITON_PING_MODE": ping_mode,
+            "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": self.python_shm_default_bytes,
+            "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": self.python_shm_growth_bytes,
+            "SAGEMAKER_TRITON_THREAD_COUNT": self.thread_count,
+            "SAGEMAKER_BIND_TO_PORT": self.port,
+            "SAGEMAKER_SAFE_PORT_RANGE": self.safe_port_range,
+        }
+        said = {
+            name: str(value).lower() if isinstance(value, bool) else str(value)
+            for name, value in values.items()
+            if value is not None
+        }
+        return said | (self.publish_metrics.environment() if self.publish_metrics else {})
+
+    def problems(self, *, release: Release, multi_model: bool) -> Iterator[Problem]:
+        """Yield what Triton or the release's `serve` would refuse or ignore."""
+        for name, since in _SINCE.items():
+            if getattr(self, name) is not None and release.name < since:
+                yield Problem(
+                    name, f"release {release.name} does not have it: use {since} or newer, or "
+                    "leave it out"
+                )  # fmt: skip
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in _POSITIVE and value is not None and value < 1:
+                yield Problem(field.name, f"{value} is too small: write 1 or more")
+            if field.name in _PORTS and value is not None and not 1 <= value <= 65535:
+                yield Problem(field.name, f"{value} is no port: write 1 to 65535")
+        limit = self.model_load_gpu_limit
+        if limit is not None and not 0 < limit <= 1:
+            yield Problem(
+                "model_load_gpu_limit", f"{limit} is no fraction: write more than 0 and at most 1"
+            )
+        if multi_model and self.inference_type not in (None, "infer"):
+            yield Problem(
+                "inference_type",
+                f"multi-model endpoints always answer as infer, not {self.inference_type}: remove "
+                "it, or host a single model",
+            )
+        if multi_model and self.ping_mode == "ready":
+            yield Problem(
+                "ping_mode",
+                "ready makes a multi-model instance unhealthy as soon as one model fails to load: "
+                "remove it",
+            )
+
+
+_SINCE = {
+    "additional_args": "23.07",
+    "grpc_port": "23.07",
+    "inference_type": "25.03",
+    "metrics_port": "23.07",
+    "model_namespacing": "23.07",
+}
+_POSITIVE = ("thread_count", "python_shm_default_bytes", "python_shm_growth_bytes")
+_PORTS = ("grpc_port", "metrics_port", "port")

@@ -1,0 +1,40 @@
+"""ResNet50 as the builder exports it."""
+
+from pathlib import Path
+
+import torch
+from transformers import ResNetConfig, ResNetForImageClassification
+
+from model_build import TorchModel
+
+
+class _Logits(torch.nn.Module):
+    def __init__(self, resnet: torch.nn.Module) -> None:
+        super().__init__()
+        self.resnet = resnet
+
+    def forward(self, pixels: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.resnet(pixels, return_dict=False)[0]
+        return logits
+
+
+def resnet50(weights: Path | None) -> TorchModel:
+    """Images, FP32 [batch, 3, 224, 224], to logits, FP32 [batch, 1000].
+
+    The weights are random, from a fixed seed: give the recipe weights of your own, and load them
+    here.
+    """
+    torch.manual_seed(50)
+    resnet = ResNetForImageClassification(ResNetConfig(num_labels=1000))
+    return TorchModel(
+        module=_Logits(resnet).eval(),
+        inputs={"INPUT__0": torch.float32},
+        outputs=("OUTPUT__0",),
+        axes={"INPUT__0": {"batch": (1, 4)}},
+        sample=sample,
+    )
+
+
+def sample(sizes: dict[str, int], generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Seeded images, scaled as a normalised photograph is."""
+    return {"INPUT__0": torch.randn(sizes["batch"], 3, 224, 224, generator=generator)}

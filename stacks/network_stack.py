@@ -1,0 +1,33 @@
+"""Where a stage's instances stand when they shall not see the internet."""
+
+from aws_cdk import Environment, Stack
+from aws_cdk import aws_ec2 as ec2
+
+from constructs import Construct
+from triton_sagemaker import VpcAccess
+
+
+class NetworkStack(Stack):
+    """A VPC with subnets in two zones that reach S3, through a gateway endpoint, and nothing else.
+
+    Images are pulled and logs are written by SageMaker itself, outside of it.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, env: Environment) -> None:
+        super().__init__(scope, construct_id, env=env)
+        isolated = ec2.SubnetType.PRIVATE_ISOLATED
+        vpc = ec2.Vpc(
+            self,
+            "Vpc",
+            availability_zones=[f"{self.region}{zone}" for zone in "ab"],
+            gateway_endpoints={
+                "S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)
+            },
+            nat_gateways=0,
+            restrict_default_security_group=False,
+            subnet_configuration=[ec2.SubnetConfiguration(name="Isolated", subnet_type=isolated)],
+        )
+        group = ec2.SecurityGroup(
+            self, "Instances", description="Triton instances: nothing comes in", vpc=vpc
+        )
+        self.access = VpcAccess(subnets=vpc.isolated_subnets, security_groups=[group])

@@ -1,0 +1,144 @@
+"""A production-like stage: updates in place, counts that survive, an update that is taken back."""
+
+import json
+import shutil
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from demo import reference
+from endpoint_client import EndpointClient
+from tests.local.conftest import Checkout
+from tests.local.invoking import invoked_all_the_while
+
+STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
+SEARCH = "prodlike-search"
+BODY = json.dumps(
+    {"inputs": [{"name": "TEXT", "shape": [1, 1], "datatype": "BYTES", "data": ["hi"]}]}
+)
+
+
+@pytest.fixture(scope="module")
+def production(checkout: Checkout) -> Checkout:
+    shutil.copy2(STAGE_FILE, checkout.path / "stages")
+    production = replace(checkout, stage="prodlike")
+    deployed = production.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    return production
+
+
+@pytest.fixture(scope="module")
+def client(production: Checkout) -> EndpointClient:
+    return EndpointClient(stage="prodlike", endpoint="search", catalog_ttl=0)
+
+
+def test_single_model_endpoint_answers_without_a_target_model(client: EndpointClient) -> None:
+    sentences = ["one", "another"]
+    answer = client.invoke("minilm", {"TEXT": sentences})["EMBEDDING"]
+    assert np.abs(answer - reference.embeddings(sentences)).max() <= 1e-5
+
+
+def test_target_model_is_refused_by_a_single_model_endpoint(production: Checkout) -> None:
+    runtime = boto3.client("sagemaker-runtime")
+    with pytest.raises(runtime.exceptions.ClientError, match="only supported for multi-model"):
+        runtime.invoke_endpoint(EndpointName=SEARCH, TargetModel="x.tar.gz", Body=BODY)
+
+
+def test_variants_share_the_traffic_by_weight(production: Checkout) -> None:
+    runtime = boto3.client("sagemaker-runtime")
+    answered = Counter(
+        runtime.invoke_endpoint(EndpointName=SEARCH, ContentType="application/json", Body=BODY)[
+            "InvokedProductionVariant"
+        ]
+        for _ in range(200)
+    )
+    assert answered["Standard"] > 140  # nine to one: fewer has a chance below one in a million
+    assert answered["Large"] > 0
+
+
+def test_a_variant_can_be_asked_for(production: Checkout) -> None:
+    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
+        EndpointName=SEARCH, TargetVariant="Large", ContentType="application/json", Body=BODY
+    )
+    assert answer["InvokedProductionVariant"] == "Large"
+
+
+def test_deployed_stage_does_not_differ_from_the_code(production: Checkout) -> None:
+    diff = production.cdk("diff", "--fail")
+    assert diff.returncode == 0, diff.stdout
+
+
+def test_update_in_place_keeps_counts_and_loses_no_call(
+    production: Checkout, client: EndpointClient
+) -> None:
+    sagemaker = boto3.client("sagemaker")
+    before = sagemaker.describe_endpoint(EndpointName=SEARCH)
+    models = {it["ModelName"] for it in sagemaker.list_models()["Models"]}
+    sagemaker.update_endpoint_weights_and_capacities(
+        EndpointName=SEARCH,
+        DesiredWeightsAndCapacities=[{"VariantName": "Standard", "DesiredInstanceCount": 5}],
+    )
+    production.edit("stages/prodlike.yaml", "weight: 9", "weight: 4")
+    production.edit("stages/prodlike.yaml", "ml.m5.2xlarge", "ml.m5.4xlarge")
+    production.edit("stages/prodlike.yaml", "critical: 0.05", "critical: 0.2")
+
+    with invoked_all_the_while(client):
+        deployed = production.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+
+    after = sagemaker.describe_endpoint(EndpointName=SEARCH)
+    assert after["CreationTime"] == before["CreationTime"]
+    assert _variants(after) == {"Standard": (5, 4.0), "Large": (2, 1.0)}
+    configs = sagemaker.list_endpoint_configs()["EndpointConfigs"]
+    names = {it["EndpointConfigName"] for it in configs}
+    assert after["EndpointConfigName"] in names
+    assert before["EndpointConfigName"] not in names
+    assert len({it["ModelName"] for it in sagemaker.list_models()["Models"]}) == len(models)
+    thresholds = {
+        it["Threshold"]
+        for it in boto3.client("cloudwatch").describe_alarms()["MetricAlarms"]
+        if it.get("AlarmDescription", "").startswith(f"critical: share of 5xx answers of {SEARCH}")
+    }
+    assert thresholds == {0.2}
+
+
+def test_update_whose_model_cannot_load_is_taken_back_and_loses_no_call(
+    production: Checkout, client: EndpointClient
+) -> None:
+    sagemaker = boto3.client("sagemaker")
+    before = sagemaker.describe_endpoint(EndpointName=SEARCH)
+    good = client.resolve("minilm")
+    production.edit(
+        "models/minilm/pooling/1/model.py",
+        "class TritonPythonModel:\n",
+        "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
+    )
+    with invoked_all_the_while(client):
+        deployed = production.cdk("deploy", SEARCH, "--exclusively", "--require-approval", "never")
+    assert deployed.returncode == 1
+    assert "did not pass the ping health check" in " ".join(deployed.stdout.split())
+    after = sagemaker.describe_endpoint(EndpointName=SEARCH)
+    assert after["EndpointStatus"] == "InService"
+    assert after["EndpointConfigName"] == before["EndpointConfigName"]
+    assert client.resolve("minilm") == good
+    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=SEARCH)["Stacks"]
+    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+
+
+def test_destroy_removes_the_stage(production: Checkout) -> None:
+    destroyed = production.cdk("destroy", "--all", "--force")
+    assert destroyed.returncode == 0, destroyed.stdout
+    scaling = boto3.client("application-autoscaling")
+    assert scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"] == []
+
+
+def _variants(endpoint: Any) -> dict[str, tuple[int, float]]:
+    return {
+        it["VariantName"]: (it["CurrentInstanceCount"], it["CurrentWeight"])
+        for it in endpoint["ProductionVariants"]
+    }

@@ -1,0 +1,74 @@
+"""Endpoints for tests: valid by default, changed by one argument."""
+
+from dataclasses import replace
+from typing import Any
+
+from aws_cdk import App, Environment, Stack
+from aws_cdk.assertions import Template
+
+from platform_facts import Processor, instance_type, region, release
+from triton_sagemaker import (
+    Instances,
+    ModelBucket,
+    MultiModelHosting,
+    ServerOptions,
+    SingleModelHosting,
+    TritonContainer,
+    TritonEndpoint,
+    Variant,
+)
+
+
+class Scene:
+    """A stack with a model bucket, and variants to put on endpoints in it."""
+
+    def __init__(self) -> None:
+        self.stack = Stack(App(), "Stack", env=Environment(region="us-east-1"))
+        self.bucket = ModelBucket(self.stack, "Models")
+
+    def container(self, **changes: Any) -> TritonContainer:
+        container = TritonContainer(
+            release=release("25.09"), region=region("us-east-1"), processor=Processor.GPU
+        )
+        return replace(container, **changes)
+
+    def multi_model(self, **changes: Any) -> MultiModelHosting:
+        return replace(MultiModelHosting(bucket=self.bucket, prefix="test/"), **changes)
+
+    def single_model(self, **changes: Any) -> SingleModelHosting:
+        return replace(SingleModelHosting(bucket=self.bucket, key="test/m.tar.gz"), **changes)
+
+    def instances(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Instances:
+        return replace(Instances(instance_type=instance_type(type_name)), **changes)
+
+    def variant(self, **changes: Any) -> Variant:
+        variant = Variant(
+            container=self.container(), hosting=self.multi_model(), instances=self.instances()
+        )
+        return replace(variant, **changes)
+
+    def with_options(self, **options: Any) -> Variant:
+        return self.variant(container=self.container(options=ServerOptions(**options)))
+
+    def with_instances(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Variant:
+        return self.variant(instances=self.instances(type_name, **changes))
+
+    def endpoint(self, *variants: Variant, **arguments: Any) -> TritonEndpoint:
+        return TritonEndpoint(
+            self.stack,
+            "Endpoint",
+            **{
+                "endpoint_name": "under-test",
+                "variants": variants or [self.variant()],
+                **arguments,
+            },
+        )
+
+    def template(self) -> Template:
+        return Template.from_stack(self.stack)
+
+    def properties(self, kind: str) -> dict[str, Any]:
+        """The properties of the one resource of a type."""
+        (resource,) = self.template().find_resources(kind).values()
+        result: dict[str, Any] = resource["Properties"]
+        return result

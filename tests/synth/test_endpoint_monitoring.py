@@ -1,0 +1,201 @@
+"""EndpointMetrics and EndpointMonitoring."""
+
+import json
+from typing import Any
+
+import pytest
+
+from platform_facts import Processor
+from tests.synth.endpoints import Scene
+from triton_sagemaker import AlarmThresholds, EndpointMetrics, Severity
+
+ALARM = "AWS::CloudWatch::Alarm"
+METRICS = EndpointMetrics("under-test", "AllTraffic")
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+@pytest.mark.parametrize(
+    ("method", "namespace", "name", "statistic", "unit"),
+    [
+        ("invocations", "AWS/SageMaker", "Invocations", "Sum", "NONE"),
+        ("invocations_per_instance", "AWS/SageMaker", "InvocationsPerInstance", "Sum", "NONE"),
+        ("server_error_rate", "AWS/SageMaker", "Invocation5XXErrors", "Average", "NONE"),
+        ("client_error_rate", "AWS/SageMaker", "Invocation4XXErrors", "Average", "NONE"),
+        ("model_latency", "AWS/SageMaker", "ModelLatency", "p99", "MICROSECONDS"),
+        ("overhead_latency", "AWS/SageMaker", "OverheadLatency", "p99", "MICROSECONDS"),
+        ("model_cache_hit_rate", "AWS/SageMaker", "ModelCacheHit", "Average", "NONE"),
+        ("model_loading_wait", "AWS/SageMaker", "ModelLoadingWaitTime", "p99", "MICROSECONDS"),
+        ("model_downloading_time", "AWS/SageMaker", "ModelDownloadingTime", "p99", "MICROSECONDS"),
+        ("model_loading_time", "AWS/SageMaker", "ModelLoadingTime", "p99", "MICROSECONDS"),
+        ("model_unloads", "AWS/SageMaker", "ModelUnloadingTime", "SampleCount", "MICROSECONDS"),
+        ("loaded_models", "/aws/sagemaker/Endpoints", "LoadedModelCount", "Sum", "NONE"),
+        ("cpu_utilization", "/aws/sagemaker/Endpoints", "CPUUtilization", "Average", "PERCENT"),
+        (
+            "memory_utilization",
+            "/aws/sagemaker/Endpoints",
+            "MemoryUtilization",
+            "Average",
+            "PERCENT",
+        ),
+        ("gpu_utilization", "/aws/sagemaker/Endpoints", "GPUUtilization", "Average", "PERCENT"),
+        (
+            "gpu_memory_utilization",
+            "/aws/sagemaker/Endpoints",
+            "GPUMemoryUtilization",
+            "Average",
+            "PERCENT",
+        ),
+        ("disk_utilization", "/aws/sagemaker/Endpoints", "DiskUtilization", "Average", "PERCENT"),
+    ],
+)
+def test_metrics_are_those_that_sagemaker_publishes(
+    method: str, namespace: str, name: str, statistic: str, unit: str
+) -> None:
+    metric = getattr(METRICS, method)()
+    assert (metric.namespace, metric.metric_name) == (namespace, name)
+    assert (metric.statistic, metric.unit.name) == (statistic, unit)
+    assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "AllTraffic"}
+    assert metric.period.to_seconds() == 60
+
+
+def test_every_alarm_is_plain_and_has_the_two_dimensions_that_exist(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    alarms = _alarms(scene)
+    assert alarms
+    for alarm in alarms.values():
+        assert "Metrics" not in alarm  # metric math, where a plain metric says it
+        assert {it["Name"] for it in alarm["Dimensions"]} == {"EndpointName", "VariantName"}
+
+
+def test_default_alarms_of_a_multi_model_endpoint_on_gpus(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    assert sorted(_thresholds(scene)) == [
+        ("DiskUtilization", "critical", 95),
+        ("DiskUtilization", "warning", 80),
+        ("GPUMemoryUtilization", "critical", 97),
+        ("GPUMemoryUtilization", "warning", 90),
+        ("Invocation4XXErrors", "warning", 0.1),
+        ("Invocation5XXErrors", "critical", 0.05),
+        ("Invocation5XXErrors", "warning", 0.01),
+        ("LoadedModelCount", "warning", 1),
+        ("ModelCacheHit", "warning", 0.8),
+        ("ModelLatency", "critical", 5_000_000),
+        ("ModelLatency", "warning", 1_000_000),
+        ("ModelLoadingWaitTime", "critical", 60_000_000),
+        ("ModelLoadingWaitTime", "warning", 10_000_000),
+        ("ModelUnloadingTime", "warning", 10),
+    ]
+
+
+def test_single_model_endpoints_have_no_alarms_of_a_model_cache(scene: Scene) -> None:
+    scene.endpoint(scene.variant(hosting=scene.single_model())).monitor()
+    names = {name for name, _, _ in _thresholds(scene)}
+    assert not names & {"LoadedModelCount", "ModelCacheHit", "ModelLoadingWaitTime"}
+
+
+def test_cpu_endpoints_have_no_alarms_of_gpus(scene: Scene) -> None:
+    scene.endpoint(
+        scene.variant(
+            container=scene.container(processor=Processor.CPU),
+            instances=scene.instances("ml.m5.xlarge"),
+        )
+    ).monitor()
+    assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(scene)}
+
+
+def test_thresholds_of_gpus_are_of_all_gpus_because_the_metric_is(scene: Scene) -> None:
+    scene.endpoint(
+        scene.variant(hosting=scene.single_model(), instances=scene.instances("ml.g5.12xlarge"))
+    ).monitor()
+    assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(scene)
+
+
+def test_low_is_bad_for_cache_hits_and_loaded_models(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    below = {
+        it["MetricName"]
+        for it in _alarms(scene).values()
+        if it["ComparisonOperator"] == "LessThanThreshold"
+    }
+    assert below == {"ModelCacheHit", "LoadedModelCount"}
+
+
+def test_thresholds_are_severity_to_value_and_an_empty_one_is_no_alarm(scene: Scene) -> None:
+    scene.endpoint().monitor(
+        AlarmThresholds(
+            server_error_rate={Severity.CRITICAL: 0.5},
+            client_error_rate={},
+            model_latency_p50_ms={Severity.WARNING: 20},
+            model_latency_p99_ms={},
+        )
+    )
+    thresholds = _thresholds(scene)
+    assert ("Invocation5XXErrors", "critical", 0.5) in thresholds
+    assert ("ModelLatency", "warning", 20_000) in thresholds
+    assert "Invocation4XXErrors" not in {name for name, _, _ in thresholds}
+
+
+def test_every_alarm_is_told_to_the_encrypted_topic(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    (topic,) = scene.template().find_resources("AWS::SNS::Topic")
+    assert "KmsMasterKeyId" in scene.properties("AWS::SNS::Topic")
+    assert all(it["AlarmActions"] == [{"Ref": topic}] for it in _alarms(scene).values())
+
+
+def test_cloudwatch_may_use_the_topic_s_key(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    policies = [
+        json.dumps(it["Properties"]["KeyPolicy"])
+        for it in scene.template().find_resources("AWS::KMS::Key").values()
+    ]
+    assert any("cloudwatch.amazonaws.com" in policy for policy in policies)
+
+
+def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    graphs = _graphs(scene)
+    errors = graphs["Errors (share of requests)"]
+    assert {it["value"] for it in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1}
+    drawn = [it for graph in graphs.values() for it in graph.get("annotations", {}).get(
+        "horizontal", [])]  # fmt: skip
+    assert len(drawn) == len(_alarms(scene))
+
+
+def test_dashboard_shows_each_variant(scene: Scene) -> None:
+    scene.endpoint(scene.variant(name="A"), scene.variant(name="B")).monitor()
+    body = _dashboard(scene)
+    titles = [it["properties"]["markdown"] for it in body if it["type"] == "text"]
+    assert titles == ["# A", "# B"]
+
+
+def _alarms(scene: Scene) -> dict[str, dict[str, Any]]:
+    """The alarms of the monitoring, without those that take updates back."""
+    found = scene.template().find_resources(ALARM)
+    return {name: it["Properties"] for name, it in found.items() if "Rollback" not in name}
+
+
+def _thresholds(scene: Scene) -> list[tuple[str, str, float]]:
+    return [
+        (it["MetricName"], it["AlarmDescription"].partition(":")[0], it["Threshold"])
+        for it in _alarms(scene).values()
+    ]
+
+
+def _graphs(scene: Scene) -> dict[str, dict[str, Any]]:
+    return {
+        it["properties"]["title"]: it["properties"]
+        for it in _dashboard(scene)
+        if it["type"] == "metric"
+    }
+
+
+def _dashboard(scene: Scene) -> list[dict[str, Any]]:
+    body = scene.properties("AWS::CloudWatch::Dashboard")["DashboardBody"]
+    parts = body["Fn::Join"][1] if isinstance(body, dict) else [body]
+    text = "".join(it if isinstance(it, str) else "token" for it in parts)
+    result: list[dict[str, Any]] = json.loads(text)["widgets"]
+    return result

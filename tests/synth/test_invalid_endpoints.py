@@ -1,0 +1,399 @@
+"""Everything that an endpoint may not be, each with its message."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from aws_cdk import aws_s3 as s3
+
+from platform_facts import Processor, region, release
+from tests.synth.endpoints import Scene
+from triton_sagemaker import (
+    AllAtOnce,
+    AsyncInference,
+    Canary,
+    ConcurrencyTarget,
+    DataCapture,
+    GpuTarget,
+    InstanceMetrics,
+    InvalidEndpoint,
+    InvocationsTarget,
+    Linear,
+    Rolling,
+    ScheduledCapacity,
+    VpcAccess,
+)
+
+Wrong = Callable[[Scene], Any]
+
+
+def scaled(min_count: int = 1, max_count: int = 4, **arguments: Any) -> Wrong:
+    """An endpoint with scaling that is wrong."""
+    targets = arguments.pop("targets", [InvocationsTarget(per_minute=60)])
+    type_name = arguments.pop("type_name", "ml.g5.xlarge")
+    processor = arguments.pop("processor", Processor.GPU)
+
+    def make(scene: Scene) -> Any:
+        variant = scene.variant(
+            container=scene.container(processor=processor), instances=scene.instances(type_name)
+        )
+        return scene.endpoint(variant).auto_scale(
+            min_count=min_count, max_count=max_count, targets=targets, **arguments
+        )
+
+    return make
+
+
+def old_release(scene: Scene, name: str, **options: Any) -> Any:
+    """A variant of an older release, on a machine that it runs on."""
+    variant = scene.with_options(**options)
+    container = scene.container(release=release(name), options=variant.container.options)
+    return scene.endpoint(scene.variant(container=container))
+
+
+def bucket(scene: Scene) -> s3.IBucket:
+    return s3.Bucket(scene.stack, "Other")
+
+
+V = "variants.AllTraffic"
+CASES: dict[str, tuple[Wrong, str]] = {
+    "endpoint name": (
+        lambda s: s.endpoint(endpoint_name="my_endpoint"),
+        'endpoint_name: "my_endpoint" is no endpoint name: write up to 63 letters, digits and '
+        "hyphens",
+    ),
+    "endpoint name too long": (
+        lambda s: s.endpoint(endpoint_name="e" * 64),
+        f'endpoint_name: "{"e" * 64}" is no endpoint name: write up to 63 letters, digits and '
+        "hyphens",
+    ),
+    "no variant": (
+        lambda s: s.endpoint(variants=[]),
+        "variants: 0 given: write one to 10",
+    ),
+    "too many variants": (
+        lambda s: s.endpoint(*(s.variant(name=f"V{n}") for n in range(11))),
+        "variants: 11 given: write one to 10",
+    ),
+    "variant name": (
+        lambda s: s.endpoint(s.variant(name="all traffic")),
+        'variants.all traffic.name: "all traffic" is no variant name: write letters and digits',
+    ),
+    "variant twice": (
+        lambda s: s.endpoint(s.variant(), s.variant()),
+        'variants: "AllTraffic" stands twice: give each variant a name of its own',
+    ),
+    "negative weight": (
+        lambda s: s.endpoint(s.variant(weight=-1), s.variant(name="B", weight=2)),
+        f"{V}.weight: -1 is negative: write 0 or more",
+    ),
+    "no weight": (
+        lambda s: s.endpoint(s.variant(weight=0)),
+        "variants: no variant gets traffic: give one a weight above 0",
+    ),
+    "mixed hosting": (
+        lambda s: s.endpoint(s.variant(), s.variant(name="B", hosting=s.single_model())),
+        "variants: some host many models and some a single one, which clients could not invoke "
+        "alike: make two endpoints",
+    ),
+    "prefix without a slash at its end": (
+        lambda s: s.endpoint(s.variant(hosting=s.multi_model(prefix="text"))),
+        f'{V}.hosting.prefix: "text" would make every TargetModel start with a slash, or name no '
+        'folder: write "text/"',
+    ),
+    "prefix with a slash in front": (
+        lambda s: s.endpoint(s.variant(hosting=s.multi_model(prefix="/text/"))),
+        f'{V}.hosting.prefix: "/text/" would make every TargetModel start with a slash, or name '
+        'no folder: write "text/"',
+    ),
+    "key of no archive": (
+        lambda s: s.endpoint(s.variant(hosting=s.single_model(key="text/"))),
+        f'{V}.hosting.key: "text/" is no archive: write a key that ends in .tar.gz, without a '
+        "slash in front",
+    ),
+    "release not in the region": (
+        lambda s: s.endpoint(s.variant(container=s.container(region=region("cn-north-1")))),
+        f"{V}.container.release: region cn-north-1 has no SageMaker Triton 25.09: the newest "
+        "release it has is 25.04",
+    ),
+    "environment against options": (
+        lambda s: s.endpoint(
+            s.variant(container=s.container(environment={"SAGEMAKER_TRITON_PING_MODE": "ready"}))
+        ),
+        f"{V}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions: set it "
+        "there",
+    ),
+    "too many variables": (
+        lambda s: s.endpoint(
+            s.variant(container=s.container(environment={f"V{n:03}": "" for n in range(100)}))
+        ),
+        f"{V}.container.environment: 103 entries of 502 bytes; SageMaker takes 100 entries and "
+        "32768 bytes: remove some",
+    ),
+    "variable too long": (
+        lambda s: s.endpoint(s.variant(container=s.container(environment={"V": "x" * 1025}))),
+        f"{V}.container.environment: V has more than 1024 bytes, which SageMaker refuses: shorten "
+        "it",
+    ),
+    "inference type before its release": (
+        lambda s: old_release(s, "24.09", inference_type="infer"),
+        f"{V}.container.options.inference_type: release 24.09 does not have it: use 25.03 or "
+        "newer, or leave it out",
+    ),
+    "gRPC before its release": (
+        lambda s: old_release(s, "23.02", grpc_port=8001),
+        f"{V}.container.options.grpc_port: release 23.02 does not have it: use 23.07 or newer, or "
+        "leave it out",
+    ),
+    "additional arguments before their release": (
+        lambda s: old_release(s, "23.03", additional_args="--x"),
+        f"{V}.container.options.additional_args: release 23.03 does not have it: use 23.07 or "
+        "newer, or leave it out",
+    ),
+    "no threads": (
+        lambda s: s.endpoint(s.with_options(thread_count=0)),
+        f"{V}.container.options.thread_count: 0 is too small: write 1 or more",
+    ),
+    "no shared memory": (
+        lambda s: s.endpoint(s.with_options(python_shm_default_bytes=-1)),
+        f"{V}.container.options.python_shm_default_bytes: -1 is too small: write 1 or more",
+    ),
+    "port": (
+        lambda s: s.endpoint(s.with_options(metrics_port=70000)),
+        f"{V}.container.options.metrics_port: 70000 is no port: write 1 to 65535",
+    ),
+    "GPU limit": (
+        lambda s: s.endpoint(s.with_options(model_load_gpu_limit=80)),
+        f"{V}.container.options.model_load_gpu_limit: 80 is no fraction: write more than 0 and at "
+        "most 1",
+    ),
+    "generate on a multi-model endpoint": (
+        lambda s: s.endpoint(s.with_options(inference_type="generate")),
+        f"{V}.container.options.inference_type: multi-model endpoints always answer as infer, not "
+        "generate: remove it, or host a single model",
+    ),
+    "ready on a multi-model endpoint": (
+        lambda s: s.endpoint(s.with_options(ping_mode="ready")),
+        f"{V}.container.options.ping_mode: ready makes a multi-model instance unhealthy as soon as "
+        "one model fails to load: remove it",
+    ),
+    "no instance": (
+        lambda s: s.endpoint(s.with_instances(initial_count=0)),
+        f"{V}.instances.initial_count: 0 is too few: write 1 or more",
+    ),
+    "startup time-out": (
+        lambda s: s.endpoint(s.with_instances(startup_timeout=10)),
+        f"{V}.instances.startup_timeout: 10 s is out of range: write 60 to 3600",
+    ),
+    "download time-out": (
+        lambda s: s.endpoint(s.with_instances(download_timeout=7200)),
+        f"{V}.instances.download_timeout: 7200 s is out of range: write 60 to 3600",
+    ),
+    "volume on NVMe": (
+        lambda s: s.endpoint(s.with_instances(volume_size=100)),
+        f"{V}.instances.volume_size: ml.g5.xlarge has NVMe storage of its own, and SageMaker "
+        "refuses a volume size: remove it",
+    ),
+    "volume too large": (
+        lambda s: s.endpoint(
+            s.variant(
+                container=s.container(processor=Processor.CPU),
+                instances=s.instances("ml.m5.xlarge", volume_size=513),
+            )
+        ),
+        f"{V}.instances.volume_size: 513 GB is out of range: write 1 to 512",
+    ),
+    "four GPUs for many models": (
+        lambda s: s.endpoint(s.with_instances("ml.g5.12xlarge")),
+        f"{V}.instances.instance_type: ml.g5.12xlarge cannot host GPU multi-model endpoints, which "
+        "take one GPU: write a single-GPU type such as ml.g5.xlarge, or host a single model",
+    ),
+    "GPU too old": (
+        lambda s: s.endpoint(s.with_instances("ml.p2.xlarge")),
+        f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, Triton "
+        "25.09 needs 7.5 or more: write a newer type or an older release",
+    ),
+    "AMI too old": (
+        lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
+        f"{V}.instances.inference_ami: al2-ami-sagemaker-inference-gpu-2 has a driver for CUDA "
+        "12.2, the image of 25.09 needs 13.0.1.012: write al2023-ami-sagemaker-inference-gpu-4-1, or "
+        "leave it out",
+    ),
+    "AMI on a CPU": (
+        lambda s: s.endpoint(
+            s.variant(
+                container=s.container(processor=Processor.CPU),
+                instances=s.instances("ml.m5.xlarge", inference_ami="x"),
+            )
+        ),
+        f"{V}.instances.inference_ami: ml.m5.xlarge has no GPU and takes none: remove it",
+    ),
+    "CPU image on a GPU": (
+        lambda s: s.endpoint(s.variant(container=s.container(processor=Processor.CPU))),
+        f"{V}.container.processor: ml.g5.xlarge has a GPU: write Processor.GPU",
+    ),
+    "GPU image on a CPU": (
+        lambda s: s.endpoint(s.with_instances("ml.m5.xlarge")),
+        f"{V}.container.processor: ml.m5.xlarge has no GPU: write Processor.CPU",
+    ),
+    "shadow of a multi-model variant": (
+        lambda s: s.endpoint(shadow_variants=[s.variant(name="Shadow")]),
+        "shadow_variants: SageMaker has no shadow tests for multi-model endpoints: remove them, or "
+        "host a single model",
+    ),
+    "two shadows": (
+        lambda s: s.endpoint(
+            s.variant(hosting=s.single_model()),
+            shadow_variants=[
+                s.variant(name=name, hosting=s.single_model()) for name in ("One", "Two")
+            ],
+        ),
+        "shadow_variants: 1 variants and 2 shadows given: SageMaker takes one of each",
+    ),
+    "canary of everything": (
+        lambda s: s.endpoint(update=Canary(percent=60)),
+        "update.percent: 60 % is out of range: write 1 to 50",
+    ),
+    "canary for too long": (
+        lambda s: s.endpoint(update=Canary(wait=4000)),
+        "update.wait: 4000 s is out of range: write 0 to 3600",
+    ),
+    "steps too small": (
+        lambda s: s.endpoint(update=Linear(percent=5)),
+        "update.percent: 5 % is out of range: write 10 to 50",
+    ),
+    "batch too small": (
+        lambda s: s.endpoint(update=Rolling(percent=1)),
+        "update.percent: 1 % is out of range: write 5 to 50",
+    ),
+    "old fleet kept too long": (
+        lambda s: s.endpoint(update=AllAtOnce(keep_old=86400)),
+        "update.keep_old: 86400 s is out of range: write 0 to 3600",
+    ),
+    "rolling with two variants": (
+        lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
+        "update: a rolling update takes one variant: write AllAtOnce, Canary or Linear",
+    ),
+    "no subnet": (
+        lambda s: s.endpoint(network=VpcAccess(subnets=[], security_groups=[_group(s)])),
+        "network.subnets: none given: write at least one, in production two",
+    ),
+    "no security group": (
+        lambda s: s.endpoint(network=VpcAccess(subnets=_subnets(s), security_groups=[])),
+        "network.security_groups: 0 given: write one to five",
+    ),
+    "capture of more than all": (
+        lambda s: s.endpoint(data_capture=DataCapture(bucket=bucket(s), prefix="c", percent=101)),
+        "data_capture.percent: 101 % is out of range: write 1 to 100",
+    ),
+    "capture of nothing": (
+        lambda s: s.endpoint(
+            data_capture=DataCapture(bucket=bucket(s), prefix="c", requests=False, responses=False)
+        ),
+        "data_capture.requests: neither requests nor responses are recorded: record one",
+    ),
+    "asynchronous multi-model": (
+        lambda s: s.endpoint(async_inference=AsyncInference(bucket=bucket(s), prefix="out")),
+        "async_inference: multi-model endpoints are not hosted asynchronously here: host a single "
+        "model",
+    ),
+    "asynchronous concurrency": (
+        lambda s: s.endpoint(
+            s.variant(hosting=s.single_model()),
+            async_inference=AsyncInference(bucket=bucket(s), prefix="out", concurrency=0),
+        ),
+        "async_inference.concurrency: 0 is out of range: write 1 to 1000",
+    ),
+    "metrics frequency": (
+        lambda s: s.endpoint(instance_metrics=InstanceMetrics(frequency=90)),
+        "instance_metrics.frequency: 90 s: write one of 10, 30, 60, 120, 180, 240, 300",
+    ),
+    "scaling to zero": (
+        scaled(min_count=0),
+        "scaling.min_count: 0 is too few: write 1 or more; only endpoints of inference components "
+        "scale to zero",
+    ),
+    "scaling limits turned round": (
+        scaled(min_count=1, max_count=0),
+        "scaling.max_count: 0 is less than min_count 1: write more",
+    ),
+    "initial count outside the limits": (
+        scaled(min_count=2),
+        "instances.initial_count: 1 is outside the scaling limits: write 2 to 4",
+    ),
+    "nothing to scale by": (
+        scaled(targets=[]),
+        "scaling.targets: nothing to scale by: write a target",
+    ),
+    "one target twice": (
+        scaled(targets=[GpuTarget(percent=50), GpuTarget(percent=60)]),
+        "scaling.targets: GpuTarget stands twice: keep one",
+    ),
+    "scaling by a GPU that is not there": (
+        scaled(targets=[GpuTarget(percent=50)], type_name="ml.m5.xlarge", processor=Processor.CPU),
+        "scaling.targets: ml.m5.xlarge has no GPU to scale by: remove it",
+    ),
+    "GPU target of more than one GPU": (
+        scaled(targets=[GpuTarget(percent=150)]),
+        "scaling.targets: 150 % of a GPU: write 1 to 100",
+    ),
+    "target of nothing": (
+        scaled(targets=[ConcurrencyTarget(per_instance=0)]),
+        "scaling.targets: a target of 0: write more than 0",
+    ),
+    "schedule turned round": (
+        scaled(
+            schedules=[
+                ScheduledCapacity(name="n", schedule="rate(1 day)", min_count=3, max_count=2)
+            ]
+        ),
+        "scaling.schedules.n.max_count: 2 is less than min_count 3: write more",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_wrong_configuration_says_where_what_and_what_to_write(case: str) -> None:
+    make, message = CASES[case]
+    with pytest.raises(InvalidEndpoint) as error:
+        make(Scene())
+    assert [str(problem) for problem in error.value.problems] == [message]
+
+
+def test_everything_wrong_is_listed_at_once() -> None:
+    scene = Scene()
+    with pytest.raises(InvalidEndpoint) as error:
+        scene.endpoint(
+            scene.variant(
+                hosting=scene.multi_model(prefix="text"),
+                instances=scene.instances(initial_count=0, startup_timeout=1),
+            ),
+            endpoint_name="my endpoint",
+            update=Canary(percent=90),
+        )
+    assert str(error.value).splitlines()[0] == "endpoint my endpoint cannot be deployed:"
+    assert len(error.value.problems) == 5
+
+
+def _subnets(scene: Scene) -> list[Any]:
+    return list(_vpc(scene).isolated_subnets)
+
+
+def _group(scene: Scene) -> Any:
+    from aws_cdk import aws_ec2 as ec2
+
+    return ec2.SecurityGroup(scene.stack, "Group", vpc=_vpc(scene))
+
+
+def _vpc(scene: Scene) -> Any:
+    from aws_cdk import aws_ec2 as ec2
+
+    return ec2.Vpc(
+        scene.stack,
+        "Vpc",
+        max_azs=2,
+        nat_gateways=0,
+        subnet_configuration=[
+            ec2.SubnetConfiguration(name="I", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+        ],
+    )

@@ -1,0 +1,259 @@
+import json
+import struct
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from endpoint_client import InvalidInput, Tensor
+from endpoint_client._payload import decode, encode
+from tests.unit.endpoint_client.conftest import BINARY, EchoingRuntime, entry_of
+
+Array = npt.NDArray[Any]
+
+DTYPES = {
+    "BOOL": np.bool_,
+    "UINT8": np.uint8,
+    "UINT16": np.uint16,
+    "UINT32": np.uint32,
+    "UINT64": np.uint64,
+    "INT8": np.int8,
+    "INT16": np.int16,
+    "INT32": np.int32,
+    "INT64": np.int64,
+    "FP16": np.float16,
+    "FP32": np.float32,
+    "FP64": np.float64,
+}
+SHAPES = arrays.array_shapes(min_dims=1, max_dims=4, max_side=4)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
+
+
+@st.composite
+def numbers(draw: st.DrawFn, *, finite: bool) -> tuple[str, Array]:
+    """Draw a datatype and an array of it."""
+    datatype = draw(st.sampled_from(sorted(DTYPES)))
+    dtype = np.dtype(DTYPES[datatype])
+    numbers = arrays.from_dtype(dtype)
+    elements = numbers.filter(np.isfinite) if finite else numbers
+    return datatype, draw(arrays.arrays(dtype, SHAPES, elements=elements))
+
+
+def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Array]:
+    """Send the inputs through an endpoint that answers with them."""
+    entry = entry_of(
+        *tensors, outputs=tuple(Tensor(f"{it.name}_OUT", it.datatype, it.shape) for it in tensors)
+    )
+    body, content_type = encode(entry, inputs, binary=binary)
+    answer = EchoingRuntime().invoke_endpoint(Body=body, ContentType=content_type)
+    return decode(answer["Body"].read(), answer["ContentType"])
+
+
+def anything(array: Array) -> tuple[int, ...]:
+    return (-1,) * array.ndim
+
+
+def header_of(body: bytes, content_type: str) -> tuple[dict[str, Any], bytes]:
+    size = int(content_type.removeprefix(BINARY))
+    header: dict[str, Any] = json.loads(body[:size])
+    return header, body[size:]
+
+
+def refusal(inputs: dict[str, Any], *tensors: Tensor) -> str:
+    with pytest.raises(InvalidInput) as refused:
+        encode(entry_of(*tensors), inputs, binary=True)
+    start = "minilm 0123456789ab: "
+    assert str(refused.value).startswith(start)
+    return str(refused.value).removeprefix(start)
+
+
+# Round trips
+
+
+@settings(max_examples=60, deadline=None)
+@given(numbers(finite=False))
+def test_numbers_come_back_from_raw_tensors_bit_for_bit(drawn: tuple[str, Array]) -> None:
+    datatype, array = drawn
+    answer = echo({"X": array}, Tensor("X", datatype, anything(array)), binary=True)["X_OUT"]
+    assert (answer.dtype, answer.shape) == (array.dtype, array.shape)
+    assert answer.tobytes() == array.tobytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(numbers(finite=True))
+def test_finite_numbers_come_back_from_json(drawn: tuple[str, Array]) -> None:
+    datatype, array = drawn
+    answer = echo({"X": array}, Tensor("X", datatype, anything(array)), binary=False)["X_OUT"]
+    assert answer.dtype == array.dtype
+    np.testing.assert_array_equal(answer, array)
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts=st.lists(TEXT, min_size=1, max_size=4))
+def test_strings_come_back_as_utf8_one_a_row(texts: list[str]) -> None:
+    answer = echo({"TEXT": texts}, Tensor("TEXT", "BYTES", (-1, 1)), binary=True)["TEXT_OUT"]
+    assert answer.tolist() == [[text.encode()] for text in texts]
+
+
+@settings(max_examples=40, deadline=None)
+@given(arrays.arrays(np.dtype(object), SHAPES, elements=st.binary(max_size=8)))
+def test_bytes_of_any_shape_and_content_come_back(array: Array) -> None:
+    tensor = Tensor("BLOB", "BYTES", anything(array))
+    answer = echo({"BLOB": array}, tensor, binary=True)["BLOB_OUT"]
+    assert answer.shape == array.shape
+    assert answer.tolist() == array.tolist()
+
+
+@settings(max_examples=20, deadline=None)
+@given(first=numbers(finite=False), second=numbers(finite=False), text=TEXT)
+def test_several_inputs_keep_apart(
+    first: tuple[str, Array], second: tuple[str, Array], text: str
+) -> None:
+    tensors = [Tensor(name, it[0], anything(it[1])) for name, it in (("A", first), ("B", second))]
+    inputs = {"B": second[1], "TEXT": [text], "A": first[1]}
+    ordered = (tensors[1], Tensor("TEXT", "BYTES", (-1, 1)), tensors[0])
+    answer = echo(inputs, *ordered, binary=True)
+    assert list(answer) == ["B_OUT", "TEXT_OUT", "A_OUT"]
+    assert answer["A_OUT"].tobytes() == first[1].tobytes()
+    assert answer["B_OUT"].tobytes() == second[1].tobytes()
+    assert answer["TEXT_OUT"].tolist() == [[text.encode()]]
+
+
+# The wire
+
+
+def test_a_binary_request_is_a_header_and_little_endian_tensors() -> None:
+    entry = entry_of(
+        Tensor("IDS", "INT64", (-1, 2)),
+        Tensor("TEXT", "BYTES", (-1, 1)),
+        outputs=(Tensor("SCORES", "FP32", (-1,)), Tensor("LABELS", "BYTES", (-1,))),
+    )
+    inputs: dict[str, Any] = {"IDS": np.array([[1, -2]], np.int64), "TEXT": ["hé"]}
+    header, raw = header_of(*encode(entry, inputs, binary=True))
+    assert header == {
+        "inputs": [
+            {
+                "name": "IDS",
+                "shape": [1, 2],
+                "datatype": "INT64",
+                "parameters": {"binary_data_size": 16},
+            },
+            {
+                "name": "TEXT",
+                "shape": [1, 1],
+                "datatype": "BYTES",
+                "parameters": {"binary_data_size": 7},
+            },
+        ],
+        "outputs": [
+            {"name": "SCORES", "parameters": {"binary_data": True}},
+            {"name": "LABELS", "parameters": {"binary_data": True}},
+        ],
+    }
+    assert raw == struct.pack("<qq", 1, -2) + struct.pack("<I", 3) + b"h\xc3\xa9"
+
+
+def test_a_json_request_has_everything_in_it() -> None:
+    entry = entry_of(
+        Tensor("TEXT", "BYTES", (-1, 1)), outputs=(Tensor("EMBEDDING", "FP32", (-1, 384)),)
+    )
+    body, content_type = encode(entry, {"TEXT": ["hé", "two"]}, binary=False)
+    assert content_type == "application/json"
+    assert json.loads(body) == {
+        "inputs": [{"name": "TEXT", "shape": [2, 1], "datatype": "BYTES", "data": ["hé", "two"]}],
+        "outputs": [{"name": "EMBEDDING", "parameters": {"binary_data": False}}],
+    }
+
+
+def test_an_array_in_another_memory_order_is_sent_in_rows() -> None:
+    array = np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3))
+    answer = echo({"X": array}, Tensor("X", "INT32", (-1, 3)), binary=True)["X_OUT"]
+    assert answer.tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_an_answer_without_rows_has_its_shape() -> None:
+    answer = echo({"X": np.zeros((0, 3), np.float32)}, Tensor("X", "FP32", (-1, 3)), binary=True)[
+        "X_OUT"
+    ]
+    assert (answer.shape, answer.dtype) == ((0, 3), np.dtype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "sent"),
+    [
+        (["a", "b"], (-1, 1), [2, 1]),
+        (["a", "b"], (-1,), [2]),
+        ([["a", "b"]], (-1, 2), [1, 2]),
+        ([["a"], ["b"]], (-1, 1), [2, 1]),
+        (np.array(["a", "b"]), (-1, 1), [2, 1]),
+        (np.array([b"a", b"b"], object), (-1, 1), [2, 1]),
+        ([b"\xff", b"b"], (-1, 1), [2, 1]),
+    ],
+)
+def test_strings_become_a_column_where_the_model_takes_one_a_row(
+    value: Any, shape: tuple[int, ...], sent: list[int]
+) -> None:
+    body, content_type = encode(
+        entry_of(Tensor("TEXT", "BYTES", shape)), {"TEXT": value}, binary=True
+    )
+    (tensor,) = header_of(body, content_type)[0]["inputs"]
+    assert tensor["shape"] == sent
+
+
+# Refusals
+
+TEXT_INPUT = Tensor("TEXT", "BYTES", (-1, 1))
+IDS = Tensor("IDS", "INT64", (-1, 128))
+
+
+def test_a_missing_input_is_named() -> None:
+    assert refusal({}, TEXT_INPUT) == "input 'TEXT' is missing"
+
+
+def test_an_unknown_input_is_refused_with_the_known_ones() -> None:
+    given = {"TEXT": ["a"], "IDS": np.zeros((1, 128), np.int64), "MASK": [1]}
+    assert refusal(given, TEXT_INPUT, IDS) == "no input 'MASK': write one of TEXT, IDS"
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (np.zeros((1, 128), np.int32), "int32"),
+        (np.zeros((1, 128), np.float64), "float64"),
+        ([["a"] * 128], "<U1"),
+    ],
+)
+def test_another_dtype_is_refused_with_the_right_one(value: Any, dtype: str) -> None:
+    assert refusal({"IDS": value}, IDS) == f"input 'IDS' has dtype {dtype}, give int64"
+
+
+@pytest.mark.parametrize("shape", [(1, 127), (128,), (1, 128, 1), ()])
+def test_another_shape_is_refused_with_the_right_one(shape: tuple[int, ...]) -> None:
+    assert refusal({"IDS": np.zeros(shape, np.int64)}, IDS) == (
+        f"input 'IDS' has shape {list(shape)}, give [-1, 128]"
+    )
+
+
+def test_one_string_is_no_list_of_strings() -> None:
+    assert refusal({"TEXT": "hello"}, TEXT_INPUT) == "input 'TEXT' has shape [], give [-1, 1]"
+
+
+def test_every_fault_is_named_at_once() -> None:
+    given = {"MASK": [1], "IDS": np.zeros((2, 3), np.int32)}
+    assert refusal(given, TEXT_INPUT, IDS) == (
+        "input 'TEXT' is missing; "
+        "no input 'MASK': write one of TEXT, IDS; "
+        "input 'IDS' has dtype int32, give int64; "
+        "input 'IDS' has shape [2, 3], give [-1, 128]"
+    )
+
+
+def test_a_fault_of_one_input_is_found_whatever_the_others_are() -> None:
+    good: dict[str, Any] = {"TEXT": ["a"]}
+    bad = {"IDS": np.zeros((1, 1), np.int64)}
+    for inputs in ({**good, **bad}, {**bad, **good}):
+        assert refusal(inputs, TEXT_INPUT, IDS) == "input 'IDS' has shape [1, 1], give [-1, 128]"

@@ -1,0 +1,109 @@
+import gzip
+import io
+import os
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from local_aws.errors import ApiError
+from local_aws.hosting import archives
+from tests.unit.local_aws.conftest import FakeS3
+from tests.unit.local_aws.hosting.conftest import tar_gz
+
+ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onnx": bytes(3000)}
+
+
+def fetch(s3: Any, content: bytes | None, to: Path) -> None:
+    if content is not None:
+        s3.objects["models", "text/minilm.tar.gz"] = content
+    archives.fetch(s3, bucket="models", key="text/minilm.tar.gz", to=to)
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_an_archive_becomes_the_folder_that_was_packed(s3: Any, tmp_path: Path) -> None:
+    fetch(s3, tar_gz(ENSEMBLE), tmp_path / "a" / "model")
+    assert files_below(tmp_path / "a" / "model") == ENSEMBLE
+    assert s3.asked == [("models", "text/minilm.tar.gz")]
+
+
+NAMES = st.from_regex(r"[a-z]{1,4}/[0-9]/[a-z]{1,4}\.bin", fullmatch=True)
+
+
+@settings(max_examples=20)
+@given(files=st.dictionaries(NAMES, st.binary(max_size=2000), max_size=4), level=st.integers(0, 9))
+def test_whatever_gzip_wrote_is_read(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, bytes], level: int
+) -> None:
+    to = tmp_path_factory.mktemp("unpacked") / "model"
+    packed = gzip.compress(tar_gz(files, mode="w"), compresslevel=level)
+    fetch(FakeS3(), packed, to)
+    assert files_below(to) == files
+
+
+def test_a_missing_object_is_what_invoke_endpoint_says_it_is(s3: Any, tmp_path: Path) -> None:
+    with pytest.raises(ApiError) as refused:
+        fetch(s3, None, tmp_path / "model")
+    assert refused.value.code == "ValidationError"
+    assert refused.value.message == (
+        "Failed to download model data (bucket: models, key: text/minilm.tar.gz). Please ensure "
+        "that there is an object located at the URL and that the role passed to CreateModel has "
+        "permissions to download it: No such key."
+    )
+    assert not (tmp_path / "model").exists()
+
+
+GOOD = tar_gz({"model/1/model.pt": os.urandom(40_000)})
+BAD_CHECKSUM = GOOD[:20_000] + bytes([GOOD[20_000] ^ 1]) + GOOD[20_001:]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        pytest.param(b"", "empty file", id="nothing"),
+        pytest.param(b"<html>Not found</html>", "Not a gzipped file", id="a page"),
+        pytest.param(gzip.compress(b"weights" * 200), "invalid header", id="gzip of no archive"),
+        pytest.param(GOOD[:20_000], "Compressed file ended", id="half an archive"),
+        pytest.param(BAD_CHECKSUM, "CRC check failed", id="one bit flipped"),
+        pytest.param(tar_gz(ENSEMBLE, mode="w"), "Not a gzipped file", id="not compressed"),
+    ],
+)
+def test_what_is_no_whole_archive_is_refused_and_leaves_no_model(
+    s3: Any, tmp_path: Path, content: bytes, reason: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        fetch(s3, content, tmp_path / "model")
+    assert refused.value.code == "ValidationError"
+    start = "Failed to extract model data s3://models/text/minilm.tar.gz: "
+    assert refused.value.message.startswith(start + reason)
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("name", ["../outside", "a/../../outside"])
+def test_an_archive_that_writes_outside_its_folder_is_refused(
+    s3: Any, tmp_path: Path, name: str
+) -> None:
+    with pytest.raises(ApiError, match=r"Failed to extract model data .* outside the destination"):
+        fetch(s3, tar_gz({"a/inside": b"1", name: b"2"}), tmp_path / "a" / "model")
+    assert files_below(tmp_path) == {}
+
+
+def test_a_link_out_of_the_folder_is_refused(s3: Any, tmp_path: Path) -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        link = tarfile.TarInfo("model.onnx")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    with pytest.raises(ApiError, match="Failed to extract model data"):
+        fetch(s3, content.getvalue(), tmp_path / "model")
+    assert not (tmp_path / "model").exists()

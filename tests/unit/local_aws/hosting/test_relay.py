@@ -1,0 +1,157 @@
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_aws.hosting import relay
+from tests.unit.local_aws.conftest import eventually, runs
+from tests.unit.local_aws.hosting.conftest import free_port, pid_in
+
+WAITING = """\
+import os, pathlib, signal, sys, time
+{before}
+pathlib.Path("pid").write_text(str(os.getpid()))
+time.sleep(300)
+"""
+ECHO = """\
+import os, pathlib, socket, sys
+server = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+pathlib.Path("pid").write_text(str(os.getpid()))
+while True:
+    connection, _ = server.accept()
+    with connection:
+        while data := connection.recv(1 << 16):
+            connection.sendall(data)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The working directory of relay and server; no server is left in the end."""
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    pid = pid_in(tmp_path)
+    assert not runs(pid)
+
+
+def command(program: str, *arguments: str, before: str = "") -> list[str]:
+    code = program.replace("{before}", before)
+    return [sys.executable, "-I", "-S", "-c", code, *arguments]
+
+
+def start(server: list[str], *, port: int = 1) -> "subprocess.Popen[bytes]":
+    """Start the relay as `Triton` does."""
+    program = [sys.executable, relay.__file__, "s", str(port), "log", *server]
+    return subprocess.Popen(program, stdin=subprocess.PIPE)
+
+
+def close(process: "subprocess.Popen[bytes]") -> int:
+    assert process.stdin
+    process.stdin.close()
+    return process.wait(10)
+
+
+def connect(path: str = "s") -> socket.socket:
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.settimeout(5)
+    client.connect(path)
+    return client
+
+
+def test_closing_standard_input_ends_the_server(folder: Path) -> None:
+    process = start(command(WAITING))
+    server = eventually(lambda: pid_in(folder))
+    assert runs(server)
+    close(process)
+    assert not runs(server)
+
+
+def test_the_server_is_asked_to_end_before_it_is_made_to(folder: Path) -> None:
+    polite = "signal.signal(signal.SIGTERM, lambda *_: sys.exit('unloading models'))"
+    process = start(command(WAITING, before=polite))
+    eventually(lambda: pid_in(folder))
+    assert close(process) == 1
+    assert (folder / "log").read_text() == "unloading models\n"
+
+
+def test_the_relay_ends_with_its_server_and_its_status(folder: Path) -> None:
+    process = start([sys.executable, "-I", "-S", "-c", "import sys; print('out'); sys.exit(7)"])
+    assert process.wait(10) == 7
+    assert (folder / "log").read_text() == "out\n"
+    close(process)
+
+
+def test_the_log_is_added_to(folder: Path) -> None:
+    (folder / "log").write_text("before\n")
+    close(start([sys.executable, "-I", "-S", "-c", "import sys; sys.exit('after')"]))
+    assert (folder / "log").read_text().startswith("before\n")
+
+
+def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
+    server = command(WAITING)
+    program = (
+        "import subprocess, sys\n"
+        "process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)\n"
+        "print(process.pid, flush=True)\nprocess.wait()\n"
+    )
+    relayed = [sys.executable, relay.__file__, "s", "1", "log", *server]
+    with subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", program, *relayed], stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout
+        pid = int(parent.stdout.readline())
+        served = eventually(lambda: pid_in(folder))
+        parent.kill()
+    eventually(lambda: not runs(pid) and not runs(served))
+
+
+def test_an_interrupt_is_left_to_the_parent(folder: Path) -> None:
+    process = start(command(WAITING, before="signal.signal(signal.SIGINT, signal.SIG_IGN)"))
+    eventually(lambda: pid_in(folder))
+    os.kill(process.pid, signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.05)
+    close(process)
+
+
+def test_bytes_go_both_ways_on_many_connections(folder: Path) -> None:
+    port = free_port()
+    process = start(command(ECHO, str(port)), port=port)
+    eventually(lambda: pid_in(folder) and (folder / "s").exists())
+    sent = os.urandom(1 << 18)
+    for _ in range(2):
+        with connect() as client:
+            received = b""
+            for offset in range(0, len(sent), 1 << 16):
+                client.sendall(sent[offset : offset + (1 << 16)])
+                while len(received) < offset + (1 << 16):
+                    received += client.recv(1 << 16)
+            assert received == sent
+    close(process)
+
+
+def test_a_connection_ends_at_once_while_the_server_does_not_listen(folder: Path) -> None:
+    process = start(command(WAITING), port=free_port())
+    eventually(lambda: pid_in(folder) and (folder / "s").exists())
+    with connect() as client:
+        assert client.recv(1) == b""
+    close(process)
+
+
+def test_a_server_that_does_not_end_when_asked_is_killed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def closed_once_it_runs() -> None:
+        while not pid_in(folder):
+            await asyncio.sleep(0.005)
+
+    monkeypatch.setattr(relay, "EXIT_SECONDS", 0.1)
+    monkeypatch.setattr(relay, "stdin_closed", closed_once_it_runs)
+    stubborn = command(WAITING, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    assert asyncio.run(relay.relay("s", 1, "log", stubborn)) == -signal.SIGKILL

@@ -1,0 +1,173 @@
+import json
+import os
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from local_aws.errors import LocalAwsError
+from local_aws.hosting.triton import Triton
+from tests.unit.local_aws.conftest import eventually, runs
+from tests.unit.local_aws.hosting.conftest import MakeTriton, pid_in
+
+
+@pytest.fixture
+def triton(start: MakeTriton) -> Triton:
+    """A stand-in that is healthy."""
+    made = start()
+    made.wait_until_healthy(10)
+    return made
+
+
+def get(triton: Triton, path: str, *, timeout: float = 5) -> bytes:
+    return triton.request("GET", path, timeout=timeout).body
+
+
+def test_a_request_and_its_answer_go_through_the_socket(triton: Triton) -> None:
+    headers = {"Status": "409"}
+    body = bytes(range(256)) * 4096  # more than a socket's buffer
+    response = triton.request("POST", "/models", body=body, headers=headers, timeout=5)
+    assert (response.status, response.body) == (409, body)
+    assert response.headers["Content-Type"] == "text/plain"
+
+
+def test_the_server_gets_its_arguments_and_the_containers_environment(
+    start: MakeTriton, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    triton = start("--log-verbose=true", environment={"OMP_NUM_THREADS": "1"})
+    triton.wait_until_healthy(10)
+    arguments, environment = json.loads(get(triton, "/started-with"))
+    assert arguments[0] == f"--backend-directory={tmp_path / 'backends'}"
+    assert arguments[-1] == "--log-verbose=true"
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["LD_LIBRARY_PATH"] == str(tmp_path / "libpython")
+    assert environment["PATH"].startswith(f"{sys.prefix}/bin{os.pathsep}")
+    assert "AWS_SECRET_ACCESS_KEY" not in environment
+
+
+def test_a_folder_may_lie_deeper_than_a_sockets_path_may_be_long(
+    start: MakeTriton, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    deep.mkdir(parents=True)
+    start(folder=deep).wait_until_healthy(10)
+
+
+def test_two_servers_do_not_disturb_each_other(start: MakeTriton, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+    servers = [start(f"--name={folder.name}", folder=folder) for folder in folders]
+    for server in servers:
+        server.wait_until_healthy(10)
+    arguments = [json.loads(get(server, "/started-with"))[0] for server in servers]
+    assert [it[-1] for it in arguments] == ["--name=a", "--name=b"]
+
+
+def test_a_connection_is_used_again(triton: Triton) -> None:
+    assert len({get(triton, "/connection") for _ in range(5)}) == 1
+
+
+def test_requests_at_one_time_have_connections_of_their_own(triton: Triton) -> None:
+    meet = threading.Barrier(4, timeout=10)
+
+    def ask(_: int) -> bytes:
+        meet.wait()
+        return get(triton, "/slow")
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(ask, range(4))) == [b"late"] * 4
+    assert triton._idle.qsize() == 4
+
+
+@pytest.mark.parametrize("path", ["/break", "/nonsense"])
+def test_a_broken_answer_is_an_oserror_and_the_next_request_is_answered(
+    triton: Triton, path: str
+) -> None:
+    with pytest.raises(ConnectionError, match="the container broke off"):
+        get(triton, path)
+    assert triton.request("GET", "/ping", timeout=5).status == 200
+
+
+def test_a_slow_answer_is_an_oserror_and_is_not_taken_for_the_next(triton: Triton) -> None:
+    with pytest.raises(TimeoutError):
+        get(triton, "/slow", timeout=0.05)
+    assert get(triton, "/connection") != b"late"
+
+
+def test_the_timeout_is_each_requests_own(triton: Triton) -> None:
+    with pytest.raises(TimeoutError):
+        get(triton, "/slow", timeout=0.05)
+    get(triton, "/connection", timeout=0.5)
+    assert get(triton, "/slow", timeout=5) == b"late"  # on a connection opened with less
+
+
+# Health
+
+
+def test_it_is_healthy_once_ping_answers_200(start: MakeTriton, instance: Path) -> None:
+    triton = start("--unhealthy", "--unhealthy")
+    triton.wait_until_healthy(10)
+    assert runs(pid_in(instance))
+
+
+def test_a_server_that_dies_at_once_is_reported_with_the_end_of_its_log(
+    start: MakeTriton, instance: Path
+) -> None:
+    triton = start("--die")
+    with pytest.raises(LocalAwsError) as refused:
+        triton.wait_until_healthy(60)
+    assert str(refused.value) == (
+        "The container did not pass the ping health check. "
+        f"Log: {instance / 'triton.log'}\nstarting\nbackend directory is empty"
+    )
+
+
+def test_a_server_that_does_not_become_healthy_in_time_is_reported(start: MakeTriton) -> None:
+    triton = start(*["--unhealthy"] * 1000)
+    with pytest.raises(LocalAwsError, match=r"did not pass the ping health check(?s:.*)starting"):
+        triton.wait_until_healthy(0.4)
+
+
+def test_only_the_end_of_a_long_log_is_shown(start: MakeTriton, instance: Path) -> None:
+    triton = start("--die")
+    eventually(lambda: triton._process.poll() is not None)
+    triton.log.write_text("".join(f"line {number}\n" for number in range(100)))
+    with pytest.raises(LocalAwsError) as refused:
+        triton.wait_until_healthy(1)
+    assert str(refused.value).splitlines()[1:] == [f"line {number}" for number in range(85, 100)]
+
+
+# Stop
+
+
+def test_stop_leaves_no_process_and_no_connection(triton: Triton, instance: Path) -> None:
+    server, relay = pid_in(instance), triton._process.pid
+    assert runs(server)
+    assert runs(relay)
+    triton.stop()
+    assert not runs(server)
+    assert not runs(relay)
+    assert triton._idle.empty()
+
+
+def test_a_stopped_server_answers_no_more(triton: Triton) -> None:
+    triton.stop()
+    with pytest.raises(OSError, match=r"refused|No such file|Bad file descriptor|Not a directory"):
+        get(triton, "/ping")
+
+
+def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance: Path) -> None:
+    os.kill(pid_in(instance), 9)
+    eventually(lambda: triton._process.poll() is not None)
+    with pytest.raises(OSError, match=r"refused|broke off|[Bb]roken|reset"):
+        get(triton, "/ping")
+    triton.stop()
+
+
+def test_the_log_has_what_the_server_printed(triton: Triton, instance: Path) -> None:
+    assert triton.log == instance / "triton.log"
+    assert triton.log.read_text() == "starting\n"

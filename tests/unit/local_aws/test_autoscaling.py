@@ -1,0 +1,234 @@
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from local_aws.autoscaling import AutoScaling, ScalableTarget, ScalingPolicy, resource_types
+from local_aws.errors import ApiError
+from tests.unit.local_aws.conftest import ClientFor
+
+ARN = "arn:aws:application-autoscaling:us-east-1:000000000000"
+KEY = {
+    "ServiceNamespace": "sagemaker",
+    "ResourceId": "endpoint/text/variant/only",
+    "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+}
+PHYSICAL_ID = "endpoint/text/variant/only|sagemaker:variant:DesiredInstanceCount|sagemaker"
+TARGET: dict[str, Any] = {**KEY, "MinCapacity": 2, "MaxCapacity": 6}
+POLICY: dict[str, Any] = {
+    **KEY,
+    "PolicyName": "gpu",
+    "PolicyType": "TargetTrackingScaling",
+    "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60.0},
+}
+
+
+def describe_endpoint(request: dict[str, Any]) -> dict[str, Any]:
+    """Know the endpoint `text` alone, as `Hosting` would."""
+    if request["EndpointName"] != "text":
+        raise ApiError(
+            "ValidationException", f'Could not find endpoint "{request["EndpointName"]}".'
+        )
+    return {"ProductionVariants": [{"VariantName": "only"}]}
+
+
+@pytest.fixture
+def scaling() -> AutoScaling:
+    return AutoScaling(SimpleNamespace(describe_endpoint=describe_endpoint))  # type: ignore[arg-type]
+
+
+def targets(scaling: AutoScaling) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scaling.describe_targets({})["ScalableTargets"]
+    return found
+
+
+def policies(scaling: AutoScaling) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scaling.describe_policies({})["ScalingPolicies"]
+    return found
+
+
+# Targets
+
+
+def test_a_variant_is_registered_with_its_limits(scaling: AutoScaling) -> None:
+    arn = scaling.register(TARGET)["ScalableTargetARN"]
+    assert re.fullmatch(rf"{ARN}:scalable-target/\w+", arn)
+    (target,) = targets(scaling)
+    assert {name: target[name] for name in TARGET} == TARGET
+    assert target["ScalableTargetARN"] == arn
+
+
+def test_registering_again_changes_the_limits_and_keeps_the_target(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    (before,) = [dict(it) for it in targets(scaling)]
+    assert scaling.register({**KEY, "MaxCapacity": 9}) == {
+        "ScalableTargetARN": before["ScalableTargetARN"]
+    }
+    assert targets(scaling) == [{**before, "MaxCapacity": 9}]
+
+
+@pytest.mark.parametrize(
+    ("resource", "message"),
+    [
+        ("table/text", "Invalid resource ID table/text"),
+        ("endpoint/text", "Invalid resource ID endpoint/text"),
+        ("endpoint/text/variant/a/b", "Invalid resource ID endpoint/text/variant/a/b"),
+        ("endpoint/none/variant/only", 'Could not find endpoint "none".'),
+        (
+            "endpoint/text/variant/other",
+            "SageMaker variant not found: endpoint/text/variant/other",
+        ),
+    ],
+)
+def test_only_variants_that_exist_are_registered(
+    scaling: AutoScaling, resource: str, message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        scaling.register({**TARGET, "ResourceId": resource})
+    assert (refused.value.code, refused.value.message) == ("ValidationException", message)
+    assert targets(scaling) == []
+
+
+def test_deregistering_a_target_deletes_its_policies(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    assert scaling.deregister(KEY) == {}
+    assert (targets(scaling), policies(scaling)) == ([], [])
+
+
+def test_targets_are_filtered_by_namespace_and_dimension(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.register(
+        {**TARGET, "ScalableDimension": "sagemaker:variant:DesiredProvisionedConcurrency"}
+    )
+    found = scaling.describe_targets(
+        {name: KEY[name] for name in ("ServiceNamespace", "ScalableDimension")}
+    )
+    assert [it["ScalableDimension"] for it in found["ScalableTargets"]] == [
+        "sagemaker:variant:DesiredInstanceCount"
+    ]
+    assert len(targets(scaling)) == 2
+
+
+# Policies
+
+
+def test_a_policy_is_kept_as_it_was_put(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    answer = scaling.put_policy(POLICY)
+    assert re.fullmatch(rf"{ARN}:scaling-policy/[\w-]+:policyName/gpu", answer["PolicyARN"])
+    assert answer["Alarms"] == []
+    (policy,) = policies(scaling)
+    assert {name: policy[name] for name in POLICY} == POLICY
+
+
+def test_putting_a_policy_again_changes_it_and_keeps_its_arn(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    first = scaling.put_policy(POLICY)
+    new = {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 80.0}}
+    assert scaling.put_policy({**POLICY, **new}) == first
+    (policy,) = policies(scaling)
+    assert policy["TargetTrackingScalingPolicyConfiguration"] == {"TargetValue": 80.0}
+
+
+def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
+    for call, request, message in (
+        (scaling.put_policy, POLICY, "No scalable target registered."),
+        (scaling.deregister, KEY, "No scalable target found."),
+        (scaling.delete_policy, {**KEY, "PolicyName": "gpu"}, "No scaling policy found."),
+    ):
+        with pytest.raises(ApiError) as refused:
+            call(request)
+        assert refused.value.code == "ObjectNotFoundException"
+        assert refused.value.message == message
+
+
+def test_a_deleted_policy_leaves_its_target(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    scaling.put_policy({**POLICY, "PolicyName": "other"})
+    scaling.delete_policy({**KEY, "PolicyName": "gpu"})
+    assert [it["PolicyName"] for it in policies(scaling)] == ["other"]
+    assert len(targets(scaling)) == 1
+
+
+def test_policies_are_filtered_by_their_variant(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    other = {"ServiceNamespace": "sagemaker", "ResourceId": "endpoint/text/variant/other"}
+    assert scaling.describe_policies(other)["ScalingPolicies"] == []
+    assert len(scaling.describe_policies(KEY)["ScalingPolicies"]) == 1
+
+
+def test_an_sdk_reads_targets_and_policies(scaling: AutoScaling, client_for: ClientFor) -> None:
+    client = client_for("application-autoscaling", scaling.service.__call__)
+    client.register_scalable_target(**TARGET)
+    client.put_scaling_policy(**POLICY)
+    (target,) = client.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 6)
+    (policy,) = client.describe_scaling_policies(ServiceNamespace="sagemaker")["ScalingPolicies"]
+    assert policy["CreationTime"] >= target["CreationTime"]
+    with pytest.raises(client.exceptions.ObjectNotFoundException):
+        client.delete_scaling_policy(**KEY, PolicyName="none")
+
+
+# CloudFormation
+
+
+def test_the_types_have_cloudformations_names(scaling: AutoScaling) -> None:
+    types = resource_types(scaling.service)
+    assert {name: type(handler) for name, handler in types.items()} == {
+        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget,
+        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy,
+    }
+
+
+def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScaling) -> None:
+    properties = {**TARGET, "MinCapacity": "2", "MaxCapacity": "6"}
+    handler = ScalableTarget(scaling.service)
+    assert handler.create("Logical", properties, "stack") == (PHYSICAL_ID, {})
+    assert targets(scaling)[0]["MinCapacity"] == 2
+
+
+def test_an_updated_target_keeps_its_id(scaling: AutoScaling) -> None:
+    handler = ScalableTarget(scaling.service)
+    handler.create("Logical", TARGET, "stack")
+    new = {**TARGET, "MaxCapacity": 9}
+    assert handler.update(PHYSICAL_ID, TARGET, new, "stack") == (PHYSICAL_ID, {})
+    assert [it["MaxCapacity"] for it in targets(scaling)] == [9]
+
+
+@pytest.mark.parametrize("reference", [{"ScalingTargetId": PHYSICAL_ID}, KEY])
+def test_a_policy_names_its_target_by_id_or_by_its_parts(
+    scaling: AutoScaling, reference: dict[str, str]
+) -> None:
+    properties = {name: value for name, value in POLICY.items() if name not in KEY} | reference
+    ScalableTarget(scaling.service).create("Target", TARGET, "stack")
+    handler = ScalingPolicy(scaling.service)
+    arn, attributes = handler.create("Policy", properties, "stack")
+    assert attributes == {"Arn": arn}
+    assert policies(scaling)[0]["ResourceId"] == "endpoint/text/variant/only"
+    new = {**properties, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": "80"}}
+    assert handler.update(arn, properties, new, "stack") == (arn, {"Arn": arn})
+    (policy,) = policies(scaling)
+    assert policy["TargetTrackingScalingPolicyConfiguration"] == {"TargetValue": 80.0}
+    handler.delete(arn, new)
+    assert policies(scaling) == []
+
+
+def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
+    scaling: AutoScaling,
+) -> None:
+    target, policy = ScalableTarget(scaling.service), ScalingPolicy(scaling.service)
+    target.create("Target", TARGET, "stack")
+    arn, _ = policy.create("Policy", POLICY, "stack")
+    for _ in range(2):
+        target.delete(PHYSICAL_ID, TARGET)
+        policy.delete(arn, POLICY)
+    assert (targets(scaling), policies(scaling)) == ([], [])
+
+
+def test_a_deletion_that_is_refused_for_another_reason_is_an_error(scaling: AutoScaling) -> None:
+    with pytest.raises(ApiError, match="Missing required parameter"):
+        ScalableTarget(scaling.service).delete("endpoint/text/variant/only", {})

@@ -1,0 +1,107 @@
+from typing import Any
+
+import pytest
+from ministack.services.cloudformation import provisioners, stacks
+
+from local_aws import cloudformation
+from local_aws.cloudformation import Created, ResourceType, typed
+
+
+class Lamp(ResourceType):
+    """A type whose colour cannot be changed."""
+
+    replacing = ("Colour",)
+
+    def __init__(self) -> None:
+        self.done: list[tuple[Any, ...]] = []
+
+    def create(self, logical_id: str, properties: dict[str, Any], stack: str) -> Created:
+        self.done.append(("create", logical_id, properties, stack))
+        return f"lamp-{properties['Colour']}", {"Watts": "5"}
+
+    def update(
+        self, physical_id: str, old: dict[str, Any], new: dict[str, Any], stack: str
+    ) -> Created:
+        self.done.append(("update", physical_id, old, new, stack))
+        return physical_id, {}
+
+    def delete(self, physical_id: str, properties: dict[str, Any]) -> None:
+        self.done.append(("delete", physical_id, properties))
+
+
+@pytest.fixture
+def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
+    """A registered type; ministack's tables are as they were afterwards."""
+    for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
+        monkeypatch.setattr(provisioners, table, dict(getattr(provisioners, table)))
+    monkeypatch.setattr(stacks, "_runs_on_worker_thread", stacks._runs_on_worker_thread)
+    made = Lamp()
+    cloudformation.register({"Our::Lamp": made})
+    return made
+
+
+def test_ministack_makes_changes_and_deletes_a_registered_type(lamp: Lamp) -> None:
+    red, dim = {"Colour": "red"}, {"Colour": "red", "Dim": "1"}
+    assert provisioners._provision_resource("Our::Lamp", "Hall", red, "home") == (
+        "lamp-red",
+        {"Watts": "5"},
+    )
+    physical_id, _ = provisioners._update_resource(
+        "Our::Lamp", "lamp-red", red, dim, "home", "Hall", {}
+    )
+    assert physical_id == "lamp-red"
+    provisioners._delete_resource("Our::Lamp", "lamp-red", dim, "home", "Hall")
+    assert lamp.done == [
+        ("create", "Hall", red, "home"),
+        ("update", "lamp-red", red, dim, "home"),
+        ("delete", "lamp-red", dim),
+    ]
+
+
+def test_a_change_of_a_replacing_property_makes_a_new_resource(lamp: Lamp) -> None:
+    red, blue = {"Colour": "red"}, {"Colour": "blue"}
+    physical_id, _ = provisioners._update_resource(
+        "Our::Lamp", "lamp-red", red, blue, "home", "Hall", {}
+    )
+    assert physical_id == "lamp-blue"
+    assert ("create", "Hall", blue, "home") in lamp.done
+    assert not [it for it in lamp.done if it[0] == "update"]
+
+
+def test_registered_types_are_provisioned_off_the_event_loop_and_others_as_before(
+    lamp: Lamp,
+) -> None:
+    assert stacks._runs_on_worker_thread("Our::Lamp")
+    assert stacks._runs_on_worker_thread("Custom::Anything")
+    assert not stacks._runs_on_worker_thread("AWS::SSM::Parameter")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"InitialInstanceCount": "2"}, {"InitialInstanceCount": 2}),
+        ({"InitialVariantWeight": "0.5"}, {"InitialVariantWeight": 0.5}),
+        ({"TargetValue": 60}, {"TargetValue": 60.0}),
+        ({"DisableScaleIn": "true"}, {"DisableScaleIn": True}),
+        ({"DisableScaleIn": "false"}, {"DisableScaleIn": False}),
+        ({"DisableScaleIn": True}, {"DisableScaleIn": True}),
+        ({"RetainAllVariantProperties": "true"}, {"RetainAllVariantProperties": True}),
+        ({"WaitIntervalInSeconds": "60"}, {"WaitIntervalInSeconds": 60}),
+        ({"Image": "1"}, {"Image": "1"}),
+        (
+            {"ProductionVariants": [{"VariantName": "1", "VolumeSizeInGB": "30"}]},
+            {"ProductionVariants": [{"VariantName": "1", "VolumeSizeInGB": 30}]},
+        ),
+        ({"Containers": [], "Environment": {}}, {"Containers": [], "Environment": {}}),
+    ],
+)
+def test_properties_get_the_types_of_the_api(given: Any, expected: Any) -> None:
+    result = typed(given)
+    assert result == expected
+    assert repr(result) == repr(expected)  # 60 == 60.0 and 1 == True otherwise
+
+
+def test_typing_properties_leaves_the_templates_own_as_they_are() -> None:
+    given = {"ProductionVariants": [{"InitialInstanceCount": "2"}]}
+    typed(given)
+    assert given == {"ProductionVariants": [{"InitialInstanceCount": "2"}]}

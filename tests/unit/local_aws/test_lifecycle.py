@@ -1,0 +1,175 @@
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from local_aws import lifecycle
+from local_aws.errors import LocalAwsError
+from local_aws.folder import Folder, Running
+from local_aws.prerequisites import TritonInstallation
+from tests.unit.local_aws.conftest import runs
+
+EMULATOR = """\
+import os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+assert sys.argv[1:4] == ["-m", "local_aws", "serve"], sys.argv
+print("started with", os.environ["TMPDIR"], flush=True)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/_ministack/health" else 404)
+        self.end_headers()
+
+
+HTTPServer(("127.0.0.1", int(sys.argv[5])), Handler).serve_forever()
+"""
+FAILING = "import sys\nfor n in range(12): print('line', n)\nsys.exit('no space left')\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+    """A folder for a local AWS whose Triton is found; nothing runs on it in the end."""
+    triton = TritonInstallation(root=tmp_path, library_path=tmp_path, isolated=True)
+    monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    made = Folder(tmp_path / "state")
+    yield made
+    lifecycle.down(made)
+
+
+def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `up` start this program instead of the emulator."""
+    script = tmp_path / "python"
+    script.write_text(f"#!{sys.executable} -I\n{program}")
+    script.chmod(0o755)
+    replaced = SimpleNamespace(executable=str(script), stderr=sys.stderr)
+    monkeypatch.setattr(lifecycle, "sys", replaced)
+
+
+@pytest.fixture
+def remembered(folder: Folder) -> Iterator[Folder]:
+    """A folder on which something runs: this process."""
+    folder.root.mkdir()
+    folder.remember(Running(pid=os.getpid(), port=4566))
+    yield folder
+    folder.forget()
+
+
+def test_a_second_local_aws_is_refused_with_where_the_first_is(remembered: Folder) -> None:
+    with pytest.raises(LocalAwsError) as refused:
+        lifecycle.up(remembered)
+    assert str(refused.value) == (
+        "the local AWS is up already: http://127.0.0.1:4566 (stop it: python -m local_aws down)"
+    )
+    assert remembered.running()
+
+
+def test_a_taken_port_is_refused_and_the_last_runs_files_are_kept(folder: Folder) -> None:
+    folder.root.mkdir()
+    folder.log.write_text("what happened")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(LocalAwsError) as refused:
+            lifecycle.up(folder, port=port)
+    assert str(refused.value) == f"port {port} is taken: leave --port out to get a free one"
+    assert folder.log.read_text() == "what happened"
+    assert folder.running() is None
+
+
+def test_without_triton_nothing_is_started_or_deleted(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> TritonInstallation:
+        raise LocalAwsError("nvidia-pytriton is not installed: run make install")
+
+    monkeypatch.setattr(lifecycle, "find_triton", missing)
+    folder.root.mkdir()
+    folder.log.write_text("what happened")
+    with pytest.raises(LocalAwsError, match="nvidia-pytriton is not installed"):
+        lifecycle.up(folder)
+    assert folder.log.read_text() == "what happened"
+    assert folder.running() is None
+
+
+def test_a_start_that_fails_shows_the_end_of_the_log_and_leaves_nothing(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(FAILING, tmp_path, monkeypatch)
+    with pytest.raises(LocalAwsError) as refused:
+        lifecycle.up(folder)
+    tail = "\n".join(f"line {number}" for number in range(3, 12))
+    assert str(refused.value) == (
+        f"the local AWS did not start; its log, {folder.log}, ends:\n{tail}\nno space left"
+    )
+    assert folder.running() is None
+
+
+def test_a_start_that_takes_too_long_is_ended(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(
+        "import os, pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[4], 'pid').write_text(str(os.getpid()))\n"
+        "print('waiting', flush=True)\ntime.sleep(300)\n",
+        tmp_path,
+        monkeypatch,
+    )
+    monkeypatch.setattr(lifecycle, "START_SECONDS", 0.3)
+    with pytest.raises(LocalAwsError, match=r"the local AWS did not start; .* ends:\nwaiting$"):
+        lifecycle.up(folder)
+    assert not runs(int((folder.root / "pid").read_text()))
+    assert folder.running() is None
+
+
+def test_up_starts_it_on_a_free_port_and_down_stops_it(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.root.mkdir()
+    (folder.root / "of the last run").touch()
+    stand_in(EMULATOR, tmp_path, monkeypatch)
+    running = lifecycle.up(folder)
+    assert folder.running() == running
+    assert runs(running.pid)
+    assert not (folder.root / "of the last run").exists()
+    assert folder.log.read_text().startswith(f"started with {folder.temporary}\n")
+    with pytest.raises(LocalAwsError, match=f"is up already: {running.url} "):
+        lifecycle.up(folder)
+    assert lifecycle.down(folder) is True
+    assert not runs(running.pid)
+    assert folder.running() is None
+    assert lifecycle.down(folder) is False
+
+
+def test_up_takes_the_port_that_it_is_given(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(EMULATOR, tmp_path, monkeypatch)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert lifecycle.up(folder, port=port).port == port
+
+
+def test_a_machine_without_namespaces_is_warned_about(
+    folder: Folder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    triton = TritonInstallation(root=tmp_path, library_path=tmp_path, isolated=False)
+    monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
+    stand_in(FAILING, tmp_path, monkeypatch)
+    with pytest.raises(LocalAwsError):
+        lifecycle.up(folder)
+    assert capsys.readouterr().err == (
+        "warning: this kernel grants no network namespaces: each Triton listens on every "
+        "interface of this machine\n"
+    )

@@ -1,0 +1,100 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local_aws import lifecycle
+from local_aws.__main__ import main
+from local_aws.errors import LocalAwsError
+from local_aws.folder import Folder, Running
+
+RUNNING = Running(pid=os.getpid(), port=4566)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """The working directory's, with a name that a shell would split."""
+    working = tmp_path / "a b"
+    working.mkdir()
+    monkeypatch.chdir(working)
+    made = Folder.default()
+    made.root.mkdir()
+    return made
+
+
+def test_status_says_where_it_listens_and_where_it_logs(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder.remember(RUNNING)
+    assert main(["status"]) == 0
+    assert capsys.readouterr().out == f"local AWS at http://127.0.0.1:4566, log {folder.log}\n"
+
+
+@pytest.mark.parametrize("command", ["status", "env"])
+def test_what_needs_a_running_one_says_how_to_start_it(
+    folder: Folder, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert main([command]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == ("error: no local AWS is running: start it with python -m local_aws up\n")
+
+
+def test_env_is_read_by_a_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    folder.remember(RUNNING)
+    assert main(["env"]) == 0
+    script = capsys.readouterr().out + 'echo "$AWS_ENDPOINT_URL"; sh -c \'echo "$CDK_HOME"\''
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["http://127.0.0.1:4566", str(folder.cdk_home)]
+
+
+def test_up_passes_the_port_on_and_says_where_it_listens(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ports: list[int | None] = []
+
+    def up(folder: Folder, *, port: int | None) -> Running:
+        ports.append(port)
+        return RUNNING
+
+    monkeypatch.setattr(lifecycle, "up", up)
+    assert (main(["up"]), main(["up", "--port", "4566"])) == (0, 0)
+    assert ports == [None, 4566]
+    line = f"local AWS at http://127.0.0.1:4566, log {folder.log}\n"
+    assert capsys.readouterr().out == line * 2
+
+
+def test_an_error_is_one_line_and_a_status(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def up(folder: Folder, *, port: int | None) -> Running:
+        raise LocalAwsError("port 4566 is taken")
+
+    monkeypatch.setattr(lifecycle, "up", up)
+    assert main(["up", "--port", "4566"]) == 1
+    assert capsys.readouterr().err == "error: port 4566 is taken\n"
+
+
+@pytest.mark.parametrize(
+    ("stopped", "line"), [(True, "local AWS stopped\n"), (False, "no local AWS is running\n")]
+)
+def test_down_says_whether_there_was_anything_to_stop(
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stopped: bool,
+    line: str,
+) -> None:
+    monkeypatch.setattr(lifecycle, "down", lambda _: stopped)
+    assert main(["down"]) == 0
+    assert capsys.readouterr().out == line
+
+
+def test_without_a_command_the_usage_is_shown(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    assert "usage: python -m local_aws" in capsys.readouterr().err

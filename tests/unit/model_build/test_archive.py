@@ -1,0 +1,138 @@
+"""An archive depends on the content alone, and everybody's tar can read it."""
+
+import gzip
+import hashlib
+import io
+import os
+import random
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_build import archive
+
+Tree = dict[tuple[str, ...], bytes]
+
+names = st.text("abcZ09_-.é ", min_size=1, max_size=120).filter(lambda name: name.strip(". "))
+trees = st.dictionaries(
+    st.lists(names, min_size=1, max_size=3).map(tuple), st.binary(max_size=2000), max_size=5
+).filter(lambda tree: not any(path[:cut] in tree for path in tree for cut in range(1, len(path))))
+
+
+def write(tree: Tree, folder: Path) -> Path:
+    for path, content in tree.items():
+        file = folder.joinpath(*path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    return folder
+
+
+@given(tree=trees, seconds=st.integers(0, 2**31))
+def test_equal_trees_give_equal_bytes_however_and_wherever_they_were_made(
+    tree: Tree, seconds: int
+) -> None:
+    with TemporaryDirectory() as scratch:
+        one = write(tree, Path(scratch, "one"))
+        one.mkdir(exist_ok=True)
+        umask = os.umask(0o077)
+        try:
+            other = write(dict(reversed(tree.items())), Path(scratch, "some", "where", "else"))
+            other.mkdir(parents=True, exist_ok=True)
+        finally:
+            os.umask(umask)
+        for path in other.rglob("*"):
+            os.utime(path, (seconds, seconds))
+        packed = archive.pack(one, Path(scratch, "one.tar.gz"))
+        repacked = archive.pack(other, Path(scratch, "other.tar.gz"))
+        assert packed.path.read_bytes() == repacked.path.read_bytes()
+
+
+@given(trees)
+def test_the_standard_library_unpacks_what_was_packed(tree: Tree) -> None:
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch, "folder")
+        folder.mkdir()
+        packed = archive.pack(write(tree, folder), Path(scratch, "packed.tar.gz"))
+        plain = gzip.decompress(packed.path.read_bytes())
+        with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
+            tar.extractall(Path(scratch, "unpacked"), filter="data")
+        unpacked = {
+            path.relative_to(scratch).parts[1:]: path.read_bytes()
+            for path in Path(scratch, "unpacked").rglob("*")
+            if path.is_file()
+        }
+        assert unpacked == tree
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    return write({("b", "1", "model.py"): b"12345", ("a.txt",): b"678"}, tmp_path / "repository")
+
+
+def test_an_archive_says_its_sizes_and_its_sha256(repository: Path, tmp_path: Path) -> None:
+    packed = archive.pack(repository, tmp_path / "packed.tar.gz")
+    content = (tmp_path / "packed.tar.gz").read_bytes()
+    assert packed == archive.Archive(
+        path=tmp_path / "packed.tar.gz",
+        bytes=len(content),
+        unpacked_bytes=8,
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def test_entries_are_sorted_below_no_folder_and_without_owner_and_time(
+    repository: Path, tmp_path: Path
+) -> None:
+    packed = archive.pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(packed.path) as tar:
+        entries = tar.getmembers()
+    assert [entry.name for entry in entries] == ["a.txt", "b", "b/1", "b/1/model.py"]
+    assert {(e.uid, e.gid, e.uname, e.gname, e.mtime) for e in entries} == {(0, 0, "", "", 0)}
+
+
+def test_the_gzip_header_has_no_time_and_no_name(repository: Path, tmp_path: Path) -> None:
+    packed = archive.pack(repository, tmp_path / "packed.tar.gz")
+    header = packed.path.read_bytes()[:8]
+    assert header == b"\x1f\x8b\x08\x00" + bytes(4)  # no flags, so no name; time 0
+
+
+def test_an_empty_folder_is_kept(repository: Path, tmp_path: Path) -> None:
+    (repository / "ensemble" / "1").mkdir(parents=True)  # Triton wants a version of an ensemble
+    packed = archive.pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(packed.path) as tar:
+        assert tar.getmember("ensemble/1").isdir()
+
+
+def test_a_name_longer_than_the_first_tar_allowed_is_kept(repository: Path, tmp_path: Path) -> None:
+    (repository / ("long" * 40)).write_bytes(b"x")
+    packed = archive.pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(packed.path) as tar:
+        assert tar.getmember("long" * 40).size == 1
+
+
+def test_of_a_mode_only_whether_a_file_can_be_run_is_kept(repository: Path, tmp_path: Path) -> None:
+    (repository / "a.txt").chmod(0o600)
+    (repository / "b" / "1" / "model.py").chmod(0o700)
+    packed = archive.pack(repository, tmp_path / "packed.tar.gz")
+    with tarfile.open(packed.path) as tar:
+        modes = {entry.name: entry.mode for entry in tar}
+    assert modes == {"a.txt": 0o644, "b": 0o755, "b/1": 0o755, "b/1/model.py": 0o755}
+
+
+@pytest.mark.parametrize("cores", [2, 7, None])
+def test_the_number_of_cores_changes_no_byte(
+    cores: int | None, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # More than one block of ISA-L's threads, and partly compressible.
+    content = random.Random(1).randbytes(1_500_000) + b"text " * 300_000
+    (repository / "weights.bin").write_bytes(content)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    with_one = archive.pack(repository, tmp_path / "one.tar.gz")
+    monkeypatch.setattr(os, "cpu_count", lambda: cores)
+    with_many = archive.pack(repository, tmp_path / "many.tar.gz")
+    assert with_many.sha256 == with_one.sha256
+    assert with_one.bytes < with_one.unpacked_bytes

@@ -1,0 +1,113 @@
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from model_build import BuildTarget, digest, manifest
+from model_build.archive import Archive
+from model_build.gate import GateReport
+from model_build.manifest import Manifest, Signature, Tensor
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.conftest import WriteConfigs
+
+TENSORS = """
+input [ { name: "X" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [
+  { name: "Y" data_type: TYPE_FP32 dims: [ -1, 3 ] },
+  { name: "Z" data_type: TYPE_INT64 dims: [ ] }
+]
+"""
+
+
+def test_the_shape_of_a_batching_model_begins_with_its_batch(write_configs: "WriteConfigs") -> None:
+    config = write_configs(a=f"max_batch_size: 4 {TENSORS}").configs["a"]
+    assert Signature.of(config) == Signature(
+        inputs=[Tensor(name="X", datatype="BYTES", shape=[-1, 1])],
+        outputs=[
+            Tensor(name="Y", datatype="FP32", shape=[-1, -1, 3]),
+            Tensor(name="Z", datatype="INT64", shape=[-1]),
+        ],
+        max_batch_size=4,
+    )
+
+
+def test_the_shape_of_a_model_that_does_not_batch_is_the_one_that_is_written(
+    write_configs: "WriteConfigs",
+) -> None:
+    signature = Signature.of(write_configs(a=TENSORS).configs["a"])
+    assert signature.max_batch_size == 0
+    assert [tensor.shape for tensor in signature.outputs] == [[-1, 3], []]
+
+
+def _manifest(write_configs: "WriteConfigs") -> Manifest:
+    return Manifest.of(
+        model="both",
+        digest="d" * 64,
+        target=BuildTarget(release="25.09", compute_capability="8.6"),
+        repository=write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"'),
+        archive=Archive(path=Path("/tmp/x/archive.tar.gz"), bytes=7, unpacked_bytes=9, sha256="e"),
+        gates={
+            "b/1/model.onnx": GateReport(
+                max_absolute_difference=1e-6, allowed=1e-5, shapes=[{"batch": 1}]
+            )
+        },
+    )
+
+
+def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
+    write_configs: "WriteConfigs", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest, "_BUILT_WITH", ("isal",))
+    monkeypatch.setattr("importlib.metadata.version", {"isal": "1.2.3"}.__getitem__)
+    written = _manifest(write_configs).json_bytes()
+    assert json.loads(written) == {
+        "model": "both",
+        "digest": "d" * 64,
+        "build_format": digest.BUILD_FORMAT,
+        "target": {"processor": "cuda", "release": "25.09", "compute_capability": "8.6"},
+        "archive": {"bytes": 7, "unpacked_bytes": 9, "sha256": "e"},
+        "signature": {
+            "inputs": [{"name": "X", "datatype": "BYTES", "shape": [1]}],
+            "outputs": [
+                {"name": "Y", "datatype": "FP32", "shape": [-1, 3]},
+                {"name": "Z", "datatype": "INT64", "shape": []},
+            ],
+            "max_batch_size": 0,
+        },
+        "gates": {
+            "b/1/model.onnx": {
+                "max_absolute_difference": 1e-6,
+                "allowed": 1e-5,
+                "shapes": [{"batch": 1}],
+            }
+        },
+        "built_with": {"isal": "1.2.3"},
+    }
+
+
+def test_a_manifest_names_no_path_of_the_building_machine(write_configs: "WriteConfigs") -> None:
+    assert b"/tmp" not in _manifest(write_configs).json_bytes()
+
+
+def test_a_manifest_names_the_version_of_everything_that_shapes_an_archive(
+    write_configs: "WriteConfigs",
+) -> None:
+    built_with = _manifest(write_configs).built_with
+    assert set(built_with) == {
+        *("torch", "transformers", "onnx", "onnxscript", "onnxruntime", "isal")
+    }
+    assert all(version[0].isdigit() for version in built_with.values())
+
+
+def test_a_manifest_is_indented_json_and_ends_its_last_line(write_configs: "WriteConfigs") -> None:
+    written = _manifest(write_configs).json_bytes()
+    assert written.startswith(b'{\n  "model": "both",\n')
+    assert written.endswith(b"\n}\n")
+    assert written == _manifest(write_configs).json_bytes()
+
+
+def test_a_manifest_is_read_back_as_it(write_configs: "WriteConfigs") -> None:
+    made = _manifest(write_configs)
+    assert Manifest.model_validate_json(made.json_bytes()) == made

@@ -1,0 +1,220 @@
+"""The Triton models of models/minilm, run without Triton."""
+
+import importlib.util
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+
+import model_build
+from model_build import model_config, onnx_export, recipe
+
+MINILM = Path(model_build.__file__).parents[1] / "models" / "minilm"
+Respond = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_bytecode_in_models() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        yield
+
+
+class Response:
+    """What a model answered: arrays by name, or the text of an error."""
+
+    def __init__(self, tensors: list[SimpleNamespace] | None = None, error: Any = None) -> None:
+        self.arrays = {tensor.name: tensor.array for tensor in tensors or []}
+        self.error = error
+
+
+def _load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    backend = ModuleType("triton_python_backend_utils")
+    vars(backend).update(
+        Tensor=lambda name, array: SimpleNamespace(name=name, array=array),
+        InferenceResponse=Response,
+        TritonError=str,
+        get_input_tensor_by_name=lambda request, name: SimpleNamespace(
+            as_numpy=lambda: request[name]
+        ),
+    )
+    monkeypatch.setitem(sys.modules, "triton_python_backend_utils", backend)
+    spec = importlib.util.spec_from_file_location(name, MINILM / name / "1" / "model.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.TritonPythonModel()
+
+
+def _pool(
+    monkeypatch: pytest.MonkeyPatch, vectors: NDArray[np.float32], mask: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    request = {"last_hidden_state": vectors, "attention_mask": mask}
+    (response,) = _load("pooling", monkeypatch).execute([request])
+    embedding: NDArray[np.float32] = response.arrays["EMBEDDING"]
+    return embedding
+
+
+def test_a_sentence_is_the_mean_of_its_tokens_scaled_to_length_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vectors = np.array([[[3, 0], [3, 8], [9, 9]], [[0, 2], [9, 9], [9, 9]]], np.float32)
+    mask = np.array([[1, 1, 0], [1, 0, 0]])
+    embedding = _pool(monkeypatch, vectors, mask)
+    assert embedding.dtype == np.float32
+    np.testing.assert_allclose(embedding, np.array([[0.6, 0.8], [0, 1]]), rtol=1e-6)
+
+
+def test_padding_changes_no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(1)
+    vectors = random.standard_normal((4, 5, 384), np.float32)
+    mask = np.ones((4, 5), np.int64)
+    wide = np.concatenate([vectors, random.standard_normal((4, 3, 384), np.float32)], axis=1)
+    wide_mask = np.concatenate([mask, np.zeros((4, 3), np.int64)], axis=1)
+    np.testing.assert_allclose(
+        _pool(monkeypatch, vectors, mask), _pool(monkeypatch, wide, wide_mask), atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("mask", [[[0, 0]], [[1, 1]]])
+def test_a_sentence_of_nothing_is_zero_and_not_nan(
+    monkeypatch: pytest.MonkeyPatch, mask: list[list[int]]
+) -> None:
+    embedding = _pool(monkeypatch, np.zeros((1, 2, 3), np.float32), np.array(mask))
+    np.testing.assert_array_equal(embedding, [[0, 0, 0]])
+
+
+@pytest.fixture
+def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
+    """The tokenizer model with a vocabulary of four words, set up as Triton sets it up."""
+    (tmp_path / "1").mkdir()
+    words = Tokenizer(WordLevel({"[PAD]": 0, "[UNK]": 1, "hello": 2, "wörld": 3}, "[UNK]"))
+    words.pre_tokenizer = Whitespace()
+    words.save(str(tmp_path / "1" / "tokenizer.json"))
+    config = model_config.read(MINILM / "tokenizer" / "config.pbtxt")
+    parameters = {key: {"string_value": it.string_value} for key, it in config.parameters.items()}
+    model = _load("tokenizer", monkeypatch)
+    path = list(sys.path)
+    model.initialize(
+        {
+            "model_repository": str(tmp_path),
+            "model_version": "1",
+            "model_config": json.dumps({"parameters": parameters}),
+        }
+    )
+    assert sys.path == [str(tmp_path / "1" / "site-packages"), *path]
+    monkeypatch.setattr(sys, "path", path)
+
+    def respond(*texts: bytes) -> Response:
+        (response,) = model.execute([{"TEXT": np.array([[text] for text in texts], object)}])
+        assert isinstance(response, Response)
+        return response
+
+    return respond
+
+
+def test_sentences_become_ids_padded_to_the_longest(tokenize: Respond) -> None:
+    arrays = tokenize(b"hello", "hello wörld hello".encode()).arrays
+    assert {name: array.dtype for name, array in arrays.items()} == {
+        "input_ids": np.int64,
+        "attention_mask": np.int64,
+    }
+    assert arrays["input_ids"].tolist() == [[2, 0, 0], [2, 3, 2]]
+    assert arrays["attention_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]
+
+
+def test_a_sentence_is_cut_after_128_tokens(tokenize: Respond) -> None:
+    assert tokenize(b"hello " * 500).arrays["input_ids"].shape == (1, 128)
+
+
+def test_text_that_is_no_utf_8_is_answered_with_an_error_that_names_the_input(
+    tokenize: Respond,
+) -> None:
+    response = tokenize(b"hello", b"w\xf6rld")
+    assert response.arrays == {}
+    assert response.error.startswith("TEXT: 'utf-8' codec can't decode byte 0xf6")
+
+
+def test_the_recipe_makes_every_file_that_nobody_writes() -> None:
+    assert {path: step.to for path, step in recipe.read(MINILM).files.items()} == {
+        "tokenizer/1/tokenizer.json": "copy",
+        "tokenizer/1/site-packages": "python-packages",
+        "encoder/1/model.onnx": "onnx",
+    }
+    for step in recipe.read(MINILM).files.values():
+        if isinstance(step, recipe.PythonPackages):
+            assert (MINILM / step.requirements).is_file()
+
+
+@pytest.fixture(scope="module")
+def small_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Random weights of BERT's form: a thousandth of all-MiniLM-L6-v2, and nothing to download."""
+    from transformers import BertConfig, BertModel
+
+    folder = tmp_path_factory.mktemp("small_bert")
+    torch.manual_seed(1)
+    config = BertConfig(
+        vocab_size=30000,
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=128,
+    )
+    BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def test_the_encoder_is_exported_with_free_batch_and_tokens_and_passes_its_gate(
+    small_bert: Path, tmp_path: Path
+) -> None:
+    step = recipe.read(MINILM).files["encoder/1/model.onnx"]
+    assert isinstance(step, recipe.Onnx)
+    file = tmp_path / "model.onnx"
+    report = onnx_export.export(step, model_folder=MINILM, weights=small_bert, to=file)
+    assert report.shapes[0] == {"batch": 1, "tokens": 2}
+    assert report.shapes[-1] == {"batch": 64, "tokens": 128}
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    config = model_config.read(MINILM / "encoder" / "config.pbtxt")
+    assert {tensor.name: tensor.shape for tensor in session.get_inputs()} == {
+        tensor.name: ["batch", "tokens"] for tensor in config.input
+    }
+    assert [t.name for t in session.get_outputs()] == [t.name for t in config.output]
+
+
+@pytest.fixture(scope="module")
+def export() -> Any:
+    spec = importlib.util.spec_from_file_location("export", MINILM / "export.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("sizes", [{"batch": 1, "tokens": 2}, {"batch": 64, "tokens": 128}])
+def test_the_encoder_is_compared_on_sentences_as_the_tokenizer_makes_them(
+    export: Any, sizes: dict[str, int]
+) -> None:
+    inputs = export.sample(sizes, torch.Generator().manual_seed(1))
+    again = export.sample(sizes, torch.Generator().manual_seed(1))
+    assert all(torch.equal(inputs[name], again[name]) for name in inputs)
+    mask = inputs["attention_mask"]
+    assert inputs["input_ids"].shape == mask.shape == (sizes["batch"], sizes["tokens"])
+    assert mask.dtype == inputs["input_ids"].dtype == torch.int64
+    assert (mask[:, :2] == 1).all()  # [CLS] and [SEP]
+    assert (mask.diff(dim=1) <= 0).all()  # padding stands at the end
+    if sizes["batch"] > 1:
+        assert 0 < mask.float().mean() < 1  # some are padded

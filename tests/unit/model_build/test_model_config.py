@@ -1,0 +1,171 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tritonclient.grpc import model_config_pb2
+
+from model_build import BuildTarget, RepositoryInvalid, model_config
+
+CPU = BuildTarget(release="24.09")
+GPU = BuildTarget(release="25.09", compute_capability="8.6")
+
+texts = st.text(max_size=8)
+kinds = st.sampled_from(["KIND_AUTO", "KIND_GPU", "KIND_CPU", "KIND_MODEL"])
+
+
+def _tensors(message: Any) -> st.SearchStrategy[list[Any]]:
+    types = st.sampled_from(model_config_pb2.DataType.values())
+    dims = st.lists(st.integers(-1, 2**40), max_size=4)
+    return st.lists(st.builds(message, name=texts, data_type=types, dims=dims), max_size=2)
+
+
+parameters = st.dictionaries(
+    texts, st.builds(model_config_pb2.ModelParameter, string_value=texts), max_size=3
+)
+configs = st.builds(
+    model_config_pb2.ModelConfig,
+    name=texts,
+    backend=texts,
+    max_batch_size=st.integers(0, 2**31 - 1),
+    input=_tensors(model_config_pb2.ModelInput),
+    output=_tensors(model_config_pb2.ModelOutput),
+    instance_group=st.lists(
+        st.builds(
+            model_config_pb2.ModelInstanceGroup,
+            count=st.integers(0, 8),
+            kind=kinds,
+            gpus=st.lists(st.integers(0, 7), max_size=2),
+        ),
+        max_size=2,
+    ),
+    parameters=parameters,
+)
+
+
+@given(configs)
+def test_what_is_written_is_read_back_as_it(
+    tmp_path_factory: pytest.TempPathFactory, config: Any
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "config.pbtxt"
+    model_config.write(config, path)
+    assert model_config.read(path) == config
+
+
+@given(parameters)
+def test_equal_configurations_give_equal_bytes(
+    tmp_path_factory: pytest.TempPathFactory, entries: dict[str, Any]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "config.pbtxt"
+    written = []
+    for order in (list(entries), list(reversed(entries))):
+        config = model_config_pb2.ModelConfig()
+        for key in order:
+            config.parameters[key].CopyFrom(entries[key])
+        model_config.write(config, path)
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            'name: "a"\nmax_batchsize: 8\n',
+            '2:1: Message type "inference.ModelConfig" has no field named "max_batchsize".',
+        ),
+        (
+            'name: "a"\ninput [ { name: "X" shape: [ 2 ] } ]\n',
+            '2:21: Message type "inference.ModelInput" has no field named "shape".',
+        ),
+        (
+            'name: "a"\n\nname: "b"\n',
+            '3:7: Message type "inference.ModelConfig" should not have multiple "name" fields.',
+        ),
+        ("input [ {\n  dims: [ 2 ]\n", '2:13: Expected "}".'),
+    ],
+)
+def test_what_is_no_configuration_is_refused_at_its_line_and_column(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    path = tmp_path / "config.pbtxt"
+    path.write_text(text)
+    with pytest.raises(RepositoryInvalid) as refused:
+        model_config.read(path)
+    assert str(refused.value) == f"{path}:{told}"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ('max_batch_size: "a"\n', "1:17", 'Couldn\'t parse integer: "a"'),
+        ('name: "a', "1:7", "String missing ending quote: '\"a'"),
+        (
+            "instance_group [ { kind: GPU } ]",
+            "1:26",
+            'Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU.',
+        ),
+        ("\nmax_batch_size: 99999999999", "2:17", "Value out of range: 99999999999"),
+    ],
+)
+def test_a_value_that_the_field_cannot_hold_is_refused_at_its_line_and_column(
+    tmp_path: Path, text: str, place: str, reason: str
+) -> None:
+    path = tmp_path / "config.pbtxt"
+    path.write_text(text)
+    with pytest.raises(RepositoryInvalid) as refused:
+        model_config.read(path)
+    assert str(refused.value).startswith(f"{path}:{place}: ")
+    assert str(refused.value).endswith(reason)
+
+
+def _groups(config: Any) -> list[tuple[int, str, list[int]]]:
+    name = model_config_pb2.ModelInstanceGroup.Kind.Name
+    return [(group.count, name(group.kind), list(group.gpus)) for group in config.instance_group]
+
+
+@pytest.fixture
+def on_two_gpus(tmp_path: Path) -> Any:
+    path = tmp_path / "config.pbtxt"
+    path.write_text(
+        'name: "a" instance_group [ '
+        "{ count: 2 kind: KIND_GPU gpus: [ 0, 1 ] }, { kind: KIND_CPU } ]"
+    )
+    return model_config.read(path)
+
+
+def test_on_a_cpu_every_instance_is_of_the_cpu_and_pins_no_gpu(on_two_gpus: Any) -> None:
+    adapted = model_config.for_target(on_two_gpus, CPU)
+    assert _groups(adapted) == [(2, "KIND_CPU", []), (0, "KIND_CPU", [])]
+    assert adapted.name == "a"
+
+
+def test_on_a_gpu_a_configuration_stays_as_it_is(on_two_gpus: Any) -> None:
+    assert model_config.for_target(on_two_gpus, GPU) == on_two_gpus
+
+
+@given(configs)
+def test_adapting_leaves_the_original_and_changes_nothing_but_instance_groups(config: Any) -> None:
+    before = model_config_pb2.ModelConfig()
+    before.CopyFrom(config)
+    adapted = model_config.for_target(config, CPU)
+    assert config == before
+    assert {kind for _, kind, _ in _groups(adapted)} <= {"KIND_CPU"}
+    adapted.ClearField("instance_group")
+    before.ClearField("instance_group")
+    assert adapted == before
+
+
+@pytest.mark.parametrize(
+    ("written", "datatype"),
+    [
+        ("TYPE_FP32", "FP32"),
+        ("TYPE_STRING", "BYTES"),
+        ("TYPE_INT64", "INT64"),
+        ("TYPE_BOOL", "BOOL"),
+        ("TYPE_BF16", "BF16"),
+    ],
+)
+def test_a_datatype_has_the_name_that_clients_send(written: str, datatype: str) -> None:
+    assert model_config.data_type(model_config_pb2.DataType.Value(written)) == datatype

@@ -1,0 +1,61 @@
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import checked_yaml
+import model_build
+from model_build import RepositoryInvalid, digest_of, plan_model
+from model_build.manifest import Signature, Tensor
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.conftest import WriteFiles
+
+MODELS = Path(model_build.__file__).parents[1] / "models"
+
+
+def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
+    plan = plan_model(MODELS / "minilm")
+    assert plan.signature == Signature(
+        inputs=[Tensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
+        outputs=[Tensor(name="EMBEDDING", datatype="FP32", shape=[-1, 384])],
+        max_batch_size=64,
+    )
+
+
+def test_the_target_model_is_the_folders_name_with_twelve_digits_of_its_digest() -> None:
+    plan = plan_model(MODELS / "minilm")
+    assert plan.digest == digest_of(MODELS / "minilm")
+    assert plan.target_model == f"minilm-{plan.digest[:12]}.tar.gz"
+    assert plan.version == plan.digest[:12]
+
+
+def test_a_plan_names_the_folder_it_was_made_of_and_the_model_that_is_served(doubled: Path) -> None:
+    plan = plan_model(doubled)
+    assert (plan.folder, plan.name, plan.entry) == (doubled, "doubled", "doubled")
+
+
+def test_a_broken_recipe_has_no_plan(doubled: Path) -> None:
+    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
+    with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
+        plan_model(doubled)
+
+
+def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
+    doubled: Path, write_files: "WriteFiles"
+) -> None:
+    config = 'name: "twice" backend: "python" instance_group [ { gpus: [ 1 ] } ]'
+    for kind in ("input", "output"):
+        config += f' {kind} [ {{ name: "{kind}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
+    write_files(doubled, {"double/config.pbtxt": config})
+    with pytest.raises(RepositoryInvalid) as refused:
+        plan_model(doubled)
+    ensemble, double = doubled / "doubled" / "config.pbtxt", doubled / "double" / "config.pbtxt"
+    assert str(refused.value).splitlines() == [
+        f'{double}: name is "twice", the directory is double: write name: "double"',
+        f'{ensemble}: "double" has no output "Y": write one of output',
+        f'{ensemble}: "double" has no input "X": write one of input',
+        f'{ensemble}: step "double" gives no tensor for its input "input"',
+        f'{ensemble}: output "Y" is made by no step: map a step\'s output to it',
+        f"{double}: instance_group pins gpus [1]: remove gpus",
+    ]

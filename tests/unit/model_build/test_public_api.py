@@ -1,0 +1,38 @@
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import model_build
+
+
+def test_all_names_everything_public_and_nothing_else() -> None:
+    public = {
+        name
+        for name, value in vars(model_build).items()
+        if not name.startswith("_") and not isinstance(value, types.ModuleType)
+    }
+    assert sorted(model_build.__all__) == sorted(public)
+
+
+def test_every_public_name_is_explained() -> None:
+    for name in model_build.__all__:
+        assert getattr(model_build, name).__doc__, name
+
+
+def test_every_error_of_a_build_is_a_build_error() -> None:
+    assert issubclass(model_build.GateFailed, model_build.BuildError)
+    assert issubclass(model_build.RepositoryInvalid, model_build.BuildError)
+
+
+def test_planning_imports_neither_a_framework_nor_the_aws_sdk() -> None:
+    program = (
+        "import sys; from model_build import plan_model; "
+        "heavy = {'torch', 'transformers', 'onnx', 'onnxruntime', 'boto3', 'aws_cdk'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    root = Path(model_build.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

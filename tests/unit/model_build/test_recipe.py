@@ -1,0 +1,222 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import checked_yaml
+from model_build import recipe
+
+FITTING = f"""\
+description: A model
+weights:
+  pypi: some-weights==1.0
+  folder: some_weights/data
+  files:
+    model.bin: {"a" * 64}
+files:
+  encoder/1/model.onnx:
+    to: onnx
+    source: export.py:encoder
+    opset: 18
+    gate: {{ max_absolute_difference: 1.0e-5 }}
+  tokenizer/1/vocabulary.txt: {{ to: copy, weights: model.bin }}
+  tokenizer/1/site-packages: {{ to: python-packages, requirements: requirements.txt }}
+"""
+
+Problems = Callable[[str, str], list[str]]
+
+
+@pytest.fixture
+def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
+    """Put something else into the fitting recipe; return the lines of its error."""
+    monkeypatch.chdir(tmp_path)
+
+    def problems_of(written: str, instead: str) -> list[str]:
+        assert written in FITTING
+        (tmp_path / "recipe.yaml").write_text(FITTING.replace(written, instead, 1))
+        with pytest.raises(checked_yaml.InvalidFile) as refused:
+            recipe.read(tmp_path)
+        return str(refused.value).splitlines()
+
+    return problems_of
+
+
+def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(FITTING)
+    assert recipe.read(tmp_path) == recipe.Recipe(
+        description="A model",
+        weights=recipe.PypiWeights(
+            pypi="some-weights==1.0",
+            folder="some_weights/data",
+            files={"model.bin": "a" * 64},
+        ),
+        files={
+            "encoder/1/model.onnx": recipe.Onnx(
+                to="onnx",
+                source="export.py:encoder",
+                opset=18,
+                gate=recipe.Gate(max_absolute_difference=1e-5),
+            ),
+            "tokenizer/1/vocabulary.txt": recipe.Copy(to="copy", weights="model.bin"),
+            "tokenizer/1/site-packages": recipe.PythonPackages(
+                to="python-packages", requirements="requirements.txt"
+            ),
+        },
+    )
+
+
+def test_a_model_whose_files_are_all_written_by_hand_needs_no_weights(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("description: A model\nfiles: {}\n")
+    assert recipe.read(tmp_path).weights is None
+
+
+def test_a_folder_without_a_recipe_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        recipe.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "told"),
+    [
+        (
+            "description",
+            "descripton",
+            [
+                "recipe.yaml:1: description: missing: add this key",
+                "recipe.yaml:1: descripton: unknown key; write description",
+            ],
+        ),
+        (
+            "    opset: 18\n",
+            "",
+            ["recipe.yaml:8: files.encoder/1/model.onnx.opset: missing: add this key"],
+        ),
+        (
+            "opset: 18",
+            "opset: 11",
+            [
+                "recipe.yaml:11: files.encoder/1/model.onnx.opset: "
+                "input should be greater than or equal to 18, not 11"
+            ],
+        ),
+        (
+            "opset: 18",
+            "opset: 18\n    precision: fp16",
+            [
+                "recipe.yaml:12: files.encoder/1/model.onnx.precision: unknown key; "
+                "known keys: gate, opset, source, to"
+            ],
+        ),
+        (
+            "1.0e-5",
+            "0",
+            [
+                "recipe.yaml:12: files.encoder/1/model.onnx.gate.max_absolute_difference: "
+                "input should be greater than 0, not 0"
+            ],
+        ),
+        (
+            "{ to: copy, weights: model.bin }",
+            "{ to: copy, wieghts: model.bin }",
+            [
+                "recipe.yaml:13: files.tokenizer/1/vocabulary.txt.weights: missing: add this key",
+                "recipe.yaml:13: files.tokenizer/1/vocabulary.txt.wieghts: "
+                "unknown key; write weights",
+            ],
+        ),
+        (
+            "  folder: some_weights/data\n",
+            "",
+            ["recipe.yaml:2: weights.folder: missing: add this key"],
+        ),
+    ],
+)
+def test_a_broken_recipe_is_told_its_lines_and_what_to_write(
+    problems: Problems, written: str, instead: str, told: list[str]
+) -> None:
+    assert problems(written, instead) == told
+
+
+@pytest.mark.parametrize(
+    ("written", "instead", "place"),
+    [
+        ("to: onnx", "to: onx", "recipe.yaml:8: files.encoder/1/model.onnx"),
+        ("    to: onnx\n", "", "recipe.yaml:8: files.encoder/1/model.onnx"),
+        ("some-weights==1.0", "some-weights", "recipe.yaml:3: weights.pypi: "),
+        ("some-weights==1.0", "some-weights>=1.0", "recipe.yaml:3: weights.pypi: "),
+        ("some-weights==1.0", "some-weights==1.*", "recipe.yaml:3: weights.pypi: "),
+        ("a" * 64, "a" * 63, "recipe.yaml:6: weights.files.model.bin: "),
+        ("a" * 64, "A" * 64, "recipe.yaml:6: weights.files.model.bin: "),
+        (f"\n    model.bin: {'a' * 64}\n", " {}\n", "recipe.yaml:5: weights.files: "),
+        ("export.py:encoder", "export.py", "recipe.yaml:10: files.encoder/1/model.onnx.source: "),
+        ("export.py:", "../export.py:", "recipe.yaml:10: files.encoder/1/model.onnx.source: "),
+    ],
+    ids=[
+        "unknown to",
+        "no to",
+        "no version",
+        "open version",
+        "version pattern",
+        "short sha256",
+        "sha256 in capitals",
+        "no weights",
+        "no function",
+        "source outside",
+    ],
+)
+def test_a_value_of_the_wrong_form_is_refused_at_its_line(
+    problems: Problems, written: str, instead: str, place: str
+) -> None:
+    found = problems(written, instead)
+    assert len(found) == 1
+    assert found[0].startswith(place)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "model.onnx",
+        "encoder/model.onnx",
+        "encoder/v1/model.onnx",
+        "encoder/0/model.onnx",
+        "encoder/01/model.onnx",
+        "encoder/1",
+        "encoder/1/../../other/1/model.onnx",
+        "../1/model.onnx",
+        "/etc/passwd",
+    ],
+)
+def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str) -> None:
+    found = problems("encoder/1/model.onnx", path)
+    assert found == [
+        f"recipe.yaml:7: files: {path!r} is no path of a version file: write MODEL/VERSION/FILE, "
+        "for example encoder/1/model.onnx"
+    ]
+
+
+def test_a_file_below_a_folder_of_the_version_is_a_version_file(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(
+        "description: A model\nfiles:\n  a/12/data/words.txt: { to: copy, weights: words.txt }\n"
+    )
+    assert list(recipe.read(tmp_path).files) == ["a/12/data/words.txt"]
+
+
+def test_all_errors_of_a_recipe_come_at_once_and_in_the_order_of_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        FITTING.replace("==1.0", "")
+        .replace("a" * 64, "abc")
+        .replace("opset: 18", "opset: new")
+        .replace("to: copy, ", "to: copy, from: here, ")
+    )
+    (tmp_path / "recipe.yaml").write_text(text)
+    with pytest.raises(checked_yaml.InvalidFile) as refused:
+        recipe.read(tmp_path)
+    assert [(problem.line, problem.key) for problem in refused.value.problems] == [
+        (3, "weights.pypi"),
+        (6, "weights.files.model.bin"),
+        (11, "files.encoder/1/model.onnx.opset"),
+        (13, "files.tokenizer/1/vocabulary.txt.from"),
+    ]

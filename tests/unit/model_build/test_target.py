@@ -1,0 +1,51 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_build import BuildTarget
+
+releases = st.from_regex(r"[0-9]{2}\.[0-9]{2}", fullmatch=True)
+capabilities = st.none() | st.builds("{}.{}".format, st.integers(1, 99), st.integers(0, 9))
+targets = st.builds(BuildTarget, release=releases, compute_capability=capabilities)
+
+
+@given(targets)
+def test_what_a_target_writes_it_reads(target: BuildTarget) -> None:
+    assert BuildTarget.parse(str(target)) == target
+
+
+@given(targets, targets)
+def test_two_targets_never_share_a_prefix(one: BuildTarget, other: BuildTarget) -> None:
+    assert (str(one) == str(other)) == (one == other)
+
+
+@pytest.mark.parametrize(
+    ("written", "target", "processor"),
+    [
+        ("cpu-24.09", BuildTarget(release="24.09"), "cpu"),
+        ("cuda-25.09-sm86", BuildTarget(release="25.09", compute_capability="8.6"), "cuda"),
+        ("cuda-26.05-sm100", BuildTarget(release="26.05", compute_capability="10.0"), "cuda"),
+    ],
+)
+def test_a_target_names_its_release_and_gpu(
+    written: str, target: BuildTarget, processor: str
+) -> None:
+    assert BuildTarget.parse(written) == target
+    assert str(target) == written
+    assert target.processor == processor
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("", "cpu", "cpu-", "24.09", "cpu-24.9", "cpu-24.09-sm86", "CPU-24.09", "cpu-24.09\n"),
+        *("cuda-25.09", "cuda-25.09-8.6", "cuda-25.09-sm", "cuda-25.09-sm8.6", " cuda-25.09-sm86"),
+    ],
+)
+def test_any_other_text_is_refused_and_shown_two_right_ones(written: str) -> None:
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole message is compared
+        BuildTarget.parse(written)
+    assert str(refused.value) == (
+        f"{written!r} is no build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
+        "example cpu-24.09 or cuda-25.09-sm86"
+    )

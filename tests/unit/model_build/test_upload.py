@@ -1,0 +1,124 @@
+"""An upload takes a free key or none, and a failed one leaves no parts to be paid for."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_build import upload
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.conftest import FakeS3
+
+KEY = "text/cpu-24.09/minilm-abc.tar.gz"
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "PART_BYTES", 10)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "archive.tar.gz"
+    path.write_bytes(bytes(range(35)))
+    return path
+
+
+def _upload(s3: "FakeS3", file: Path) -> bool:
+    return upload.upload_new(s3.client, file, bucket="bucket", key=KEY, metadata={"sha256": "abc"})
+
+
+def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None:
+    assert _upload(s3, file)
+    assert s3.objects == {
+        KEY: {
+            "Body": file.read_bytes(),
+            "ContentType": "application/gzip",
+            "Metadata": {"sha256": "abc"},
+        }
+    }
+    assert s3.calls == [
+        "CreateMultipartUpload",
+        *["UploadPart"] * 4,
+        "CompleteMultipartUpload",
+    ]
+    assert s3.unfinished == {}
+
+
+@pytest.mark.parametrize(("size", "parts"), [(0, 1), (1, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
+def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
+    s3: "FakeS3", file: Path, size: int, parts: int
+) -> None:
+    file.write_bytes(bytes(size))
+    assert _upload(s3, file)
+    assert s3.calls.count("UploadPart") == parts
+    assert s3.objects[KEY]["Body"] == bytes(size)
+
+
+def test_a_taken_key_is_left_as_it_is_and_no_parts_stay(s3: "FakeS3", file: Path) -> None:
+    s3.objects[KEY] = {"Body": b"there before"}
+    assert not _upload(s3, file)
+    assert s3.objects[KEY] == {"Body": b"there before"}
+    assert s3.unfinished == {}
+
+
+@pytest.mark.parametrize("part", [1, 3, 4])
+def test_a_failed_part_fails_the_upload_and_no_parts_stay(
+    s3: "FakeS3", file: Path, part: int
+) -> None:
+    def fail(asked: dict[str, Any]) -> None:
+        if asked["PartNumber"] == part:
+            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+
+    s3.before["UploadPart"] = fail
+    with pytest.raises(ClientError, match="BadDigest"):
+        _upload(s3, file)
+    assert s3.objects == {}
+    assert s3.unfinished == {}
+    assert s3.calls.count("AbortMultipartUpload") == 1
+
+
+def test_no_part_is_sent_after_the_abort(s3: "FakeS3", file: Path) -> None:
+    file.write_bytes(bytes(400))
+
+    def fail(asked: dict[str, Any]) -> None:
+        raise ConnectionError("the network is gone")
+
+    s3.before["UploadPart"] = fail
+    with pytest.raises(ConnectionError, match="the network is gone"):
+        _upload(s3, file)
+    assert s3.calls[-1] == "AbortMultipartUpload"
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_an_interrupted_upload_leaves_no_parts(
+    s3: "FakeS3", file: Path, stop: type[BaseException]
+) -> None:
+    def interrupt(asked: dict[str, Any]) -> None:
+        raise stop
+
+    s3.before["CompleteMultipartUpload"] = interrupt
+    with pytest.raises(stop):
+        _upload(s3, file)
+    assert s3.unfinished == {}
+    assert s3.objects == {}
+
+
+def test_another_refusal_of_the_last_call_is_raised(s3: "FakeS3", file: Path) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "CompleteMultipartUpload")
+
+    s3.before["CompleteMultipartUpload"] = refuse
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _upload(s3, file)
+    assert s3.unfinished == {}
+
+
+@given(code=st.text() | st.sampled_from(["PreconditionFailed", "412"]))
+def test_only_a_failed_precondition_means_that_a_key_is_taken(code: str) -> None:
+    error = ClientError({"Error": {"Code": code}}, "PutObject")
+    assert upload.is_taken(error) == (code in {"PreconditionFailed", "412"})
