@@ -5,6 +5,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VENV := $(CURDIR)/.venv
+CHECKOV := $(CURDIR)/.venv-checkov
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 STAGE ?= local
@@ -36,6 +37,12 @@ node_modules/.installed: package-lock.json $(VENV)/.installed
 	@ln -sf ../../node_modules/.bin/cdk $(VENV)/bin/cdk
 	@touch $@
 
+$(CHECKOV)/.installed: requirements-checkov.txt
+	@echo "installing checkov into an environment of its own"
+	@$(PYTHON) -m venv $(CHECKOV)
+	@$(CHECKOV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-checkov.txt
+	@touch $@
+
 .PHONY: demo
 demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
 	@python -m demo $(if $(KEEP),--keep)
@@ -45,7 +52,7 @@ test: install ## run the tests of all tiers
 	@python -m pytest
 
 .PHONY: lint
-lint: install ## ruff, mypy, import contracts, cfn-lint on every stage's templates
+lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts; cdk-nag, cfn-lint and checkov on the templates
 	@ruff check . && ruff format --check .
 	@mypy
 	@lint-imports
@@ -54,8 +61,9 @@ lint: install ## ruff, mypy, import contracts, cfn-lint on every stage's templat
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
 		cfn-lint $$out/*.template.json; \
-		echo "cfn-lint: no finding in the templates of $$stage"; \
+		echo "cdk-nag and cfn-lint: no finding in the templates of $$stage"; \
 	done
+	@$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod && echo "checkov: no finding in the templates of prod"
 
 .PHONY: format
 format: install ## format the code

@@ -2,7 +2,8 @@
 
 import sys
 
-from aws_cdk import App, Environment
+from aws_cdk import App, Environment, Validations
+from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
 from model_build import BuildError
@@ -11,7 +12,8 @@ from stages import UnknownStage, load_stage
 
 
 def add_stacks(app: App, stage_name: str) -> None:
-    """Add what stays, and one stack an endpoint."""
+    """Add what stays, and one stack an endpoint, checked by cdk-nag in every synth."""
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
     models = ModelStack(app, f"{stage_name}-models", env=env)

@@ -15,3 +15,7 @@ accelerator=$(compile --no-annotate | sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|trit
   # shellcheck disable=SC2086
   compile $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
 } > requirements.txt
+{
+  echo "# checkov in an environment of its own: its pins clash with the app's. Made by \`make lock\`."
+  echo "checkov==3.3.30" | uv pip compile - --quiet --no-header --no-annotate --python-version 3.11
+} > requirements-checkov.txt

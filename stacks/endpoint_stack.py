@@ -9,6 +9,7 @@ import platform_facts
 from constructs import Construct
 from model_build import BuildTarget, ModelPlan, plan_model
 from model_build.digest import IGNORED
+from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack
 from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
 from triton_sagemaker import (
@@ -71,6 +72,12 @@ class EndpointStack(Stack):
             network=network,
             update=_update(endpoint.update),
             variants=[self._variant(name) for name in endpoint.variants],
+        )
+        acknowledge_endpoint(
+            self,
+            self.endpoint.role,
+            name=self.endpoint.endpoint_name,
+            prefix=f"{endpoint_name}/",
         )
         for model in self.endpoint.models.values():
             model.node.add_dependency(*built)

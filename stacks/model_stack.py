@@ -7,6 +7,7 @@ from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
 
 from constructs import Construct
+from stacks.acknowledged import acknowledge_models
 from triton_sagemaker import ModelBucket, ModelBuilder
 
 ROOT = Path(__file__).parent.parent
@@ -27,6 +28,7 @@ class ModelStack(Stack):
             source=self._builder_source(),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
         )
+        acknowledge_models(self)
 
     def _builder_source(self) -> s3_assets.Asset:
         """The code that builds, without the models: a model's change leaves it as it is."""

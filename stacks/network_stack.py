@@ -1,9 +1,10 @@
 """Where a stage's instances stand when they shall not see the internet."""
 
-from aws_cdk import Environment, Stack
+from aws_cdk import Environment, Fn, Stack
 from aws_cdk import aws_ec2 as ec2
 
 from constructs import Construct
+from stacks.acknowledged import acknowledge_network
 from triton_sagemaker import VpcAccess
 
 
@@ -19,7 +20,7 @@ class NetworkStack(Stack):
         vpc = ec2.Vpc(
             self,
             "Vpc",
-            availability_zones=[f"{self.region}{zone}" for zone in "ab"],
+            max_azs=2,
             gateway_endpoints={
                 "S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)
             },
@@ -30,4 +31,10 @@ class NetworkStack(Stack):
         group = ec2.SecurityGroup(
             self, "Instances", description="Triton instances: nothing comes in", vpc=vpc
         )
+        acknowledge_network(self)
         self.access = VpcAccess(subnets=vpc.isolated_subnets, security_groups=[group])
+
+    @property
+    def availability_zones(self) -> list[str]:
+        """Let CloudFormation choose the zones: the CDK would look them up at synth."""
+        return [Fn.select(number, Fn.get_azs()) for number in range(2)]

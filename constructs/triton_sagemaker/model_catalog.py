@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 
 from constructs import Construct
@@ -14,8 +16,8 @@ class CatalogEntry:
     """What a client must know to invoke a model by its name.
 
     `target_model` is the `TargetModel` of InvokeEndpoint: the archive's key below the endpoint's
-    prefix; None for the one model of a single-model endpoint. `signature` holds `inputs` and `outputs` (name, KServe v2 datatype, shape with -1 for
-    what varies) and `max_batch_size`.
+    prefix; None for the one model of a single-model endpoint. `signature` holds `inputs` and
+    `outputs` (name, KServe v2 datatype, shape with -1 for what varies) and `max_batch_size`.
     """
 
     model: str
@@ -57,3 +59,14 @@ class ModelCatalog(Construct):
         )
         parameter.node.add_dependency(*after)
         return parameter
+
+    def grant_read(self, grantee: iam.IGrantable) -> iam.Grant:
+        """Allow `grantee` to resolve and list the models of this catalog."""
+        arn = Stack.of(self).format_arn(
+            service="ssm", resource="parameter", resource_name=self.prefix.lstrip("/")
+        )
+        return iam.Grant.add_to_principal(
+            grantee=grantee,
+            actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
+            resource_arns=[arn, f"{arn}/*"],
+        )

@@ -18,7 +18,7 @@ class _Logits(torch.nn.Module):
         return logits
 
 
-def resnet50(weights: Path | None) -> TorchModel:
+def resnet50(_: Path | None) -> TorchModel:
     """Images, FP32 [batch, 3, 224, 224], to logits, FP32 [batch, 1000].
 
     The weights are random, from a fixed seed: give the recipe weights of your own, and load them

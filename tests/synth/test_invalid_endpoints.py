@@ -216,8 +216,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "AMI too old": (
         lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
         f"{V}.instances.inference_ami: al2-ami-sagemaker-inference-gpu-2 has a driver for CUDA "
-        "12.2, the image of 25.09 needs 13.0.1.012: write al2023-ami-sagemaker-inference-gpu-4-1, or "
-        "leave it out",
+        "12.2, the image of 25.09 needs 13.0.1.012: write al2023-ami-sagemaker-inference-gpu-4-1, "
+        "or leave it out",
     ),
     "AMI on a CPU": (
         lambda s: s.endpoint(

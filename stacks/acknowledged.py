@@ -1,0 +1,133 @@
+"""Findings of cdk-nag's AwsSolutions rules that are meant so, each with its reason.
+
+cdk-nag takes findings one by one: a statement that is not listed here, or a wildcard that is new,
+fails the synth. `<Name.Arn>` is how it writes a reference to a resource of the template.
+"""
+
+from aws_cdk import Acknowledgment, Stack, Token, Validations
+
+from constructs import IConstruct
+
+MANAGED = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
+FUNCTIONS = ("BuilderOnEvent217E49FE", "BuilderPoll688571AC")
+FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
+
+
+def acknowledge_models(stack: Stack) -> None:
+    """What the model stack's builder may do, and why that is as narrow as it gets."""
+    region, account = stack.region, _account(stack)
+    assets = f"arn:aws:s3:::cdk-hnb659fds-assets-{account}-{region}"
+    project = "<BuilderProject27328D1D>"
+    _acknowledge(
+        stack,
+        "Lambda's own policy: write to the function's log, nothing else.",
+        [f"IAM4[Policy::{MANAGED}]"],
+    )
+    _acknowledge(
+        stack,
+        "The CDK's provider framework may invoke every version of its own two functions.",
+        [f"IAM5[Resource::<{name}.Arn>:*]" for name in FUNCTIONS]
+        + [f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK],
+    )
+    _acknowledge(
+        stack,
+        "Sources of models are assets, whose names change with their content.",
+        [f"IAM5[Resource::{assets}/*]"]
+        + [f"IAM5[Action::s3:{it}]" for it in ("GetBucket*", "GetObject*", "List*")],
+    )
+    _acknowledge(
+        stack,
+        "Archives and manifests are named by their content; this bucket holds nothing else.",
+        [f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/*{it}]" for it in ("", ".json")],
+    )
+    _acknowledge(
+        stack,
+        "What the CDK grants to encrypt with this one key.",
+        [f"IAM5[Action::kms:{it}*]" for it in ("GenerateDataKey", "ReEncrypt")],
+    )
+    _acknowledge(
+        stack,
+        "Logs and reports of this one build project.",
+        [
+            f"IAM5[Resource::arn:aws:logs:{region}:{account}:log-group:/aws/codebuild/{project}:*]",
+            f"IAM5[Resource::arn:aws:codebuild:{region}:{account}:report-group/{project}-*]",
+        ],
+    )
+    _acknowledge(
+        stack,
+        "Models are built in NVIDIA's image of the Triton release, or in Python's: CodeBuild's own "
+        "images have neither TensorRT nor this Python.",
+        ["CB5"],
+    )
+    _acknowledge(
+        stack,
+        "The state machine of the CDK's provider framework only polls a build; the build's log "
+        "says all there is to say.",
+        ["SF1", "SF2"],
+    )
+    _acknowledge(
+        stack,
+        "Python 3.13 is chosen on purpose: a new runtime is a change to review, not a surprise.",
+        ["L1"],
+    )
+
+
+def acknowledge_network(stack: Stack) -> None:
+    """What the network stack leaves out."""
+    _acknowledge(
+        stack,
+        "Isolated subnets with one gateway endpoint to S3: there is no flow to or from elsewhere.",
+        ["VPC7"],
+    )
+
+
+def acknowledge_endpoint(stack: Stack, role: IConstruct, *, name: str, prefix: str) -> None:
+    """What the instances of an endpoint may do, and why that is as narrow as it gets."""
+    region, account = stack.region, _account(stack)
+    _acknowledge(
+        role,
+        "Registry tokens, metrics and descriptions of networks know no resources; conditions "
+        "narrow what can be narrowed.",
+        ["IAM5[Resource::*]"],
+    )
+    _acknowledge(
+        role,
+        "Archives below the endpoint's own prefix, whose names change with their content.",
+        [f"IAM5[Resource::{_import(stack)}ModelsBucket970C6ADAArnC12F88E2/{prefix}*]"],
+    )
+    _acknowledge(
+        role,
+        "The log streams of the endpoint's own log group.",
+        [
+            f"IAM5[Resource::arn:aws:logs:{region}:{account}:"
+            f"log-group:/aws/sagemaker/Endpoints/{name}*]"
+        ],
+    )
+    _acknowledge(
+        role,
+        "DescribeAlarms is called with the names of the rollback alarms, which CloudFormation "
+        "chooses.",
+        [f"IAM5[Resource::arn:aws:cloudwatch:{region}:{account}:alarm:*]"],
+    )
+    _acknowledge(
+        role,
+        "SageMaker makes and removes network interfaces, whose ids nobody knows before.",
+        [
+            f"IAM5[Resource::arn:aws:ec2:{region}:{account}:{kind}/*]"
+            for kind in ("network-interface", "security-group", "subnet")
+        ],
+    )
+
+
+def _acknowledge(construct: IConstruct, reason: str, findings: list[str]) -> None:
+    Validations.of(construct).acknowledge(
+        *(Acknowledgment(id=f"AwsSolutions-{finding}", reason=reason) for finding in findings)
+    )
+
+
+def _account(stack: Stack) -> str:
+    return "<AWS::AccountId>" if Token.is_unresolved(stack.account) else stack.account
+
+
+def _import(stack: Stack) -> str:
+    return f"{stack.stack_name.partition('-')[0]}-models:ExportsOutputFnGetAtt"

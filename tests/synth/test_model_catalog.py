@@ -1,0 +1,48 @@
+"""ModelCatalog."""
+
+import json
+from typing import Any
+
+import pytest
+from aws_cdk import aws_iam as iam
+
+from tests.synth.endpoints import Scene
+from triton_sagemaker import CatalogEntry, ModelCatalog
+
+
+def entry(**changes: Any) -> CatalogEntry:
+    values: dict[str, Any] = {
+        "model": "minilm",
+        "version": "0123456789ab",
+        "endpoint": "prod-text",
+        "target_model": "minilm-0123456789ab.tar.gz",
+        "signature": {"inputs": [], "outputs": [], "max_batch_size": 64},
+    }
+    return CatalogEntry(**(values | changes))
+
+
+def test_entry_is_a_parameter_by_stage_endpoint_and_model() -> None:
+    scene = Scene()
+    catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
+    catalog.publish(entry(), after=[scene.bucket])
+    parameter = scene.properties("AWS::SSM::Parameter")
+    assert parameter["Name"] == "/triton/prod/text/minilm"
+    assert json.loads(parameter["Value"])["target_model"] == "minilm-0123456789ab.tar.gz"
+
+
+def test_entry_that_is_too_large_for_a_parameter_is_refused() -> None:
+    scene = Scene()
+    catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
+    large = entry(signature={"inputs": ["x" * 4096]})
+    with pytest.raises(ValueError, match=r"minilm has \d+ characters, .* holds 4096"):
+        catalog.publish(large, after=[scene.bucket])
+
+
+def test_reading_is_granted_on_this_catalog_alone() -> None:
+    scene = Scene()
+    catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
+    catalog.grant_read(iam.User(scene.stack, "User"))
+    (statement,) = scene.properties("AWS::IAM::Policy")["PolicyDocument"]["Statement"]
+    assert statement["Action"] == ["ssm:GetParameter", "ssm:GetParametersByPath"]
+    ends = [it["Fn::Join"][1][-1] for it in statement["Resource"]]
+    assert ends == [":parameter/triton/prod/text", ":parameter/triton/prod/text/*"]
