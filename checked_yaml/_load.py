@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,39 +42,112 @@ def load(path: Path, schema: type[Model]) -> Model:
 
     Raises `InvalidFile` with every problem of the file, and `OSError` when it cannot be read.
     """
-    try:
-        node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise InvalidFile([Problem(path, line, "", f"not YAML: {error.problem}")]) from None
+    node = _compose(path, _text(path))
     if not isinstance(node, yaml.MappingNode):
         raise InvalidFile([Problem(path, 1, "", "write a mapping of keys to values")])
-    duplicates = [
-        Problem(path, key.start_mark.line + 1, dotted, "stands twice: keep one")
-        for key, dotted in _duplicate_keys(node)
+    wrong = [
+        Problem(path, place.start_mark.line + 1, ".".join(trail), message)
+        for place, trail, message in _unreadable(node, [], {})
     ]
-    if duplicates:
-        raise InvalidFile(duplicates)
-    data = yaml.SafeLoader("").construct_document(node)
+    if wrong:
+        raise InvalidFile(wrong)
     try:
-        return schema.model_validate(data)
+        return schema.model_validate(_construct(path, node))
     except ValidationError as error:
         problems = [_problem(path, node, detail, schema) for detail in error.errors()]
         raise InvalidFile(problems) from None
 
 
-def _duplicate_keys(node: yaml.Node, prefix: str = "") -> Iterator[tuple[yaml.Node, str]]:
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            yield from _duplicate_keys(item, prefix)
-    if isinstance(node, yaml.MappingNode):
-        seen: set[str] = set()
-        for key, value in node.value:
-            dotted = f"{prefix}{key.value}"
-            if key.value in seen:
-                yield key, dotted
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        reason = f"byte 0x{content[error.start]:02x} is not UTF-8: save the file as UTF-8"
+        raise InvalidFile([Problem(path, line, "", reason)]) from None
+
+
+def _compose(path: Path, text: str) -> yaml.Node | None:
+    try:
+        return yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(path, error) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        reason = f"YAML has no character U+{ord(text[error.position]):04X}: remove it"
+        raise InvalidFile([Problem(path, line, "", reason)]) from None
+
+
+def _construct(path: Path, node: yaml.Node) -> Any:
+    try:
+        return yaml.SafeLoader("").construct_document(node)
+    except yaml.MarkedYAMLError as error:
+        raise _not_yaml(path, error) from None
+
+
+def _not_yaml(path: Path, error: yaml.MarkedYAMLError) -> InvalidFile:
+    line = error.problem_mark.line + 1 if error.problem_mark else 1
+    return InvalidFile([Problem(path, line, "", f"not YAML: {error.problem}")])
+
+
+_TEXT_KEYS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge", "tag:yaml.org,2002:value")
+"""The types of a plain key, of the merge key `<<`, and of `=`, which is read as text."""
+_Unreadable = Iterator[tuple[yaml.Node, list[str], str]]
+"""Where, under which keys, and what is wrong."""
+
+
+def _unreadable(node: yaml.Node, trail: list[str], finished: dict[int, bool]) -> _Unreadable:
+    """What is YAML, but has no value that a schema could judge.
+
+    `finished` has the nodes that were met, by id: an alias leads to one of them again.
+    """
+    if finished.get(id(node)) is False:
+        yield node, trail, "holds itself through an alias: write the values out"
+    elif id(node) not in finished:
+        finished[id(node)] = False
+        yield from _unreadable_itself(node, trail)
+        for step, child in _children(node):
+            yield from _unreadable(child, [*trail, step], finished)
+        finished[id(node)] = True
+
+
+def _unreadable_itself(node: yaml.Node, trail: list[str]) -> _Unreadable:
+    if node.tag not in yaml.SafeLoader.yaml_constructors:
+        yield node, trail, f"unknown tag {node.tag}: remove it"
+    elif isinstance(node, yaml.MappingNode):
+        yield from _wrong_keys(node, trail)
+    elif isinstance(node, yaml.ScalarNode):
+        try:
+            yaml.SafeLoader("").construct_object(node)
+        except Exception:  # PyYAML hands int's and datetime's own errors through, and others
+            yield node, trail, f"{node.value!r} is no {_kind(node)}: write it in quotes"
+
+
+def _wrong_keys(node: yaml.MappingNode, trail: list[str]) -> _Unreadable:
+    seen = set[str]()
+    for key, _ in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            yield key, trail, "a key is a list or mapping: write a text"
+        elif key.tag not in _TEXT_KEYS:
+            reason = f"the key is of type {_kind(key)}, not text: write it in quotes"
+            yield key, [*trail, key.value], reason
+        elif key.value in seen:
+            yield key, [*trail, key.value], "stands twice: keep one"
+        else:
             seen.add(key.value)
-            yield from _duplicate_keys(value, f"{dotted}.")
+
+
+def _kind(node: yaml.Node) -> str:
+    return str(node.tag.rpartition(":")[2])
+
+
+def _children(node: yaml.Node) -> list[tuple[str, yaml.Node]]:
+    if isinstance(node, yaml.SequenceNode):
+        return [(str(index), item) for index, item in enumerate(node.value)]
+    if isinstance(node, yaml.MappingNode):
+        return [(str(key.value), value) for key, value in node.value]
+    return []
 
 
 def _problem(path: Path, root: yaml.Node, detail: ErrorDetails, schema: type[BaseModel]) -> Problem:
@@ -94,7 +168,7 @@ def _locate(root: yaml.Node, location: tuple[int | str, ...]) -> tuple[int, list
             if match:
                 line, node = match[0].start_mark.line + 1, match[1]
                 trail.append(str(step))
-            elif position == len(location) - 1:
+            elif position == len(location) - 1 and step != "[key]":  # pydantic's, for a wrong key
                 trail.append(str(step))
         elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
             node = node.value[step]
@@ -112,23 +186,44 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
             return f"unknown key; {hint}"
         case "missing":
             return "missing: add this key"
+        case "too_short" if not detail["input"]:
+            return "is empty: add one"
+        case "union_tag_not_found":
+            key = str(detail["ctx"]["discriminator"]).strip("'")
+            known = ", ".join(_tags_at(schema, detail["loc"]))
+            return f"missing: write `{key}` as one of {known}"
         case "union_tag_invalid":
             key = str(detail["ctx"]["discriminator"]).strip("'")
             known = str(detail["ctx"]["expected_tags"]).replace("'", "")
             return f"{key} is '{detail['ctx']['tag']}'; write one of {known}"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
+        case "string_type" if isinstance(detail["input"], int | float | date):
+            return f"{_plain(detail)}: write it in quotes"
         case _:
-            return f"{detail['msg'][0].lower()}{detail['msg'][1:]}, not {detail['input']!r}"
+            return _plain(detail)
+
+
+def _plain(detail: ErrorDetails) -> str:
+    return f"{detail['msg'][0].lower()}{detail['msg'][1:]}, not {detail['input']!r}"
 
 
 def _fields_beside(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """The keys that the schema allows where the last step of `location` stands."""
+    return list(_schema_at(schema, location[:-1]).get("properties", {}))
+
+
+def _tags_at(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The values by which a union tells its members apart."""
+    return list(_schema_at(schema, location).get("discriminator", {}).get("mapping", {}))
+
+
+def _schema_at(schema: type[BaseModel], location: tuple[int | str, ...]) -> dict[str, Any]:
     definitions = schema.model_json_schema()
-    here: dict[str, Any] = definitions
-    for step in location[:-1]:
-        here = _step_into(_dereference(here, definitions), str(step), definitions)
-    return list(_dereference(here, definitions).get("properties", {}))
+    here = _dereference(definitions, definitions)
+    for step in location:
+        here = _dereference(_step_into(here, str(step), definitions), definitions)
+    return here
 
 
 def _step_into(here: dict[str, Any], step: str, definitions: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +239,9 @@ def _step_into(here: dict[str, Any], step: str, definitions: dict[str, Any]) -> 
 
 
 def _dereference(here: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    for candidate in (here, *here.get("anyOf", [])):  # anyOf: an optional key
-        if reference := candidate.get("$ref"):
-            return dict(definitions["$defs"][reference.removeprefix("#/$defs/")])
+    for candidate in here.get("anyOf", []):
+        if candidate.get("type") != "null":  # of an optional key, the part that is not None
+            return _dereference(candidate, definitions)
+    if reference := here.get("$ref"):
+        return _dereference(definitions["$defs"][reference.removeprefix("#/$defs/")], definitions)
     return here

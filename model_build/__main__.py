@@ -34,7 +34,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     listing = commands.add_parser("list", help="the models, their digests and what they are")
-    listing.add_argument("--models", type=Path, default=Path("models"), help="default: models/")
+    listing.add_argument("--models", type=_models_folder, default="models", help="default: models/")
     listing.set_defaults(command=_list)
 
     building = commands.add_parser(
@@ -54,17 +54,30 @@ def _parser() -> argparse.ArgumentParser:
         "--name", help="the model's name, where the folder is not called so (as in CodeBuild)"
     )
     building.add_argument("--digest", help="refuse to build anything but this digest")
-    building.set_defaults(command=_build)
+    building.set_defaults(command=_build, usage_error=building.error)
     return parser
+
+
+def _models_folder(written: str) -> Path:
+    folder = Path(written)
+    if not folder.is_dir():
+        raise argparse.ArgumentTypeError(f"{folder} is no folder: write the one of the models")
+    return folder
 
 
 def _model_folder(written: str) -> Path:
     folder = Path(written)
     if not (folder / "recipe.yaml").is_file():
+        if inside := _models_in(folder):
+            raise argparse.ArgumentTypeError(f"{folder} has no recipe.yaml; models in it: {inside}")
         beside = folder.parent if folder.parent.is_dir() else Path("models")
-        known = ", ".join(str(path.parent) for path in sorted(beside.glob("*/recipe.yaml")))
-        raise argparse.ArgumentTypeError(f"{folder} has no recipe.yaml; models: {known or 'none'}")
+        known = _models_in(beside) or "none"
+        raise argparse.ArgumentTypeError(f"{folder} has no recipe.yaml; models: {known}")
     return folder
+
+
+def _models_in(folder: Path) -> str:
+    return ", ".join(str(path.parent) for path in sorted(folder.glob("*/recipe.yaml")))
 
 
 def _target(written: str) -> BuildTarget:
@@ -84,7 +97,9 @@ def _list(options: argparse.Namespace) -> None:
 
 def _build(options: argparse.Namespace) -> None:
     folder: Path = options.model
-    name = options.name or folder.name
+    name = options.name or folder.resolve().name
+    if bool(options.bucket) != bool(options.key):
+        options.usage_error("write --bucket and --key together")
     if options.digest and options.digest != digest_of(folder):
         raise BuildError(
             f"{folder} has digest {digest_of(folder)}, asked for is {options.digest}: the source "

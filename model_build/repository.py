@@ -15,12 +15,24 @@ class Repository:
 
     folder: Path
     configs: dict[str, ModelConfig]
+    shown_as: Path | None = None
+    """What findings call the folder, where its path would tell a reader nothing."""
 
     @classmethod
-    def read(cls, folder: Path) -> "Repository":
+    def read(cls, folder: Path, *, shown_as: Path | None = None) -> "Repository":
         """Read every model directory. Raises `RepositoryInvalid` where a config does not parse."""
         paths = sorted(folder.glob(f"*/{CONFIG}"))
-        return cls(folder, {path.parent.name: model_config.read(path) for path in paths})
+        configs = {path.parent.name: model_config.read(path) for path in paths}
+        return cls(folder, configs, shown_as)
+
+    def named(self, *parts: str) -> Path:
+        """Return what findings call a path below the folder."""
+        return (self.folder if self.shown_as is None else self.shown_as).joinpath(*parts)
+
+    def versions(self, directory: str) -> list[str]:
+        """Return the names of a model's version folders."""
+        paths = sorted((self.folder / directory).iterdir())
+        return [path.name for path in paths if path.is_dir() and path.name.isdigit()]
 
     @property
     def entry(self) -> str:

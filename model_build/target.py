@@ -4,7 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Self
 
-_WRITTEN = re.compile(r"cpu-(?P<cpu>\d\d\.\d\d)|cuda-(?P<cuda>\d\d\.\d\d)-sm(?P<sm>\d+)")
+_WRITTEN = re.compile(
+    r"cpu-(?P<cpu>[0-9]{2}\.[0-9]{2})"
+    r"|cuda-(?P<cuda>[0-9]{2}\.[0-9]{2})-sm(?P<sm>[1-9][0-9]{1,2})"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

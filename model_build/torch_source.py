@@ -1,8 +1,14 @@
 """The Python function beside a recipe that makes the model to export."""
 
+import hashlib
 import importlib.util
 import os
+import sys
+from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from model_build.errors import BuildError
 from model_build.torch_model import TorchModel
@@ -11,20 +17,52 @@ from model_build.torch_model import TorchModel
 def load(source: str, *, model_folder: Path, weights: Path | None) -> TorchModel:
     """Call `source`, a `FILE.py:FUNCTION` below the folder, with the folder of the weights.
 
-    Raises `BuildError` when there is no such function, or it returns something else.
+    Nothing is written into the model's folder. Raises `BuildError` when there is no such function,
+    or it fails, or it returns something else.
     """
     file, _, function = source.partition(":")
     path = model_folder / file
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None or not path.is_file():
+    if not path.is_file():
         raise BuildError(f"{path} does not exist: `source` names a Python file beside the recipe")
     os.environ.setdefault("TQDM_DISABLE", "1")  # libraries' bars would tear our progress lines
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = _run(path, lambda: _module(path))
     exporter = getattr(module, function, None)
     if exporter is None:
         raise BuildError(f"{path} has no function {function}")
-    model = exporter(weights)
+    model = _run(path, lambda: exporter(weights))
     if not isinstance(model, TorchModel):
         raise BuildError(f"{model_folder / source}: return a model_build.TorchModel")
     return model
+
+
+def _run(path: Path, call: Callable[[], Any]) -> Any:
+    try:
+        return call()
+    except Exception as error:
+        raise BuildError(f"{path} failed: {type(error).__name__}: {error}") from error
+
+
+def _module(path: Path) -> ModuleType:
+    """Execute a file as a module that stays in `sys.modules`, where Dynamo looks for it.
+
+    Its name follows from its content alone: torch writes the names of classes into TorchScript.
+    """
+    name = f"model_source_{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(path)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+class _Uncached(SourceFileLoader):
+    """Leaves no `__pycache__` in a model's folder."""
+
+    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
+        """Write nothing."""

@@ -1,5 +1,6 @@
 """Upload a file under a key where nothing stands yet."""
 
+import contextlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 PART_BYTES = 32 * 1024 * 1024
 THREADS = 4
+
+_TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
+"""S3's codes: the first two where an object stands, the last where another write is under way."""
 
 
 def upload_new(
@@ -58,7 +62,8 @@ def upload_new(
             IfNoneMatch="*",
         )
     except BaseException as error:
-        s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
+        with contextlib.suppress(Exception):  # or it would hide why the upload failed
+            s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
         if isinstance(error, ClientError) and is_taken(error):
             return False
         raise
@@ -66,5 +71,5 @@ def upload_new(
 
 
 def is_taken(error: ClientError) -> bool:
-    """Whether S3 refused a conditional write because the key has an object."""
-    return bool(error.response["Error"]["Code"] in ("PreconditionFailed", "412"))
+    """Whether S3 refused a conditional write because the key has an object, or is getting one."""
+    return bool(error.response["Error"]["Code"] in _TAKEN)

@@ -1,7 +1,9 @@
 """An ensemble's tensors meet."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import graphlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 from model_build.model_config import ModelConfig, data_type
 from model_build.repository import CONFIG, Repository, is_ensemble
@@ -14,61 +16,97 @@ def ensemble_maps(repository: Repository) -> Iterator[str]:
     """
     for directory, config in repository.configs.items():
         if is_ensemble(config):
-            path = repository.folder / directory / CONFIG
-            for finding in _findings(config, repository.configs):
-                yield f"{path}: {finding}"
+            others = {name: it for name, it in repository.configs.items() if name != directory}
+            for finding in _findings(config, others):
+                yield f"{repository.named(directory, CONFIG)}: {finding}"
 
 
-def _findings(ensemble: ModelConfig, configs: dict[str, ModelConfig]) -> Iterator[str]:
-    made: dict[str, Any] = {tensor.name: tensor for tensor in ensemble.input}
-    steps = [step for step in ensemble.ensemble_scheduling.step if step.model_name in configs]
+@dataclass(frozen=True)
+class _Tensor:
+    """An input or output as its model's configuration gives it."""
+
+    data_type: int
+    dims: Sequence[int]
+    shape: Sequence[int]
+    """The dims behind the batch axis, where the model has one."""
+    optional: bool
+
+    @classmethod
+    def all_of(cls, config: ModelConfig, kind: str) -> dict[str, Self]:
+        batch = [-1] if config.max_batch_size > 0 else []
+        return {
+            it.name: cls(
+                it.data_type, [*it.dims], [*batch, *it.dims], getattr(it, "optional", False)
+            )
+            for it in getattr(config, kind)
+        }
+
+
+def _findings(ensemble: ModelConfig, models: dict[str, ModelConfig]) -> Iterator[str]:
+    made = _Tensor.all_of(ensemble, "input")
+    made_from: dict[str, list[str]] = {}
+    steps = [step for step in ensemble.ensemble_scheduling.step if step.model_name in models]
     for step in ensemble.ensemble_scheduling.step:
-        if step.model_name not in configs:
-            known = ", ".join(sorted(set(configs) - {ensemble.name}))
-            yield f'step "{step.model_name}" is no model of this archive: write one of {known}'
+        if step.model_name not in models:
+            yield f'step "{step.model_name}" is no other model of this archive: {_offer(models)}'
     for step in steps:
-        outputs = {tensor.name: tensor for tensor in configs[step.model_name].output}
-        for output, tensor in step.output_map.items():
+        outputs = _Tensor.all_of(models[step.model_name], "output")
+        for output, tensor in sorted(step.output_map.items()):
             if output not in outputs:
-                yield _unknown(step.model_name, "output", output, outputs)
+                yield f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
             elif tensor in made:
                 yield f'tensor "{tensor}" is made twice: give one of them another name'
             else:
                 made[tensor] = outputs[output]
+                made_from[tensor] = sorted(step.input_map.values())
     for step in steps:
-        inputs = {tensor.name: tensor for tensor in configs[step.model_name].input}
-        for name, tensor in step.input_map.items():
+        inputs = _Tensor.all_of(models[step.model_name], "input")
+        for name, tensor in sorted(step.input_map.items()):
             if name not in inputs:
-                yield _unknown(step.model_name, "input", name, inputs)
+                yield f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
             elif tensor not in made:
                 yield f'step "{step.model_name}" uses tensor "{tensor}", which no step makes'
             else:
-                yield from _mismatch(step.model_name, made[tensor], inputs[name])
-        for name in inputs.keys() - step.input_map.keys():
+                yield from _mismatch(step.model_name, name, made[tensor], inputs[name])
+        for name in sorted(inputs.keys() - step.input_map.keys()):
             if not inputs[name].optional:
                 yield f'step "{step.model_name}" gives no tensor for its input "{name}"'
-    for output in ensemble.output:
-        if output.name not in made:
-            yield f'output "{output.name}" is made by no step: map a step\'s output to it'
+    yield from _cycle(made_from)
+    for name, output in _Tensor.all_of(ensemble, "output").items():
+        if name not in made:
+            yield f'output "{name}" is made by no step: map a step\'s output to it'
         else:
-            yield from _mismatch("the ensemble's output", made[output.name], output)
+            yield from _mismatch("the ensemble's output", name, made[name], output)
 
 
-def _unknown(model: str, kind: str, name: str, known: dict[str, Any]) -> str:
-    return f'"{model}" has no {kind} "{name}": write one of {", ".join(sorted(known))}'
+def _offer(known: Iterable[str]) -> str:
+    names = ", ".join(sorted(known))
+    return f"write one of {names}" if names else "there is none, remove it or add one"
 
 
-def _mismatch(user: str, made: Any, used: Any) -> Iterator[str]:
+def _mismatch(user: str, name: str, made: _Tensor, used: _Tensor) -> Iterator[str]:
     if made.data_type != used.data_type:
         yield (
-            f'{user}: "{used.name}" is {data_type(used.data_type)}, what it is given is '
+            f'{user}: "{name}" is {data_type(used.data_type)}, what it is given is '
             f"{data_type(made.data_type)}"
         )
-    elif not _shapes_agree(made.dims, used.dims):
-        yield f'{user}: "{used.name}" has dims {list(used.dims)}, given {list(made.dims)}'
+    elif not _agree(made.dims, used.dims) and not _agree(made.shape, used.shape):
+        # As Triton has it (ValidateTensorConsistency): a model without batches may spell the axis.
+        yield f'{user}: "{name}" has dims {used.dims}, given {made.dims}'
 
 
-def _shapes_agree(made: Sequence[int], used: Sequence[int]) -> bool:
+def _agree(made: Sequence[int], used: Sequence[int]) -> bool:
     return len(made) == len(used) and all(
         a == b or -1 in (a, b) for a, b in zip(made, used, strict=True)
     )
+
+
+def _cycle(made_from: dict[str, list[str]]) -> Iterator[str]:
+    try:
+        graphlib.TopologicalSorter(made_from).prepare()
+    except graphlib.CycleError as error:
+        tensors = error.args[1]
+        yield (
+            f'tensor "{tensors[0]}" is used before it is made ({" -> ".join(tensors)}): give one '
+            "of these steps a tensor that does not come out of it"
+        )

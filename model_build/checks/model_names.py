@@ -13,6 +13,6 @@ def model_names(repository: Repository) -> Iterator[str]:
     for directory, config in repository.configs.items():
         if config.name and config.name != directory:
             yield (
-                f'{repository.folder / directory / CONFIG}: name is "{config.name}", the directory '
+                f'{repository.named(directory, CONFIG)}: name is "{config.name}", the directory '
                 f'is {directory}: write name: "{directory}"'
             )

@@ -12,7 +12,7 @@ def multi_model_rules(repository: Repository) -> Iterator[str]:
     (src/sagemaker_server.cc); multi-model endpoints run on instances with a single GPU.
     """
     for directory, config in repository.configs.items():
-        path = repository.folder / directory / CONFIG
+        path = repository.named(directory, CONFIG)
         if config.model_transaction_policy.decoupled:
             yield f"{path}: decoupled models cannot be invoked on SageMaker: remove decoupled: true"
         for group in config.instance_group:

@@ -14,13 +14,13 @@ def one_entry(repository: Repository) -> Iterator[str]:
     """
     ensembles = [name for name, config in repository.configs.items() if is_ensemble(config)]
     if not repository.configs:
-        yield f"{repository.folder}: no model: add a folder with a {CONFIG}"
+        yield f"{repository.named()}: no model: add a folder with a {CONFIG}"
     elif len(repository.configs) > 1 and len(ensembles) != 1:
         found = (
             f"{len(ensembles)} ensembles ({', '.join(ensembles)})" if ensembles else "no ensemble"
         )
         yield (
-            f"{repository.folder}: {len(repository.configs)} models and {found}: an archive of "
+            f"{repository.named()}: {len(repository.configs)} models and {found}: an archive of "
             'several models needs exactly one with platform: "ensemble", which is the one served'
         )
     for name, config in repository.configs.items():
@@ -28,6 +28,6 @@ def one_entry(repository: Repository) -> Iterator[str]:
             config.ensemble_scheduling.step and not config.platform
         ):
             yield (
-                f'{repository.folder / name / CONFIG}: write platform: "ensemble" (SageMaker\'s '
+                f'{repository.named(name, CONFIG)}: write platform: "ensemble" (SageMaker\'s '
                 "front end looks for exactly that and does not see other spellings)"
             )

@@ -128,16 +128,16 @@ def test_nothing_is_left_when_the_block_fails(doubled: Path, scratch: Path) -> N
 def test_nothing_is_left_when_the_build_fails_and_the_folder_stays_as_it_was(
     doubled: Path, scratch: Path, write_files: "WriteFiles"
 ) -> None:
-    requirements = doubled / "nowhere.txt"
     write_files(
         doubled,
         {
-            "recipe.yaml": "description: x\nfiles:\n  double/1/packages: "
-            "{ to: python-packages, requirements: nowhere.txt }\n"
+            "recipe.yaml": "description: x\nfiles:\n  double/1/model.onnx: "
+            "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }\n",
+            "export.py": "",
         },
     )
     before = sorted(doubled.rglob("*"))
-    with pytest.raises(BuildError, match=f"^{requirements} does not exist"):
+    with pytest.raises(BuildError, match=r"export\.py has no function f$"):
         _build(doubled)
     assert list(scratch.iterdir()) == []
     assert sorted(doubled.rglob("*")) == before
@@ -217,8 +217,53 @@ def test_a_broken_repository_is_refused_before_anything_is_made(
 
 
 def test_a_model_without_the_file_that_its_backend_opens_is_refused(doubled: Path) -> None:
-    (doubled / "double/1/model.py").unlink()
+    (doubled / "double/1/model.py").rename(doubled / "double/1/other.py")
     with pytest.raises(
-        RepositoryInvalid, match=r"double/1/model\.py is missing: the python backend opens it$"
+        RepositoryInvalid, match=r"^double/1/model\.py is missing: the python backend opens it$"
     ):
+        _build(doubled)
+
+
+def test_a_finding_names_paths_inside_the_repository_and_no_temporary_folder(
+    doubled: Path,
+) -> None:
+    config = doubled / "double/config.pbtxt"
+    config.write_text(config.read_text().replace('"python"', '"pyhton"'))
+    with pytest.raises(RepositoryInvalid, match=r'^double/config\.pbtxt: backend "pyhton" is none'):
+        _build(doubled)
+
+
+def test_a_model_without_a_version_is_refused_and_gets_no_empty_one(doubled: Path) -> None:
+    (doubled / "double/1/model.py").unlink()
+    with pytest.raises(RepositoryInvalid, match=r"^double: no version: add a folder 1/$"):
+        _build(doubled)
+
+
+def test_a_model_may_have_another_version_than_the_first(doubled: Path) -> None:
+    (doubled / "double/1").rename(doubled / "double/2")
+    _, contents, _ = _build(doubled)
+    assert set(contents) == {"double/2/model.py", "double/config.pbtxt", "doubled/config.pbtxt"}
+
+
+def test_empty_folders_which_git_does_not_keep_change_nothing(doubled: Path) -> None:
+    before = _build(doubled)
+    for empty in ("double/2", "double/1/data/words", "doubled/3", "doubled/notes"):
+        (doubled / empty).mkdir(parents=True)
+    assert _build(doubled) == before
+
+
+def test_a_file_that_can_be_run_stays_one_and_has_another_digest(doubled: Path) -> None:
+    before = digest_of(doubled)
+    (doubled / "double/1/model.py").chmod(0o755)
+    assert digest_of(doubled) != before
+    with (
+        build(doubled, name="doubled", target=CPU, python="3.10", progress=print) as built,
+        tarfile.open(built.archive.path) as tar,
+    ):
+        assert tar.getmember("double/1/model.py").mode == 0o755
+
+
+def test_a_symbolic_link_is_refused(doubled: Path) -> None:
+    (doubled / "double/1/data").symlink_to(doubled)
+    with pytest.raises(RepositoryInvalid, match=f"^{doubled}/double/1/data is a symbolic link: "):
         _build(doubled)

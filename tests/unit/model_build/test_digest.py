@@ -39,8 +39,8 @@ def digest_of_tree(tree: Tree) -> str:
         return digest_of(write(tree, Path(folder)))
 
 
-@given(tree=trees, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o755]))
-def test_neither_times_nor_modes_nor_the_order_of_writing_nor_the_place_count(
+@given(tree=trees, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o664]))
+def test_neither_times_nor_who_may_read_nor_the_order_of_writing_nor_the_place_count(
     tree: Tree, seconds: int, mode: int
 ) -> None:
     with TemporaryDirectory() as one, TemporaryDirectory() as other:
@@ -51,6 +51,17 @@ def test_neither_times_nor_modes_nor_the_order_of_writing_nor_the_place_count(
             if path.is_file():
                 path.chmod(mode)
         assert digest_of(Path(one)) == digest_of(elsewhere)
+
+
+@given(tree=trees, data=st.data())
+def test_whether_a_file_can_be_run_counts(tree: Tree, data: st.DataObject) -> None:
+    assume(tree)
+    path = data.draw(st.sampled_from(sorted(tree)))
+    with TemporaryDirectory() as folder:
+        write(tree, Path(folder))
+        before = digest_of(Path(folder))
+        Path(folder, *path).chmod(0o744)
+        assert digest_of(Path(folder)) != before
 
 
 @given(trees, trees)
@@ -105,7 +116,7 @@ def test_the_digest_of_a_folder_stays_what_it_is(
     monkeypatch.setattr(digest, "BUILD_FORMAT", 1)
     write({("b",): b"2", ("a", "1"): b"1"}, tmp_path)
     assert digest_of(tmp_path) == (
-        "05e19aaa1d0a3eb1ff9f44c53d778bddca4d8f13648253595869f963f3c363bf"
+        "e423ded7079c5a29487c0ef23e0951aa741bbb82540ab6026451be95ab90c4ff"
     )
 
 

@@ -60,6 +60,30 @@ def test_a_difference_that_is_just_allowed_passes() -> None:
     gate.compare(SAME, run, Gate(max_absolute_difference=0.5), file="m.pt")
 
 
+@pytest.mark.parametrize("at", [0, 1, 3])
+def test_an_answer_that_is_no_number_is_refused_whatever_comes_after_it(at: int) -> None:
+    calls: list[None] = []
+
+    def run(inputs: dict[str, torch.Tensor]) -> list[gate.Array]:
+        calls.append(None)
+        return _run_with(np.nan if len(calls) == at + 1 else 0)(inputs)
+
+    with pytest.raises(GateFailed, match="differs from PyTorch by nan"):
+        gate.compare(SAME, run, Gate(max_absolute_difference=1e-3), file="m.pt")
+
+
+def test_an_answer_of_another_shape_is_refused_even_if_numpy_could_compare_it() -> None:
+    def run(inputs: dict[str, torch.Tensor]) -> list[gate.Array]:
+        return [inputs["x"].numpy()[np.newaxis]]
+
+    with pytest.raises(GateFailed) as refused:
+        gate.compare(SAME, run, Gate(max_absolute_difference=1), file="m.pt")
+    assert str(refused.value) == (
+        'm.pt gives "y" with shape [1, 1, 2], PyTorch with [1, 2], for inputs of '
+        "{'batch': 1, 'tokens': 2}: nothing is published. Mend the export"
+    )
+
+
 def test_an_answer_with_an_output_too_many_is_an_error() -> None:
     def run(inputs: dict[str, torch.Tensor]) -> list[gate.Array]:
         return [inputs["x"].numpy(), inputs["x"].numpy()]

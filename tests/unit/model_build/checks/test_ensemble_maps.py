@@ -70,7 +70,7 @@ def test_a_model_that_is_no_ensemble_has_no_maps(write_configs: "WriteConfigs") 
             'model_name: "first"',
             'model_name: "frist"',
             [
-                'step "frist" is no model of this archive: write one of first, second',
+                'step "frist" is no other model of this archive: write one of first, second',
                 'step "second" uses tensor "M", which no step makes',
             ],
         ),
@@ -176,3 +176,74 @@ def test_a_step_may_take_an_optional_input(write_configs: "WriteConfigs") -> Non
     assert _findings(write_configs(both=hinted, first=FIRST, second=SECOND)) == [
         'second: "hint" is FP32, what it is given is BYTES'
     ]
+
+
+def test_an_ensemble_is_no_step_of_its_own(write_configs: "WriteConfigs") -> None:
+    unnamed = BOTH.replace('name: "both"\n', "", 1).replace('"first"', '"both"')
+    first, *_ = _findings(write_configs(both=unnamed, second=SECOND))
+    assert first == 'step "both" is no other model of this archive: write one of second'
+
+
+def test_where_there_is_nothing_to_write_nothing_is_offered(write_configs: "WriteConfigs") -> None:
+    alone = _findings(write_configs(both=BOTH))
+    assert alone[0] == (
+        'step "first" is no other model of this archive: there is none, remove it or add one'
+    )
+    silent = _findings(write_configs(both=BOTH, first="", second=SECOND))
+    assert silent[:2] == [
+        '"first" has no output "B": there is none, remove it or add one',
+        '"first" has no input "A": there is none, remove it or add one',
+    ]
+
+
+def test_inputs_without_a_tensor_are_told_in_the_order_of_their_names(
+    write_configs: "WriteConfigs",
+) -> None:
+    inputs = "".join(
+        f', {{ name: "{name}" data_type: TYPE_FP32 dims: [ 1 ] }}' for name in "zgqbwkdx"
+    )
+    wanting = SECOND.replace("optional: true }", "optional: true }" + inputs)
+    assert _findings(write_configs(both=BOTH, first=FIRST, second=wanting)) == [
+        f'step "second" gives no tensor for its input "{name}"' for name in "bdgkqwxz"
+    ]
+
+
+def test_tensors_that_come_out_of_each_other_are_refused(write_configs: "WriteConfigs") -> None:
+    passing = """
+input [ { name: "A" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "B" data_type: TYPE_FP32 dims: [ 1 ] } ]
+"""
+    steps = ", ".join(
+        f'''{{
+            model_name: "passing"
+            input_map {{ key: "A" value: "{taken}" }}
+            output_map {{ key: "B" value: "{given}" }}
+        }}'''
+        for taken, given in (("N", "M"), ("M", "N"), ("M", "Y"))
+    )
+    both = f"""
+platform: "ensemble"
+output [ {{ name: "Y" data_type: TYPE_FP32 dims: [ 1 ] }} ]
+ensemble_scheduling {{ step [ {steps} ] }}
+"""
+    assert _findings(write_configs(both=both, passing=passing)) == [
+        'tensor "M" is used before it is made (M -> N -> M): give one of these steps a tensor '
+        "that does not come out of it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("batches", "dims", "told"),
+    [
+        (8, "[ 4 ]", []),  # [-1, 4] with the batch axis, which the other has spelt out
+        (8, "[ -1, 4 ]", []),  # Triton takes what agrees without it, too
+        (8, "[ 5 ]", ['second: "C" has dims [-1, 4], given [5]']),
+        (0, "[ 4 ]", ['second: "C" has dims [-1, 4], given [4]']),
+    ],
+)
+def test_a_batch_axis_may_be_spelt_out_where_only_one_side_batches(
+    write_configs: "WriteConfigs", batches: int, dims: str, told: list[str]
+) -> None:
+    first = f"max_batch_size: {batches}\n{FIRST.replace('[ -1, 4 ]', dims)}"
+    second = SECOND.replace("[ 3, 4 ]", "[ -1, 4 ]")
+    assert _findings(write_configs(both=BOTH, first=first, second=second)) == told

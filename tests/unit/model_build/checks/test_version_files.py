@@ -26,6 +26,8 @@ def _findings(folder: Path, write_files: "WriteFiles", files: dict[str, str]) ->
         ('platform: "tensorrt_plan"', "model.plan"),
         ('backend: "dali"', "model.dali"),
         ('platform: "tensorflow_graphdef"', "model.graphdef"),
+        ('platform: "tensorflow_savedmodel"', "model.savedmodel"),
+        ('backend: "tensorflow" platform: "tensorflow_savedmodel"', "model.savedmodel"),
         ('backend: "onnxruntime" default_model_filename: "encoder.onnx"', "encoder.onnx"),
     ],
 )
