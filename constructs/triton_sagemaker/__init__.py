@@ -6,20 +6,20 @@ from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
-from triton_sagemaker.endpoint_scaling import (
-    ConcurrencyTarget,
-    Cooldowns,
-    EndpointScaling,
-    GpuTarget,
-    InvocationsTarget,
-    ScheduledCapacity,
-)
+from triton_sagemaker.endpoint_scaling import EndpointScaling
 from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.model_builder import BuildEnvironment, ModelBuilder
 from triton_sagemaker.model_catalog import CatalogEntry, ModelCatalog
 from triton_sagemaker.problems import InvalidEndpoint, Problem
+from triton_sagemaker.scaling_targets import (
+    ConcurrencyTarget,
+    Cooldowns,
+    GpuTarget,
+    InvocationsTarget,
+    ScheduledCapacity,
+)
 from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
 from triton_sagemaker.triton_container import TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 
 from triton_sagemaker.problems import Problem
@@ -20,6 +21,13 @@ class VpcAccess:
 
     subnets: list[ec2.ISubnet]
     security_groups: list[ec2.ISecurityGroup]
+
+    def property(self) -> sagemaker.CfnModel.VpcConfigProperty:
+        """Return the Model's VpcConfig."""
+        return sagemaker.CfnModel.VpcConfigProperty(
+            security_group_ids=[it.security_group_id for it in self.security_groups],
+            subnets=[it.subnet_id for it in self.subnets],
+        )
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
@@ -41,6 +49,21 @@ class DataCapture:
     requests: bool = True
     responses: bool = True
     encryption_key: kms.IKey | None = None
+
+    def property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
+        """Return the EndpointConfig's DataCaptureConfig."""
+        modes = [("Input", self.requests), ("Output", self.responses)]
+        return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
+            capture_options=[
+                sagemaker.CfnEndpointConfig.CaptureOptionProperty(capture_mode=mode)
+                for mode, wanted in modes
+                if wanted
+            ],
+            destination_s3_uri=self.bucket.s3_url_for_object(self.prefix.strip("/")),
+            enable_capture=True,
+            initial_sampling_percentage=self.percent,
+            kms_key_id=self.encryption_key.key_arn if self.encryption_key else None,
+        )
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
@@ -65,6 +88,27 @@ class AsyncInference:
     error: sns.ITopic | None = None
     concurrency: int | None = None
 
+    def property(self) -> sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty:
+        """Return the EndpointConfig's AsyncInferenceConfig."""
+        config = sagemaker.CfnEndpointConfig
+        told = config.AsyncInferenceNotificationConfigProperty(
+            error_topic=self.error.topic_arn if self.error else None,
+            success_topic=self.success.topic_arn if self.success else None,
+        )
+        limit = config.AsyncInferenceClientConfigProperty(
+            max_concurrent_invocations_per_instance=self.concurrency
+        )
+        output = self.bucket.s3_url_for_object(self.prefix.strip("/"))
+        return config.AsyncInferenceConfigProperty(
+            client_config=limit if self.concurrency else None,
+            output_config=config.AsyncInferenceOutputConfigProperty(
+                kms_key_id=self.encryption_key.key_arn if self.encryption_key else None,
+                notification_config=told if self.error or self.success else None,
+                s3_failure_path=f"{output}/failures",
+                s3_output_path=output,
+            ),
+        )
+
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         if self.concurrency is not None and not 1 <= self.concurrency <= 1000:
@@ -83,6 +127,14 @@ class InstanceMetrics:
     enhanced: bool = False
     detailed: bool | None = None
     frequency: int = 60
+
+    def property(self) -> sagemaker.CfnEndpointConfig.MetricsConfigProperty:
+        """Return the EndpointConfig's MetricsConfig."""
+        return sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+            enable_detailed_observability=self.detailed,
+            enable_enhanced_metrics=self.enhanced,
+            metric_publish_frequency_in_seconds=self.frequency,
+        )
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""

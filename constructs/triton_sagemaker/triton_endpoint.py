@@ -1,7 +1,6 @@
 """A SageMaker endpoint that serves Triton models."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -17,9 +16,9 @@ from triton_sagemaker.endpoint_checks import problems
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
-from triton_sagemaker.endpoint_scaling import EndpointScaling, ScheduledCapacity, Target
-from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
+from triton_sagemaker.endpoint_scaling import EndpointScaling
 from triton_sagemaker.problems import InvalidEndpoint
+from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
 
@@ -171,13 +170,8 @@ class TritonEndpoint(Construct):
                 f"Model-{variant.name}",
                 enable_network_isolation=network_isolation or None,
                 execution_role_arn=self.role.role_arn,
-                primary_container=_container(variant),
-                vpc_config=sagemaker.CfnModel.VpcConfigProperty(
-                    security_group_ids=[it.security_group_id for it in network.security_groups],
-                    subnets=[it.subnet_id for it in network.subnets],
-                )
-                if network
-                else None,
+                primary_container=variant.container_property(),
+                vpc_config=network.property() if network else None,
             )
             model.node.add_dependency(self.role)  # its policy too: CreateModel checks the rights
             yield variant.name, model
@@ -194,30 +188,18 @@ class TritonEndpoint(Construct):
         return sagemaker.CfnEndpointConfig(
             self,
             "Config",
-            async_inference_config=_async_inference(async_inference),
-            data_capture_config=_data_capture(data_capture),
+            async_inference_config=async_inference.property() if async_inference else None,
+            data_capture_config=data_capture.property() if data_capture else None,
             kms_key_id=encryption_key.key_arn if encryption_key else None,
-            metrics_config=_metrics_config(instance_metrics),
-            production_variants=[self._variant(it) for it in variants],
-            shadow_production_variants=[self._variant(it) for it in shadow_variants] or None,
+            metrics_config=instance_metrics.property() if instance_metrics else None,
+            production_variants=self._served(variants),
+            shadow_production_variants=self._served(shadow_variants) or None,
         )
 
-    def _variant(self, variant: Variant) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:
-        instances = variant.instances
-        return sagemaker.CfnEndpointConfig.ProductionVariantProperty(
-            container_startup_health_check_timeout_in_seconds=instances.startup_timeout,
-            inference_ami_version=instances.ami(variant.container.release),
-            initial_instance_count=instances.initial_count,
-            initial_variant_weight=variant.weight,
-            instance_type=instances.instance_type.name,
-            model_data_download_timeout_in_seconds=instances.download_timeout,
-            model_name=self.models[variant.name].attr_model_name,
-            routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
-                routing_strategy=instances.routing
-            ),
-            variant_name=variant.name,
-            volume_size_in_gb=instances.volume_size,
-        )
+    def _served(
+        self, variants: Sequence[Variant]
+    ) -> list[sagemaker.CfnEndpointConfig.ProductionVariantProperty]:
+        return [it.property(model_name=self.models[it.name].attr_model_name) for it in variants]
 
     def _default_rollback_alarms(self) -> Iterator[cloudwatch.Alarm]:
         for variant in self.variants:
@@ -269,81 +251,3 @@ class TritonEndpoint(Construct):
         )
         endpoint.node.add_dependency(self.log_group)  # else SageMaker makes one, kept for ever
         return endpoint
-
-
-def _container(variant: Variant) -> sagemaker.CfnModel.ContainerDefinitionProperty:
-    hosting = variant.hosting
-    environment = variant.container.all_environment(multi_model=hosting.multi_model)
-    details: dict[str, Any] = {}
-    match hosting:
-        case MultiModelHosting():
-            setting = "Enabled" if hosting.cache_models else "Disabled"
-            details["multi_model_config"] = sagemaker.CfnModel.MultiModelConfigProperty(
-                model_cache_setting=setting
-            )
-        case SingleModelHosting(default_model=str(name)):
-            environment["SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"] = name
-    return sagemaker.CfnModel.ContainerDefinitionProperty(
-        environment=environment,
-        image=variant.container.image,
-        mode="MultiModel" if hosting.multi_model else "SingleModel",
-        model_data_url=hosting.url,
-        **details,
-    )
-
-
-def _data_capture(
-    capture: DataCapture | None,
-) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty | None:
-    if capture is None:
-        return None
-    modes = [("Input", capture.requests), ("Output", capture.responses)]
-    return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
-        capture_options=[
-            sagemaker.CfnEndpointConfig.CaptureOptionProperty(capture_mode=mode)
-            for mode, wanted in modes
-            if wanted
-        ],
-        destination_s3_uri=capture.bucket.s3_url_for_object(capture.prefix.strip("/")),
-        enable_capture=True,
-        initial_sampling_percentage=capture.percent,
-        kms_key_id=capture.encryption_key.key_arn if capture.encryption_key else None,
-    )
-
-
-def _async_inference(
-    inference: AsyncInference | None,
-) -> sagemaker.CfnEndpointConfig.AsyncInferenceConfigProperty | None:
-    if inference is None:
-        return None
-    config = sagemaker.CfnEndpointConfig
-    told = config.AsyncInferenceNotificationConfigProperty(
-        error_topic=inference.error.topic_arn if inference.error else None,
-        success_topic=inference.success.topic_arn if inference.success else None,
-    )
-    output = inference.bucket.s3_url_for_object(inference.prefix.strip("/"))
-    return config.AsyncInferenceConfigProperty(
-        client_config=config.AsyncInferenceClientConfigProperty(
-            max_concurrent_invocations_per_instance=inference.concurrency
-        )
-        if inference.concurrency
-        else None,
-        output_config=config.AsyncInferenceOutputConfigProperty(
-            kms_key_id=inference.encryption_key.key_arn if inference.encryption_key else None,
-            notification_config=told if inference.error or inference.success else None,
-            s3_failure_path=f"{output}/failures",
-            s3_output_path=output,
-        ),
-    )
-
-
-def _metrics_config(
-    metrics: InstanceMetrics | None,
-) -> sagemaker.CfnEndpointConfig.MetricsConfigProperty | None:
-    if metrics is None:
-        return None
-    return sagemaker.CfnEndpointConfig.MetricsConfigProperty(
-        enable_detailed_observability=metrics.detailed,
-        enable_enhanced_metrics=metrics.enhanced,
-        metric_publish_frequency_in_seconds=metrics.frequency,
-    )

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import Processor
 from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
@@ -26,6 +29,46 @@ class Variant:
     instances: Instances
     name: str = "AllTraffic"
     weight: float = 1.0
+
+    def container_property(self) -> sagemaker.CfnModel.ContainerDefinitionProperty:
+        """Return the container of the variant's Model."""
+        environment = self.container.all_environment(multi_model=self.hosting.multi_model)
+        details: dict[str, Any] = {"mode": "SingleModel"}
+        match self.hosting:
+            case MultiModelHosting(cache_models=cache):
+                setting = "Enabled" if cache else "Disabled"
+                details = {
+                    "mode": "MultiModel",
+                    "multi_model_config": sagemaker.CfnModel.MultiModelConfigProperty(
+                        model_cache_setting=setting
+                    ),
+                }
+            case SingleModelHosting(default_model=str(name)):
+                environment["SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"] = name
+        return sagemaker.CfnModel.ContainerDefinitionProperty(
+            environment=environment,
+            image=self.container.image,
+            model_data_url=self.hosting.url,
+            **details,
+        )
+
+    def property(self, *, model_name: str) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:
+        """Return the variant of an EndpointConfig, which serves the Model `model_name`."""
+        instances = self.instances
+        return sagemaker.CfnEndpointConfig.ProductionVariantProperty(
+            container_startup_health_check_timeout_in_seconds=instances.startup_timeout,
+            inference_ami_version=instances.ami(self.container.release),
+            initial_instance_count=instances.initial_count,
+            initial_variant_weight=self.weight,
+            instance_type=instances.instance_type.name,
+            model_data_download_timeout_in_seconds=instances.download_timeout,
+            model_name=model_name,
+            routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
+                routing_strategy=instances.routing
+            ),
+            variant_name=self.name,
+            volume_size_in_gb=instances.volume_size,
+        )
 
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
