@@ -42,16 +42,22 @@ def _tick(title: str, start: float, done: threading.Event) -> None:
 def run(command: list[str], *, log: Path, environment: dict[str, str], advice: str) -> None:
     """Run a program into a log file. Raises `StepFailed` with the log's end and `advice`."""
     with log.open("wb") as output:
-        finished = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **environment},
-            check=False,
-        )
+        try:
+            finished = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                check=False,
+            )
+        except OSError as error:
+            raise StepFailed(
+                f"{command[0]} cannot be started: {error.strerror}\n  What to do: {advice}"
+            ) from error
     if finished.returncode:
-        tail = "\n".join(f"    {line}" for line in log.read_text().splitlines()[-15:])
+        lines = log.read_text(errors="replace").splitlines()[-15:]
+        tail = "\n".join(f"    {line}" for line in lines)
         raise StepFailed(
             f"{' '.join(command)} ended with status {finished.returncode}:\n{tail}\n"
             f"  Log: {log}\n  What to do: {advice}"

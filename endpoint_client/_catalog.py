@@ -6,7 +6,9 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from endpoint_client._errors import UnknownModel
+from botocore.exceptions import BotoCoreError, ClientError
+
+from endpoint_client._errors import EndpointError, UnknownModel
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -62,7 +64,10 @@ class Catalog:
         self._known: dict[str, tuple[float, CatalogEntry]] = {}
 
     def resolve(self, model: str) -> CatalogEntry:
-        """Return a model's current entry. Raises `UnknownModel` with the names there are."""
+        """Return a model's current entry. Raises `UnknownModel` with the names there are.
+
+        Raises `EndpointError`, here and in `models`, where the catalog cannot be read.
+        """
         with self._lock:
             until, entry = self._known.get(model, (0.0, None))
             if entry is None or until < time.monotonic():
@@ -72,12 +77,15 @@ class Catalog:
 
     def models(self) -> list[str]:
         """Return the names of all models, sorted."""
-        pages = self._ssm.get_paginator("get_parameters_by_path").paginate(Path=self._prefix)
-        return sorted(
-            parameter["Name"].rpartition("/")[2]
-            for page in pages
-            for parameter in page["Parameters"]
-        )
+        try:
+            pages = self._ssm.get_paginator("get_parameters_by_path").paginate(Path=self._prefix)
+            return sorted(
+                parameter["Name"].rpartition("/")[2]
+                for page in pages
+                for parameter in page["Parameters"]
+            )
+        except (ClientError, BotoCoreError) as error:
+            raise EndpointError(f"cannot list the models of {self._prefix}: {error}") from error
 
     def _fetch(self, model: str) -> CatalogEntry:
         try:
@@ -85,4 +93,6 @@ class Catalog:
         except self._ssm.exceptions.ParameterNotFound:
             known = ", ".join(self.models()) or "none: is the endpoint deployed?"
             raise UnknownModel(f"no model {model!r} in {self._prefix}: there are {known}") from None
+        except (ClientError, BotoCoreError) as error:
+            raise EndpointError(f"cannot look {model!r} up in {self._prefix}: {error}") from error
         return CatalogEntry.parse(answer["Parameter"]["Value"])

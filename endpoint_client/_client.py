@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client._catalog import Catalog, CatalogEntry
 from endpoint_client._errors import EndpointError, ModelFailed, ModelNotReady
@@ -65,18 +65,25 @@ class EndpointClient:
         strings for a BYTES input. `binary` sends and asks for raw tensors after a JSON header
         (`application/vnd.sagemaker-triton.binary+json`); False sends plain JSON.
 
-        Raises `UnknownModel`, `InvalidInput`, `ModelNotReady` and `ModelFailed`.
+        Raises `UnknownModel`, `InvalidInput`, `ModelNotReady` and `ModelFailed`, and
+        `EndpointError` itself where AWS cannot be reached or refuses.
         """
         entry = self._catalog.resolve(model)
         body, content_type = encode(entry, inputs, binary=binary)
-        answer = self._invoke(entry, body, content_type)
-        return decode(answer["Body"].read(), answer["ContentType"])
+        try:
+            answer = self._invoke(entry, body, content_type)
+            content = answer["Body"].read()
+        except BotoCoreError as error:
+            raise EndpointError(f"{entry.model} {entry.version}: {error}") from error
+        return decode(content, answer["ContentType"])
 
     def _invoke(
         self, entry: CatalogEntry, body: bytes, content_type: str
     ) -> "InvokeEndpointOutputTypeDef":
         target: Any = {"TargetModel": entry.target_model} if entry.target_model else {}
         for attempt in range(self._load_attempts):
+            if attempt:
+                time.sleep(2 ** (attempt - 1))
             try:
                 return self._runtime.invoke_endpoint(
                     EndpointName=entry.endpoint, ContentType=content_type, Body=body, **target
@@ -84,7 +91,6 @@ class EndpointClient:
             except ClientError as error:
                 if error.response["Error"]["Code"] != "ModelNotReadyException":
                     raise _translated(entry, error) from error
-            time.sleep(2**attempt)
         raise ModelNotReady(
             f"{entry.model} {entry.version} is still loading after {self._load_attempts} attempts"
         )

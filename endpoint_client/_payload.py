@@ -1,12 +1,13 @@
 """Arrays to Triton's request bodies, and answers back to arrays."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
-from tritonclient.utils import triton_to_np_dtype
+from tritonclient.utils import InferenceServerException, triton_to_np_dtype
 
 from endpoint_client._catalog import CatalogEntry, Tensor
 from endpoint_client._errors import InvalidInput
@@ -15,6 +16,10 @@ Array = npt.NDArray[Any]
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
+
+
+class _Fault(Exception):
+    """What keeps a value from being an input; the message goes on after the input's name."""
 
 
 def encode(
@@ -28,12 +33,13 @@ def encode(
         if name not in known:
             problems.append(f"no input {name!r}: write one of {', '.join(known)}")
             continue
-        array = _array(known[name], value)
-        problems += _faults(known[name], array)
-        tensor = InferInput(name, list(array.shape), known[name].datatype)
-        if not problems:
-            tensor.set_data_from_numpy(array, binary_data=binary)
-        tensors.append(tensor)
+        try:
+            array = _array(known[name], value)
+            problems += _faults(known[name], array)
+            if not problems:
+                tensors.append(_input(known[name], array, binary=binary))
+        except _Fault as error:
+            problems.append(f"input {name!r} {error}")
     if problems:
         raise InvalidInput(f"{entry.model} {entry.version}: {'; '.join(problems)}")
     outputs = [InferRequestedOutput(it.name, binary_data=binary) for it in entry.outputs]
@@ -44,9 +50,11 @@ def encode(
 def decode(body: bytes, content_type: str) -> dict[str, Array]:
     """Return an answer's outputs by name; BYTES tensors are arrays of `bytes`."""
     length = int(content_type.removeprefix(BINARY)) if content_type.startswith(BINARY) else None
+    if length is not None and "outputs" not in json.loads(body[:length]):
+        return {}  # tritonclient takes for granted that there are some
     result = InferenceServerClient.parse_response_body(body, header_length=length)
-    names = [output["name"] for output in result.get_response()["outputs"]]
-    return {name: result.as_numpy(name) for name in names}
+    outputs = result.get_response().get("outputs", [])
+    return {it["name"]: _output(it["datatype"], result.as_numpy(it["name"])) for it in outputs}
 
 
 def _missing(entry: CatalogEntry, inputs: Mapping[str, Any]) -> list[str]:
@@ -54,22 +62,44 @@ def _missing(entry: CatalogEntry, inputs: Mapping[str, Any]) -> list[str]:
 
 
 def _array(tensor: Tensor, value: Array | Sequence[str]) -> Array:
-    """Strings become one column of UTF-8 bytes where the model takes one string a row."""
+    """Return an input as an array. Raises `_Fault` with what keeps it from being one.
+
+    Strings become one column of UTF-8 bytes where the model takes one string a row.
+    """
+    if value is None:
+        raise _Fault("is None")
     if tensor.datatype != "BYTES":
-        return np.asarray(value)
-    array = np.array(
-        [it.encode() if isinstance(it, str) else it for it in np.asarray(value, object).flat],
-        dtype=object,
-    )
-    shape = np.shape(value)
+        try:
+            return np.asarray(value)
+        except ValueError as error:
+            raise _Fault(f"is no array, give rows of one length and one type: {error}") from None
+    given = np.asarray(value, object)
+    array = np.array([_bytes(it) for it in given.flat], dtype=object)
+    shape = given.shape
     if len(shape) == 1 and len(tensor.shape) == 2 and tensor.shape[1] == 1:
         shape = (*shape, 1)
     return array.reshape(shape)
 
 
+def _bytes(element: Any) -> bytes:
+    if isinstance(element, bytes):
+        return element
+    if isinstance(element, list | tuple | np.ndarray):
+        raise _Fault("is no array: give rows of one length")
+    if not isinstance(element, str):
+        raise _Fault(f"has an element {element!r}: give str or bytes")
+    try:
+        return element.encode()
+    except UnicodeEncodeError as error:
+        raise _Fault(f"has an element that is no text: {error}") from None
+
+
 def _faults(tensor: Tensor, array: Array) -> list[str]:
     faults = []
-    wanted = np.dtype(triton_to_np_dtype(tensor.datatype))
+    known = triton_to_np_dtype(tensor.datatype)
+    if known is None:
+        raise _Fault(f"has datatype {tensor.datatype}, which this client does not know")
+    wanted = np.dtype(known)
     if array.dtype != wanted:
         faults.append(f"input {tensor.name!r} has dtype {array.dtype}, give {wanted}")
     fits = len(array.shape) == len(tensor.shape) and all(
@@ -79,3 +109,21 @@ def _faults(tensor: Tensor, array: Array) -> list[str]:
         shape = list(tensor.shape)
         faults.append(f"input {tensor.name!r} has shape {list(array.shape)}, give {shape}")
     return faults
+
+
+def _input(tensor: Tensor, array: Array, *, binary: bool) -> InferInput:
+    """Return an input that may be sent. Raises `_Fault` for what JSON cannot carry."""
+    made = InferInput(tensor.name, list(array.shape), tensor.datatype)
+    try:
+        made.set_data_from_numpy(array, binary_data=binary)
+    except InferenceServerException as error:
+        raise _Fault(f"does not go into JSON, send it with binary=True: {error}") from None
+    return made
+
+
+def _output(datatype: str, array: Array) -> Array:
+    """JSON has text where a raw tensor has bytes."""
+    if datatype != "BYTES":
+        return array
+    elements = [it.encode() if isinstance(it, str) else it for it in array.flat]
+    return np.array(elements, dtype=object).reshape(array.shape)

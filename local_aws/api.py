@@ -48,7 +48,11 @@ class JsonService:
         return self._operations[name](request)
 
     def _answer(self, name: str, body: bytes) -> Answer:
-        return json_answer(200, self.call(name, json.loads(body or b"{}")))
+        try:
+            request = json.loads(body or b"{}")
+        except ValueError as error:
+            raise ApiError("SerializationException", f"The body is no JSON: {error}") from None
+        return json_answer(200, self.call(name, request))
 
 
 def json_answer(status: int, content: dict[str, Any]) -> Answer:

@@ -183,9 +183,16 @@ def _key(request: Record) -> TargetKey:
     return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
 
 
+_LISTS = {"PolicyNames": "PolicyName", "ResourceIds": "ResourceId"}
+"""Filters that name several values of one member; they may be left empty."""
+
+
 def _matching(records: Any, request: Record) -> list[Record]:
-    wanted = {"ServiceNamespace", "ResourceId", "ScalableDimension"} & request.keys()
-    return [it for it in records if all(it[name] == request[name] for name in wanted)]
+    allowed = {
+        **{name: [request[name]] for name in ScalableTarget.replacing if name in request},
+        **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},
+    }
+    return [it for it in records if all(it[name] in values for name, values in allowed.items())]
 
 
 def _arn(kind: str, rest: str) -> str:

@@ -19,10 +19,10 @@ class Running:
         return f"http://127.0.0.1:{self.port}"
 
     def is_alive(self) -> bool:
-        """Whether the process still runs."""
+        """Whether the process still runs; a number that another user's has now is not ours."""
         try:
             os.kill(self.pid, 0)
-        except ProcessLookupError:
+        except (ProcessLookupError, PermissionError):
             return False
         return True
 
@@ -76,13 +76,15 @@ class Folder:
         """Return the local AWS that runs on this folder, if one does."""
         try:
             running = Running(**json.loads(self._state.read_text()))
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError, TypeError):  # there is none, or half a one
             return None
         return running if running.is_alive() else None
 
     def remember(self, running: Running) -> None:
-        """Write down what was started."""
-        self._state.write_text(json.dumps(asdict(running)))
+        """Write down what was started; who reads meanwhile finds all of it, or what was before."""
+        written = self._state.with_suffix(".new")
+        written.write_text(json.dumps(asdict(running)))
+        written.replace(self._state)
 
     def forget(self) -> None:
         """The opposite of `remember`."""

@@ -16,6 +16,8 @@ from local_aws.prerequisites import find_triton
 
 START_SECONDS = 30
 STOP_SECONDS = 60
+LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Opens URLs of this machine, which a proxy named in the environment cannot reach."""
 
 
 def up(folder: Folder, *, port: int | None = None) -> Running:
@@ -29,6 +31,10 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
     if running:
         raise LocalAwsError(
             f"the local AWS is up already: {running.url} (stop it: python -m local_aws down)"
+        )
+    if port is not None and not 1 <= port <= 65535:
+        raise LocalAwsError(
+            f"{port} is no port: give one from 1 to 65535, or leave --port out to get a free one"
         )
     if port is not None and not _is_free(port):
         raise LocalAwsError(f"port {port} is taken: leave --port out to get a free one")
@@ -98,7 +104,7 @@ def _wait_until_healthy(running: Running, folder: Folder) -> None:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and _still_runs(running):
         try:
-            with urllib.request.urlopen(f"{running.url}/_ministack/health", timeout=5):
+            with LOOPBACK.open(f"{running.url}/_ministack/health", timeout=5):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.05)

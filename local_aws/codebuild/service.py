@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_aws.api import Answer, JsonService, Operation
-from local_aws.codebuild.runner import Build
+from local_aws.codebuild.runner import GRACE_SECONDS, Build
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
 
@@ -104,26 +104,20 @@ class CodeBuild:
             }
 
     def stop(self) -> None:
-        """End every build."""
+        """End every build; return when none of their processes is left."""
         with self._lock:
             builds = list(self._builds.values())
         for build in builds:
-            if build.record["buildStatus"] == "IN_PROGRESS":
-                build.stop()
+            build.stop()
+        for build in builds:
+            build.wait(2 * GRACE_SECONDS)
 
     def _new(self, project: Record, request: Record) -> Build:
+        environment = _environment(project["environment"], request)
         identifier = f"{project['name']}:{uuid.uuid4()}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{identifier}"
         folder = self._folder / identifier.partition(":")[2]
         folder.mkdir(parents=True)
-        environment = dict(project["environment"])
-        for name in ("image", "computeType"):
-            environment[name] = request.get(f"{name}Override", environment.get(name))
-        environment["type"] = request.get("environmentTypeOverride", environment.get("type"))
-        variables = [
-            *environment.get("environmentVariables", []),
-            *request.get("environmentVariablesOverride", []),
-        ]
         record = {
             "id": identifier,
             "arn": arn,
@@ -138,7 +132,7 @@ class CodeBuild:
             "secondarySources": request.get(
                 "secondarySourcesOverride", project.get("secondarySources", [])
             ),
-            "source": project["source"],
+            "source": _overridden(project["source"], request, _OF_THE_SOURCE),
             "startTime": time.time(),
             "timeoutInMinutes": request.get(
                 "timeoutInMinutesOverride", project.get("timeoutInMinutes", 60)
@@ -153,6 +147,45 @@ class CodeBuild:
                 "CI": "true",
                 "CODEBUILD_BUILD_ARN": arn,
                 "CODEBUILD_BUILD_ID": identifier,
-                **{variable["name"]: variable["value"] for variable in variables},
+                **{it["name"]: it["value"] for it in environment["environmentVariables"]},
             },
         )
+
+
+_OF_THE_SOURCE = {
+    "buildspec": "buildspecOverride",
+    "location": "sourceLocationOverride",
+    "type": "sourceTypeOverride",
+}
+_OF_THE_ENVIRONMENT = {
+    "computeType": "computeTypeOverride",
+    "image": "imageOverride",
+    "type": "environmentTypeOverride",
+}
+"""What of a project StartBuild may override, and by which parameter."""
+
+
+def _overridden(described: Record, request: Record, parameters: dict[str, str]) -> Record:
+    wanted = {name: request[it] for name, it in parameters.items() if it in request}
+    return {**described, **wanted}
+
+
+def _environment(described: Record, request: Record) -> Record:
+    """The project's environment with what a request overrides; a variable by its name."""
+    variables = {
+        variable["name"]: variable
+        for variable in (
+            *described.get("environmentVariables", []),
+            *request.get("environmentVariablesOverride", []),
+        )
+    }
+    for name, variable in variables.items():
+        if variable.get("type", "PLAINTEXT") != "PLAINTEXT":
+            raise ApiError(
+                "InvalidInputException",
+                f"The local AWS has no {variable['type']} variables: give {name} as PLAINTEXT.",
+            )
+    return {
+        **_overridden(described, request, _OF_THE_ENVIRONMENT),
+        "environmentVariables": list(variables.values()),
+    }

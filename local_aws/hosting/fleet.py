@@ -4,7 +4,8 @@ import itertools
 import random
 import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -62,32 +63,44 @@ class Variant:
 class Fleet:
     """The running variants of one endpoint configuration."""
 
-    def __init__(self, variants: list[Variant]) -> None:
-        self._variants = variants
+    def __init__(self, *variants: Variant) -> None:
+        self._variants = list(variants)
         self._busy = 0
         self._quiet = threading.Condition()
+        self._lock = threading.Lock()
+        self._stopped = False
 
-    @classmethod
     def start(
-        cls, host: Host, endpoint: str, config: dict[str, Any], models: dict[str, dict[str, Any]]
-    ) -> "Fleet":
+        self, host: Host, endpoint: str, config: dict[str, Any], models: dict[str, dict[str, Any]]
+    ) -> None:
         """Start every variant and wait until it is healthy.
 
         `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them. Raises `LocalAwsError` with the reason, after stopping what was started.
+        them. Raises `LocalAwsError` with the reason, after stopping what was started; also when
+        another thread calls `stop`, before this returns.
         """
-        fleet = cls([])
         try:
             for variant in config["ProductionVariants"]:
-                model = models[variant["ModelName"]]
-                fleet._variants.append(_start(host, endpoint, variant, model))
-            for variant, running in zip(config["ProductionVariants"], fleet._variants, strict=True):
+                self._add(_start(host, endpoint, variant, models[variant["ModelName"]]))
+            for variant, running in zip(config["ProductionVariants"], self._variants, strict=True):
                 seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
                 running.triton.wait_until_healthy(seconds)
+            self._refuse_stopped()
         except BaseException:
-            fleet.stop()
+            self.stop()
             raise
-        return fleet
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count an invocation as under way: `drain` waits for it."""
+        with self._quiet:
+            self._busy += 1
+        try:
+            yield
+        finally:
+            with self._quiet:
+                self._busy -= 1
+                self._quiet.notify_all()
 
     def invoke(
         self,
@@ -100,37 +113,50 @@ class Fleet:
     ) -> tuple[str, Response]:
         """Return the chosen variant's name and its answer. Raises `ApiError`."""
         variant = self._choose(weights, target_variant)
-        with self._quiet:
-            self._busy += 1
         try:
             response = variant.container.invoke(target_model, body=body, headers=headers)
         except OSError as error:
             raise ApiError(
                 "ModelError", f"The container did not answer: {error}", status=424
             ) from None
-        finally:
-            with self._quiet:
-                self._busy -= 1
-                self._quiet.notify_all()
         if response.status != 200:
             raise model_error(response)
         return variant.name, response
 
     def drain(self, timeout: float) -> None:
-        """Return when no invocation is under way, or after `timeout` seconds."""
+        """Return when no counted invocation is under way, or after `timeout` seconds."""
         with self._quiet:
             self._quiet.wait_for(lambda: self._busy == 0, timeout)
 
     def stop(self) -> None:
-        """End every variant and delete what it downloaded."""
-        for variant in self._variants:
+        """End every variant, also of a fleet that is starting, and delete what it downloaded."""
+        with self._lock:
+            self._stopped = True
+            variants = list(self._variants)
+        for variant in variants:
             variant.triton.stop()
             for name in ("models", "model"):
                 shutil.rmtree(variant.folder / name, ignore_errors=True)
 
+    def _add(self, variant: Variant) -> None:
+        """Take a variant in before anything else can go wrong: `stop` ends it from now on."""
+        with self._lock:
+            self._variants.append(variant)
+        self._refuse_stopped()
+
+    def _refuse_stopped(self) -> None:
+        with self._lock:
+            if self._stopped:
+                raise LocalAwsError("the instances were stopped while they started")
+
     def _choose(self, weights: Mapping[str, float], target: str | None) -> Variant:
         if target is None:
             shares = [weights[variant.name] for variant in self._variants]
+            if not any(shares):
+                raise ApiError(
+                    "ValidationError",
+                    "Every variant has weight 0: name one as TargetVariant or give one a weight.",
+                )
             return random.choices(self._variants, shares)[0]
         for variant in self._variants:
             if variant.name == target:
@@ -155,12 +181,12 @@ def _start(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, 
 def _start_multi_model(
     host: Host, folder: Path, described: dict[str, Any]
 ) -> tuple[Triton, Container]:
+    prefix = S3Prefix.parse(described["ModelDataUrl"])
     empty = folder / "empty"
     empty.mkdir()
     environment = {**described.get("Environment", {}), "SAGEMAKER_MULTI_MODEL": "true"}
     arguments = multi_model_arguments(environment, repository=str(empty))
     triton = _triton(host, folder, arguments, environment)
-    prefix = S3Prefix.parse(described["ModelDataUrl"])
     return triton, MultiModelContainer(triton, s3=host.s3, prefix=prefix, folder=folder / "models")
 
 

@@ -3,8 +3,7 @@
 import hashlib
 import json
 import threading
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as FutureTimeout
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,14 +61,14 @@ class MultiModelContainer:
                 "TargetModel is a required input for inference on a multi-model endpoint.",
             )
         load = self._load_once(target_model)
-        try:
-            load.result(timeout=INVOKE_SECONDS)
-        except FutureTimeout:
+        wait([load], timeout=INVOKE_SECONDS)
+        if not load.done():
             raise ApiError(
                 "ModelNotReadyException",
                 f"Model {target_model} is not ready for inference: it is still loading. Retry.",
                 status=429,
-            ) from None
+            )
+        load.result()  # raises what the load failed with, a TimeoutError of its own too
         return self._triton.request(
             "POST",
             f"/models/{_name(target_model)}/invoke",
@@ -111,8 +110,9 @@ class MultiModelContainer:
         try:
             self._load(target_model)
         except Exception as error:
-            with self._lock:  # the next invocation tries again
-                self._loads.pop(target_model, None)
+            with self._lock:  # the next invocation tries again, unless one after an unload does
+                if self._loads.get(target_model) is load:
+                    del self._loads[target_model]
             load.set_exception(error)
         else:
             load.set_result(None)

@@ -78,7 +78,8 @@ def default_model(environment: dict[str, str], repository: Path) -> str:
 
 
 def _arguments(environment: dict[str, str], repository: str) -> list[str]:
-    values = {**_DEFAULTS, **environment}
+    # `serve` asks with [ -n "$NAME" ] and ${NAME:-default}: an empty variable is one not set.
+    values = {**_DEFAULTS, **{name: value for name, value in environment.items() if value}}
     return [
         "--allow-sagemaker=true",
         "--allow-http=false",

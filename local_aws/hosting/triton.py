@@ -5,7 +5,10 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -28,16 +31,23 @@ class Response:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    """HTTP through a socket named relative to an open folder: a full path may have 107 bytes."""
+    """HTTP through a socket named relative to an open folder: a full path may have 107 bytes.
 
-    def __init__(self, folder: int) -> None:
+    `open_folder` returns a file descriptor to close.
+    """
+
+    def __init__(self, open_folder: Callable[[], int]) -> None:
         super().__init__("localhost")
-        self._path = f"/proc/self/fd/{folder}/{SOCKET}"
+        self._open_folder = open_folder
 
     def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        folder = self._open_folder()
+        try:
+            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.sock.settimeout(self.timeout)
+            self.sock.connect(f"/proc/self/fd/{folder}/{SOCKET}")
+        finally:
+            os.close(folder)
 
 
 class Triton:
@@ -58,8 +68,9 @@ class Triton:
         folder: Path,
     ) -> None:
         self.log = folder / "triton.log"
-        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+        self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
         self._idle: SimpleQueue[_UnixConnection] = SimpleQueue()
+        self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         relayed = [sys.executable, relay.__file__, SOCKET, str(SAGEMAKER_PORT), self.log.name]
         isolation = UNSHARE if installation.isolated else ()
@@ -106,7 +117,7 @@ class Triton:
         try:
             connection = self._idle.get_nowait()
         except Empty:
-            connection = _UnixConnection(self._folder)
+            connection = _UnixConnection(self._open_folder)
         connection.timeout = timeout
         if connection.sock:
             connection.sock.settimeout(timeout)
@@ -120,11 +131,39 @@ class Triton:
         except OSError:
             connection.close()
             raise
-        self._idle.put(connection)
+        self._keep(connection)
         return response
 
     def stop(self) -> None:
-        """End the server; return when nothing of it is left."""
+        """End the server; return when nothing of it is left, on every thread that calls it."""
+        with self._stopping:
+            with self._lock:
+                folder, self._folder = self._folder, -1
+            if folder == -1:
+                return
+            self._end_process()
+            while not self._idle.empty():
+                self._idle.get().close()
+            with suppress(FileNotFoundError):
+                os.unlink(SOCKET, dir_fd=folder)
+            os.close(folder)
+
+    def _open_folder(self) -> int:
+        """Return a descriptor of the folder that is the caller's, whenever `stop` is called."""
+        with self._lock:
+            if self._folder == -1:
+                raise ConnectionError("the container was stopped")
+            return os.dup(self._folder)
+
+    def _keep(self, connection: _UnixConnection) -> None:
+        """Keep a connection for the next request, unless there will be none."""
+        with self._lock:
+            if self._folder == -1:
+                connection.close()
+            else:
+                self._idle.put(connection)
+
+    def _end_process(self) -> None:
         if self._process.stdin:
             self._process.stdin.close()
         try:
@@ -132,9 +171,6 @@ class Triton:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        while not self._idle.empty():
-            self._idle.get().close()
-        os.close(self._folder)
 
     def _tail(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []

@@ -84,9 +84,17 @@ class Endpoint(HostingResource):
     replacing = ("EndpointName",)
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
-        """Create an endpoint and wait until it is InService."""
+        """Create an endpoint and wait until it is InService.
+
+        One that does not get there is deleted: the stack does not know it yet, and its name would
+        be taken when the stack is deployed again.
+        """
         physical_id, attributes = super().create(logical_id, properties, stack)
-        self._wait(attributes["EndpointName"], properties["EndpointConfigName"])
+        try:
+            self._wait(attributes["EndpointName"], properties["EndpointConfigName"])
+        except ValueError:
+            self.delete(physical_id, properties)
+            raise
         return physical_id, attributes
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
@@ -109,8 +117,11 @@ class Endpoint(HostingResource):
             status = endpoint["EndpointStatus"]
             if status == "InService" and endpoint["EndpointConfigName"] == config:
                 return
-            if status in ("Failed", "InService"):
-                raise ValueError(f"Endpoint {name} {status}: {endpoint.get('FailureReason')}")
+            reason = endpoint.get("FailureReason")
+            if status == "InService":
+                raise ValueError(f"the update of endpoint {name} was taken back: {reason}")
+            if status == "Failed":
+                raise ValueError(f"Endpoint {name} Failed: {reason}")
             time.sleep(0.1)
         raise ValueError(f"Endpoint {name} did not stabilize within {STABILIZE_SECONDS} s")
 

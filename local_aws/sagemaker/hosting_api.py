@@ -2,6 +2,8 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +18,20 @@ Record = dict[str, Any]
 
 @dataclass
 class Endpoint:
-    """An endpoint and the fleet that serves it; `description` is what DescribeEndpoint answers."""
+    """An endpoint, the fleet that serves it, and the one that shall when it has started.
+
+    `description` is what DescribeEndpoint answers.
+    """
 
     description: Record
     fleet: Fleet | None = None
+    starting: Fleet | None = None
+
+    def give_up(self) -> list[Fleet]:
+        """Return the fleets, which are the caller's to stop from now on."""
+        fleets = [fleet for fleet in (self.starting, self.fleet) if fleet]
+        self.starting = self.fleet = None
+        return fleets
 
 
 class Hosting:
@@ -110,20 +122,22 @@ class Hosting:
                     "EndpointConfigName": request["EndpointConfigName"],
                     "ProductionVariants": _variants(config),
                     **_born("Endpoint", "endpoint", name),
-                }
+                },
+                starting=(fleet := Fleet()),
             )
-        self._in_background(self._bring_up, endpoint, config)
+        self._in_background(self._bring_up, endpoint, fleet, config)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
 
     def update_endpoint(self, request: Record) -> Record:
         """UpdateEndpoint: the old instances serve until the new ones are healthy."""
         with self._lock:
             endpoint = self._endpoint(request["EndpointName"])
-            _refuse_in_progress(endpoint)
+            _refuse_unless_in_service(endpoint)
             config = self.describe_endpoint_config(request)
             self._set(endpoint, EndpointStatus="Updating")
+            fleet = endpoint.starting = Fleet()
             kept = _kept_variants(endpoint.description["ProductionVariants"], config, request)
-        self._in_background(self._replace, endpoint, config, kept)
+        self._in_background(self._replace, endpoint, fleet, config, kept)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
 
     def describe_endpoint(self, request: Record) -> Record:
@@ -133,26 +147,28 @@ class Hosting:
 
     def list_endpoints(self, request: Record) -> Record:
         """ListEndpoints."""
-        descriptions = {name: it.description for name, it in self._endpoints.items()}
         keys = ("EndpointName", "EndpointArn", "EndpointStatus", "LastModifiedTime")
-        return {"Endpoints": self._list(descriptions, request, keys)}
+        with self._lock:
+            descriptions = {name: it.description for name, it in self._endpoints.items()}
+            return {"Endpoints": self._list(descriptions, request, keys)}
 
     def delete_endpoint(self, request: Record) -> Record:
-        """DeleteEndpoint."""
+        """DeleteEndpoint: what still starts is ended, what serves finishes what it has."""
         with self._lock:
             endpoint = self._endpoint(request["EndpointName"])
             self._set(endpoint, EndpointStatus="Deleting")
             del self._endpoints[request["EndpointName"]]
-        if endpoint.fleet:
-            endpoint.fleet.drain(DRAIN_SECONDS)
-            endpoint.fleet.stop()
+            fleets = endpoint.give_up()
+        for fleet in fleets:
+            fleet.drain(DRAIN_SECONDS)
+            fleet.stop()
         return {}
 
     def update_weights_and_capacities(self, request: Record) -> Record:
         """UpdateEndpointWeightsAndCapacities: holds at once, since nothing is really scaled."""
         with self._lock:
             endpoint = self._endpoint(request["EndpointName"])
-            _refuse_in_progress(endpoint)
+            _refuse_unless_in_service(endpoint)
             variants = {
                 it["VariantName"]: dict(it) for it in endpoint.description["ProductionVariants"]
             }
@@ -168,72 +184,82 @@ class Hosting:
             self._set(endpoint, ProductionVariants=list(variants.values()))
             return {"EndpointArn": endpoint.description["EndpointArn"]}
 
-    def serving(self, name: str) -> tuple[Fleet, dict[str, float]]:
-        """Return the instances that answer for an endpoint, and the weights of its variants.
+    @contextmanager
+    def serving(self, name: str) -> Iterator[tuple[Fleet, dict[str, float]]]:
+        """Yield the instances that answer for an endpoint, and the weights of its variants.
 
-        Raises `ApiError` as InvokeEndpoint does where nothing answers.
+        The invocation is counted in before an update can take the instances away, so that they
+        answer it before they are stopped. Raises `ApiError` as InvokeEndpoint does where nothing
+        answers.
         """
-        with self._lock:
-            endpoint = self._endpoints.get(name)
-            if endpoint is None or endpoint.fleet is None:
-                raise ApiError(
-                    "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
-                )
-            weights = {
-                it["VariantName"]: it["CurrentWeight"]
-                for it in endpoint.description["ProductionVariants"]
-            }
-            return endpoint.fleet, weights
+        with ExitStack() as counted:
+            with self._lock:
+                endpoint = self._endpoints.get(name)
+                if endpoint is None or endpoint.fleet is None:
+                    raise ApiError(
+                        "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
+                    )
+                counted.enter_context(endpoint.fleet.counted())
+                fleet = endpoint.fleet
+                weights = {
+                    it["VariantName"]: it["CurrentWeight"]
+                    for it in endpoint.description["ProductionVariants"]
+                }
+            yield fleet, weights
 
     def stop(self) -> None:
-        """End every instance."""
+        """End every instance, also those that still start."""
         with self._lock:
-            endpoints = list(self._endpoints.values())
+            fleets = [it for endpoint in self._endpoints.values() for it in endpoint.give_up()]
             self._endpoints.clear()
-        for endpoint in endpoints:
-            if endpoint.fleet:
-                endpoint.fleet.stop()
+        for fleet in fleets:
+            fleet.stop()
 
     # Transitions, each on a thread of its own
 
-    def _bring_up(self, endpoint: Endpoint, config: Record) -> None:
+    def _bring_up(self, endpoint: Endpoint, fleet: Fleet, config: Record) -> None:
         try:
-            fleet = self._start_fleet(endpoint, config)
-        except LocalAwsError as error:
-            self._set(endpoint, EndpointStatus="Failed", FailureReason=str(error))
+            self._start(fleet, endpoint, config)
+        except Exception as error:
+            self._set(endpoint, EndpointStatus="Failed", FailureReason=_reason(error))
             return
         with self._lock:
-            endpoint.fleet = fleet
-            deleted = endpoint.description["EndpointStatus"] == "Deleting"
-            if not deleted:
+            if endpoint.starting is fleet:  # else it was deleted, and its instances with it
+                endpoint.fleet, endpoint.starting = fleet, None
                 self._set(endpoint, EndpointStatus="InService")
-        if deleted:
-            fleet.stop()
 
-    def _replace(self, endpoint: Endpoint, config: Record, variants: list[Record]) -> None:
+    def _replace(
+        self, endpoint: Endpoint, fleet: Fleet, config: Record, variants: list[Record]
+    ) -> None:
         try:
-            fleet = self._start_fleet(endpoint, config)
-        except LocalAwsError as error:
+            self._start(fleet, endpoint, config)
+        except Exception as error:
             # The old instances never stopped serving: going back is to leave them be.
-            self._set(endpoint, EndpointStatus="InService", FailureReason=str(error))
+            with self._lock:
+                endpoint.starting = None
+                self._set(endpoint, EndpointStatus="InService", FailureReason=_reason(error))
             return
         with self._lock:
-            old, endpoint.fleet = endpoint.fleet, fleet
+            if endpoint.starting is not fleet:  # deleted, and the old instances with it
+                return
+            old, endpoint.fleet, endpoint.starting = endpoint.fleet, fleet, None
             endpoint.description.pop("FailureReason", None)
             self._set(
                 endpoint,
                 EndpointConfigName=config["EndpointConfigName"],
                 ProductionVariants=variants,
             )
-        if old:
-            old.drain(DRAIN_SECONDS)
-            old.stop()
-        self._set(endpoint, EndpointStatus="InService")
+        try:
+            if old:
+                old.drain(DRAIN_SECONDS)
+                old.stop()
+        finally:
+            self._set(endpoint, EndpointStatus="InService")
 
-    def _start_fleet(self, endpoint: Endpoint, config: Record) -> Fleet:
+    def _start(self, fleet: Fleet, endpoint: Endpoint, config: Record) -> None:
         with self._lock:
             models = dict(self._models)
-        return Fleet.start(self._host, endpoint.description["EndpointName"], config, models)
+        fleet.start(self._host, endpoint.description["EndpointName"], config, models)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
         threading.Thread(target=transition, args=arguments, daemon=True).start()
@@ -300,12 +326,20 @@ def _kept_variants(old: list[Record], config: Record, request: Record) -> list[R
     return variants
 
 
-def _refuse_in_progress(endpoint: Endpoint) -> None:
-    if endpoint.description["EndpointStatus"] not in ("InService", "Failed"):
+def _refuse_unless_in_service(endpoint: Endpoint) -> None:
+    arn, status = (endpoint.description[it] for it in ("EndpointArn", "EndpointStatus"))
+    if status == "Failed":
         raise ApiError(
             "ValidationException",
-            f"Cannot update in-progress endpoint {endpoint.description['EndpointArn']}.",
+            f"Cannot update failed endpoint {arn}: delete it and create it anew.",
         )
+    if status != "InService":
+        raise ApiError("ValidationException", f"Cannot update in-progress endpoint {arn}.")
+
+
+def _reason(error: Exception) -> str:
+    """Return a FailureReason: our own errors say what to do, others at least what they are."""
+    return str(error) if isinstance(error, LocalAwsError) else f"{type(error).__name__}: {error}"
 
 
 def _find(records: dict[str, Record], name: str, kind: str) -> Record:

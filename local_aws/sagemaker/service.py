@@ -51,20 +51,20 @@ class SageMaker:
             return error_answer(error)
 
     def _invoke(self, endpoint: str, headers: dict[str, str], body: bytes) -> Answer:
-        fleet, weights = self._hosting.serving(endpoint)
         if len(body) > MAX_BODY_BYTES:
             raise ApiError(
                 "ValidationError",
                 f"The body has {len(body)} bytes; at most {MAX_BODY_BYTES} are allowed.",
                 status=413,
             )
-        variant, response = fleet.invoke(
-            weights,
-            target_model=headers.get("x-amzn-sagemaker-target-model"),
-            target_variant=headers.get("x-amzn-sagemaker-target-variant"),
-            body=body,
-            headers={"Content-Type": headers.get("content-type", "application/octet-stream")},
-        )
+        with self._hosting.serving(endpoint) as (fleet, weights):
+            variant, response = fleet.invoke(
+                weights,
+                target_model=headers.get("x-amzn-sagemaker-target-model"),
+                target_variant=headers.get("x-amzn-sagemaker-target-variant"),
+                body=body,
+                headers={"Content-Type": headers.get("content-type", "application/octet-stream")},
+            )
         answer = {"x-Amzn-Invoked-Production-Variant": variant}
         if "Content-Type" in response.headers:
             answer["Content-Type"] = response.headers["Content-Type"]

@@ -115,6 +115,21 @@ def test_a_program_that_is_killed_has_failed(tmp_path: Path) -> None:
         shell("kill -9 $$", tmp_path)
 
 
+def test_a_program_that_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
+    command = [str(tmp_path / "cdk"), "deploy"]
+    with pytest.raises(StepFailed) as failed:
+        run(command, log=tmp_path / "step.log", environment={}, advice="run make install")
+    assert str(failed.value) == (
+        f"{tmp_path}/cdk cannot be started: No such file or directory\n"
+        "  What to do: run make install"
+    )
+
+
+def test_what_is_no_utf8_is_still_shown(tmp_path: Path) -> None:
+    with pytest.raises(StepFailed, match="bad \N{REPLACEMENT CHARACTER} byte"):
+        shell("printf 'bad \\377 byte\\n'; exit 1", tmp_path)
+
+
 def test_a_second_run_starts_a_new_log(tmp_path: Path) -> None:
     shell("echo first", tmp_path)
     assert shell("echo second", tmp_path).read_text() == "second\n"

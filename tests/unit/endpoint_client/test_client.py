@@ -2,6 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from botocore.exceptions import EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 
 from endpoint_client import (
     EndpointClient,
@@ -135,7 +136,7 @@ def test_a_model_that_never_gets_ready_is_given_up(
         client.invoke("minilm", {"TEXT": ["one"]})
     assert str(refused.value) == (f"minilm 0123456789ab is still loading after {attempts} attempts")
     assert len(session.runtime.requests) == attempts
-    assert sleeps[: attempts - 1] == [2**it for it in range(attempts - 1)]
+    assert sleeps == [2**it for it in range(attempts - 1)]  # nothing is waited for after the last
 
 
 def test_five_attempts_are_made_without_being_told(client: EndpointClient, session: Any) -> None:
@@ -182,6 +183,44 @@ def test_any_other_refusal_is_an_endpoint_error_with_its_message(
         client.invoke("minilm", {"TEXT": ["one"]})
     assert type(refused.value) is EndpointError
     assert str(refused.value) == f"minilm 0123456789ab: {message}"
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        client_error("AccessDeniedException", "not authorized", "GetParameter"),
+        EndpointConnectionError(endpoint_url="https://ssm"),
+        NoCredentialsError(),
+    ],
+)
+def test_a_catalog_that_cannot_be_read_is_an_endpoint_error_with_its_cause(
+    client: EndpointClient, session: Any, monkeypatch: pytest.MonkeyPatch, cause: Exception
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise cause
+
+    monkeypatch.setattr(session.ssm, "get_parameter", refuse)
+    monkeypatch.setattr(session.ssm, "paginate", refuse)
+    for read, message in (
+        (lambda: client.resolve("minilm"), "cannot look 'minilm' up in /triton/prod/text: "),
+        (client.models, "cannot list the models of /triton/prod/text: "),
+    ):
+        with pytest.raises(EndpointError) as refused:
+            read()
+        assert type(refused.value) is EndpointError
+        assert str(refused.value) == f"{message}{cause}"
+        assert refused.value.__cause__ is cause
+
+
+@pytest.mark.parametrize("cause", [ReadTimeoutError(endpoint_url="x"), NoCredentialsError()])
+def test_an_endpoint_that_is_not_reached_is_an_endpoint_error_with_its_cause(
+    client: EndpointClient, session: Any, cause: Any
+) -> None:
+    session.runtime.errors = [cause]
+    with pytest.raises(EndpointError) as refused:
+        client.invoke("minilm", {"TEXT": ["one"]})
+    assert str(refused.value) == f"minilm 0123456789ab: {cause}"
+    assert refused.value.__cause__ is cause
 
 
 def test_a_failure_after_waiting_for_the_model_is_the_failure(

@@ -2,6 +2,7 @@ import json
 import struct
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -63,9 +64,9 @@ def header_of(body: bytes, content_type: str) -> tuple[dict[str, Any], bytes]:
     return header, body[size:]
 
 
-def refusal(inputs: dict[str, Any], *tensors: Tensor) -> str:
+def refusal(inputs: dict[str, Any], *tensors: Tensor, binary: bool = True) -> str:
     with pytest.raises(InvalidInput) as refused:
-        encode(entry_of(*tensors), inputs, binary=True)
+        encode(entry_of(*tensors), inputs, binary=binary)
     start = "minilm 0123456789ab: "
     assert str(refused.value).startswith(start)
     return str(refused.value).removeprefix(start)
@@ -93,9 +94,9 @@ def test_finite_numbers_come_back_from_json(drawn: tuple[str, Array]) -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(texts=st.lists(TEXT, min_size=1, max_size=4))
-def test_strings_come_back_as_utf8_one_a_row(texts: list[str]) -> None:
-    answer = echo({"TEXT": texts}, Tensor("TEXT", "BYTES", (-1, 1)), binary=True)["TEXT_OUT"]
+@given(texts=st.lists(TEXT, min_size=1, max_size=4), binary=st.booleans())
+def test_strings_come_back_as_utf8_one_a_row(texts: list[str], binary: bool) -> None:
+    answer = echo({"TEXT": texts}, Tensor("TEXT", "BYTES", (-1, 1)), binary=binary)["TEXT_OUT"]
     assert answer.tolist() == [[text.encode()] for text in texts]
 
 
@@ -182,6 +183,19 @@ def test_an_answer_without_rows_has_its_shape() -> None:
     assert (answer.shape, answer.dtype) == ((0, 3), np.dtype(np.float32))
 
 
+@pytest.mark.parametrize("content", [{"model_name": "minilm"}, {"outputs": []}])
+def test_an_answer_without_outputs_is_empty(content: dict[str, Any]) -> None:
+    body = json.dumps(content).encode()
+    assert decode(body, "application/json") == {}
+    assert decode(body, f"{BINARY}{len(body)}") == {}
+
+
+def test_bf16_goes_into_raw_tensors() -> None:
+    array = np.array([[1.5, -2]], ml_dtypes.bfloat16)
+    answer = echo({"X": array}, Tensor("X", "BF16", (-1, 2)), binary=True)["X_OUT"]
+    assert (answer.dtype, answer.tolist()) == (array.dtype, [[1.5, -2]])
+
+
 @pytest.mark.parametrize(
     ("value", "shape", "sent"),
     [
@@ -192,6 +206,7 @@ def test_an_answer_without_rows_has_its_shape() -> None:
         (np.array(["a", "b"]), (-1, 1), [2, 1]),
         (np.array([b"a", b"b"], object), (-1, 1), [2, 1]),
         ([b"\xff", b"b"], (-1, 1), [2, 1]),
+        (["a", b"\xff"], (-1, 1), [2, 1]),
     ],
 )
 def test_strings_become_a_column_where_the_model_takes_one_a_row(
@@ -257,3 +272,47 @@ def test_a_fault_of_one_input_is_found_whatever_the_others_are() -> None:
     bad = {"IDS": np.zeros((1, 1), np.int64)}
     for inputs in ({**good, **bad}, {**bad, **good}):
         assert refusal(inputs, TEXT_INPUT, IDS) == "input 'IDS' has shape [1, 1], give [-1, 128]"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "is None"),
+        ([[1], [1, 2]], "is no array, give rows of one length and one type: "),
+        (["a", b"\xff"], "is no array, give rows of one length and one type: "),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused(value: Any, message: str) -> None:
+    assert refusal({"IDS": value}, IDS).startswith(f"input 'IDS' {message}")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (None, "is None"),
+        (["a", None], "has an element None: give str or bytes"),
+        ([1], "has an element 1: give str or bytes"),
+        ([["a"], ["b", "c"]], "is no array: give rows of one length"),
+        (["\ud800"], "has an element that is no text: "),
+    ],
+)
+def test_what_is_no_array_of_strings_is_refused(value: Any, message: str) -> None:
+    assert refusal({"TEXT": value}, TEXT_INPUT).startswith(f"input 'TEXT' {message}")
+
+
+@pytest.mark.parametrize(
+    ("tensor", "value"),
+    [
+        (Tensor("X", "BF16", (-1,)), np.ones(1, ml_dtypes.bfloat16)),
+        (Tensor("X", "BYTES", (-1,)), [b"\xff"]),
+    ],
+)
+def test_what_json_cannot_carry_is_refused_with_what_can(tensor: Tensor, value: Any) -> None:
+    message = refusal({"X": value}, tensor, binary=False)
+    assert message.startswith("input 'X' does not go into JSON, send it with binary=True: ")
+
+
+def test_an_unknown_datatype_is_refused_by_name() -> None:
+    assert refusal({"X": [1.0]}, Tensor("X", "FP8", (-1,))) == (
+        "input 'X' has datatype FP8, which this client does not know"
+    )

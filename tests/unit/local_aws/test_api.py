@@ -52,6 +52,15 @@ def test_no_body_is_an_empty_request() -> None:
     assert ask(service(ListBuilds=lambda it: it), f"{TARGET}ListBuilds", b"")[2] == b"{}"
 
 
+@pytest.mark.parametrize("body", [b"{", b"\xff", b"MODEL=minilm"])
+def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
+    status, code, message = refusal(
+        ask(service(ListBuilds=unreachable), f"{TARGET}ListBuilds", body)
+    )
+    assert (status, code) == (400, "SerializationException")
+    assert message.startswith("The body is no JSON: ")
+
+
 def test_an_operation_does_not_hold_up_the_event_loop() -> None:
     async def both() -> list[Answer]:
         meet = threading.Barrier(2, timeout=5)  # passed only by two at a time

@@ -161,6 +161,24 @@ def test_policies_are_filtered_by_their_variant(scaling: AutoScaling) -> None:
     assert len(scaling.describe_policies(KEY)["ScalingPolicies"]) == 1
 
 
+def test_policies_are_filtered_by_their_names(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    for name in ("gpu", "invocations", "other"):
+        scaling.put_policy({**POLICY, "PolicyName": name})
+    found = scaling.describe_policies({"PolicyNames": ["gpu", "other", "none"]})
+    assert [it["PolicyName"] for it in found["ScalingPolicies"]] == ["gpu", "other"]
+    assert len(scaling.describe_policies({"PolicyNames": []})["ScalingPolicies"]) == 3
+
+
+@pytest.mark.parametrize(("resource", "count"), [(KEY["ResourceId"], 1), ("endpoint/x", 0)])
+def test_targets_are_filtered_by_their_resources(
+    scaling: AutoScaling, resource: str, count: int
+) -> None:
+    scaling.register(TARGET)
+    request = {"ServiceNamespace": "sagemaker", "ResourceIds": [resource]}
+    assert len(scaling.describe_targets(request)["ScalableTargets"]) == count
+
+
 def test_an_sdk_reads_targets_and_policies(scaling: AutoScaling, client_for: ClientFor) -> None:
     client = client_for("application-autoscaling", scaling.service.__call__)
     client.register_scalable_target(**TARGET)

@@ -49,6 +49,40 @@ def test_what_is_forgotten_is_not_found_and_may_be_forgotten_again(folder: Folde
     assert folder.running() is None
 
 
+def test_a_process_of_another_user_is_not_ours(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError
+
+    folder.remember(Running(pid=os.getpid(), port=4566))
+    monkeypatch.setattr(os, "kill", refuse)
+    assert folder.running() is None
+
+
+@pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1"])
+def test_half_of_what_was_remembered_is_nothing(folder: Folder, text: str) -> None:
+    folder.remember(Running(pid=os.getpid(), port=4566))
+    folder._state.write_text(text)
+    assert folder.running() is None
+
+
+def test_what_is_remembered_is_there_at_once_or_not_at_all(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Running(pid=os.getpid(), port=1)
+    folder.remember(first)
+
+    def half(path: Path, text: str) -> None:
+        path.open("w").close()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(OSError, match="no space left"):
+        folder.remember(Running(pid=os.getpid(), port=2))
+    assert folder.running() == first
+
+
 def test_the_last_start_is_remembered(folder: Folder) -> None:
     folder.remember(Running(pid=os.getpid(), port=1))
     folder.remember(Running(pid=os.getpid(), port=2))

@@ -37,7 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     """A folder for a local AWS whose Triton is found; nothing runs on it in the end."""
     triton = TritonInstallation(root=tmp_path, library_path=tmp_path, isolated=True)
     monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nothing may go through it
     made = Folder(tmp_path / "state")
     yield made
     lifecycle.down(made)
@@ -82,6 +83,15 @@ def test_a_taken_port_is_refused_and_the_last_runs_files_are_kept(folder: Folder
     assert str(refused.value) == f"port {port} is taken: leave --port out to get a free one"
     assert folder.log.read_text() == "what happened"
     assert folder.running() is None
+
+
+@pytest.mark.parametrize("port", [-1, 0, 65536])
+def test_a_number_that_is_no_port_is_refused(folder: Folder, port: int) -> None:
+    with pytest.raises(LocalAwsError) as refused:
+        lifecycle.up(folder, port=port)
+    assert str(refused.value) == (
+        f"{port} is no port: give one from 1 to 65535, or leave --port out to get a free one"
+    )
 
 
 def test_without_triton_nothing_is_started_or_deleted(

@@ -77,3 +77,37 @@ def test_an_unknown_phase_is_refused_with_the_known_ones() -> None:
         "YAML_FILE_ERROR: unknown phases ['deploy', 'test']; "
         "known: ['install', 'pre_build', 'build', 'post_build']"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("phases: [build]", "phases is ['build']: write a map"),
+        ("phases: {1: {}}", "phases has the key 1: write it in quotes"),
+        ("phases: {build: [make]}", "phases.build is ['make']: write a map"),
+        ("phases: {build: {commands: make}}", "phases.build.commands is 'make': write a list"),
+        ("phases: {build: {commands: }}", "phases.build.commands is None: write a list"),
+        (
+            "phases: {build: {commands: [echo: hi]}}",
+            "phases.build.commands has {'echo': 'hi'}, which is no text: write it in quotes",
+        ),
+        ("phases: {build: {commands: [true]}}", "phases.build.commands has True"),
+        ("env: [A]", "env is ['A']: write a map"),
+        ("env: {variables: [A]}", "env.variables is ['A']: write a map"),
+        ("env: {variables: {A: [1]}}", "env.variables.A is [1]: write text"),
+    ],
+)
+def test_what_stands_in_the_wrong_place_is_named(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=r"^YAML_FILE_ERROR: ") as refused:
+        Buildspec.parse(f"version: 0.2\n{text}")
+    assert str(refused.value).removeprefix("YAML_FILE_ERROR: ").startswith(message)
+
+
+def test_json_is_read_as_json_and_not_as_yaml() -> None:
+    spec = Buildspec.parse('{\n\t"version": "0.2",\n\t"phases": {"build": {"commands": ["a"]}}\n}')
+    assert spec.commands["build"] == ["a"]
+
+
+def test_true_in_yaml_is_the_text_true() -> None:
+    spec = Buildspec.parse("version: 0.2\nenv: {variables: {CI: true}}")
+    assert spec.variables == {"CI": "true"}

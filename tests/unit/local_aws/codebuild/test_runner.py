@@ -118,6 +118,26 @@ def test_a_source_that_is_not_in_a_bucket_is_refused(build: MakeBuild) -> None:
     assert made.log.read_text() == f"[build] {message}\n"
 
 
+@pytest.mark.parametrize("content", [None, b"no zip"])
+def test_a_source_that_cannot_be_unpacked_fails_the_build_with_its_name(
+    build: MakeBuild, s3: Any, content: bytes | None
+) -> None:
+    if content is not None:
+        s3.objects["assets", "src.zip"] = content
+    made = build(source={"type": "S3", "location": "assets/src.zip"}, build=["true"])
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    message = context(made, "DOWNLOAD_SOURCE")
+    assert message.startswith("cannot unpack the source s3://assets/src.zip: ")
+
+
+def test_an_error_that_nobody_foresaw_fails_the_build_with_its_type(build: MakeBuild) -> None:
+    made = build(source={"type": "S3"}, build=["true"])
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    assert context(made, "DOWNLOAD_SOURCE") == "KeyError: 'location'"
+
+
 # Variables
 
 
@@ -225,6 +245,24 @@ def test_a_failed_command_is_named_with_its_status_and_last_line(build: MakeBuil
     assert made.log.read_text().endswith(f"[build] {message}\n")
 
 
+def test_a_silent_command_that_fails_is_not_given_anothers_words(build: MakeBuild) -> None:
+    made = build(build=["echo fine", "exit 7"])
+    made.run()
+    assert context(made, "BUILD") == (
+        "Error while executing command: exit 7. Reason: exit status 7. It said nothing"
+    )
+
+
+def test_commands_share_one_shell_as_far_as_folder_and_exports_go(build: MakeBuild) -> None:
+    made = build(
+        install=["mkdir -p 'a b'; cd 'a b'", "export WORD=$'two\\nlines' GONE=1"],
+        build=["unset GONE; cd ..; false"],
+        post_build=['echo "${PWD##*/} $WORD ${GONE-unset}"'],
+    )
+    made.run()
+    assert printed(made) == ["src two", "lines unset"]
+
+
 def test_a_last_line_that_is_no_utf8_is_still_shown(build: MakeBuild) -> None:
     made = build(build=["printf 'bad \\377 byte\\n'; false"])
     made.run()
@@ -268,6 +306,7 @@ def test_a_buildspec_that_cannot_be_read_fails_the_build(build: MakeBuild) -> No
     made.run()
     assert made.record["buildStatus"] == "FAILED"
     assert made.log.read_text() == "[build] YAML_FILE_ERROR: write version: 0.2\n"
+    assert context(made, "DOWNLOAD_SOURCE") == "YAML_FILE_ERROR: write version: 0.2"
 
 
 # Ends before the end
@@ -283,7 +322,6 @@ def test_stop_ends_a_command_and_what_it_started(build: MakeBuild) -> None:
         int(eventually(lambda name=name: read(made.folder / "src" / name)))  # type: ignore[misc]
         for name in ("parent", "child")
     )
-    eventually(lambda: made._process)  # a stop that comes before is lost
     assert runs(parent)
     assert runs(child)
     made.stop()
@@ -303,7 +341,6 @@ def test_a_command_that_ignores_the_request_to_end_is_killed(
     thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     parent = int(eventually(lambda: read(made.folder / "src" / "parent")))
-    eventually(lambda: made._process)
     made.stop()
     thread.join(5)
     assert made.record["buildStatus"] == "STOPPED"
@@ -327,12 +364,57 @@ def test_a_build_that_takes_too_long_is_ended(build: MakeBuild) -> None:
     )
     made.run()
     assert made.record["buildComplete"] is True
-    assert made.record["buildStatus"] != "SUCCEEDED"
+    assert made.record["buildStatus"] == "TIMED_OUT"
     assert statuses(made)["BUILD"] == "TIMED_OUT"
     assert "POST_BUILD" not in statuses(made)
     assert context(made, "BUILD").startswith("the build ran longer than 0.005 minutes")
     child = int(read(made.folder / "src" / "child"))
     eventually(lambda: not runs(child))
+
+
+def test_a_child_that_ignores_the_request_to_end_is_killed_with_its_group(
+    build: MakeBuild,
+) -> None:
+    made = build(build=["(trap '' TERM; echo $BASHPID > child; while :; do sleep 1; done) & wait"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    child = int(eventually(lambda: read(made.folder / "src" / "child")))
+    made.stop()
+    thread.join(5)
+    assert made.record["buildStatus"] == "STOPPED"
+    eventually(lambda: not runs(child))
+
+
+def test_what_a_command_leaves_in_the_background_lives_until_the_builds_end(
+    build: MakeBuild,
+) -> None:
+    made = build(
+        install=["sleep 300 & echo $! > child"], build=["kill -0 $(cat child) && echo alive"]
+    )
+    made.run()
+    assert printed(made) == ["alive"]
+    child = int(read(made.folder / "src" / "child"))
+    eventually(lambda: not runs(child))
+
+
+def test_after_a_stop_no_further_command_runs(build: MakeBuild) -> None:
+    ends_well = "trap 'exit 0' TERM; touch began; while :; do read -rt 0.01 <> <(:); done"
+    made = build(build=[ends_well, "echo second"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    eventually(lambda: (made.folder / "src" / "began").exists())
+    made.stop()
+    thread.join(5)
+    assert printed(made) == []
+    assert made.record["buildStatus"] == "STOPPED"
+
+
+def test_waiting_ends_with_the_build(build: MakeBuild) -> None:
+    made = build(build=["true"])
+    made.wait(0.01)
+    made.run()
+    made.wait(10)
+    assert made.record["buildComplete"]
 
 
 def read(path: Path) -> str:

@@ -79,10 +79,9 @@ def finished(build: dict[str, Any]) -> dict[str, Any]:
     return build
 
 
-def wait_until_it_runs(codebuild: CodeBuild, build: dict[str, Any]) -> None:
+def wait_until_it_runs(build: dict[str, Any]) -> None:
     log = Path(build["logs"]["deepLink"])
     eventually(lambda: log.exists() and "\nstarted\n" in log.read_text())
-    eventually(lambda: codebuild._builds[build["id"]]._process)  # a stop before this is lost
 
 
 def log_of(build: dict[str, Any]) -> str:
@@ -153,6 +152,39 @@ def test_without_overrides_a_build_is_as_the_project_says(
     assert start(codebuild, "other")["timeoutInMinutes"] == 60
 
 
+def test_the_source_and_its_buildspec_may_be_overridden(codebuild: CodeBuild) -> None:
+    spec = json.dumps({"version": "0.2", "phases": {"build": {"commands": ["echo overridden"]}}})
+    build = start(
+        codebuild,
+        buildspecOverride=spec,
+        sourceTypeOverride="S3",
+        sourceLocationOverride="assets/none.zip",
+    )
+    assert build["source"] == {"type": "S3", "location": "assets/none.zip", "buildspec": spec}
+    assert "cannot unpack the source s3://assets/none.zip" in log_of(build)
+    assert "overridden" in log_of(start(codebuild, buildspecOverride=spec))
+
+
+def test_the_record_has_the_variables_that_the_build_gets(codebuild: CodeBuild) -> None:
+    override = [{"name": "MODEL", "value": "from the request", "type": "PLAINTEXT"}]
+    build = start(codebuild, environmentVariablesOverride=override)
+    assert build["environment"]["environmentVariables"] == [
+        *override,
+        {"name": "KEPT", "value": "as it is", "type": "PLAINTEXT"},
+    ]
+
+
+def test_a_variable_that_is_not_plain_text_is_refused(codebuild: CodeBuild) -> None:
+    secret = {"name": "TOKEN", "value": "/a/b", "type": "PARAMETER_STORE"}
+    with pytest.raises(ApiError) as refused:
+        start(codebuild, environmentVariablesOverride=[secret])
+    assert refused.value.code == "InvalidInputException"
+    assert refused.value.message == (
+        "The local AWS has no PARAMETER_STORE variables: give TOKEN as PLAINTEXT."
+    )
+    assert codebuild.list_builds({})["ids"] == []
+
+
 def test_an_override_changes_one_build_and_not_the_project(
     codebuild: CodeBuild, ministack: Ministack
 ) -> None:
@@ -207,7 +239,7 @@ def test_builds_are_found_in_the_order_asked_for_and_unknown_ones_are_named(
 def test_a_stopped_build_ends_as_stopped(codebuild: CodeBuild, ministack: Ministack) -> None:
     ministack.projects["builder"] = project("builder", buildspec=UNTIL_STOPPED)
     build = start(codebuild)
-    wait_until_it_runs(codebuild, build)
+    wait_until_it_runs(build)
     assert codebuild.stop_build({"id": build["id"]})["build"]["id"] == build["id"]
     assert finished(build)["buildStatus"] == "STOPPED"
 
@@ -234,9 +266,9 @@ def test_stop_ends_every_build_that_runs_and_leaves_the_others_as_they_ended(
     ministack.projects["builder"] = project("builder", buildspec=UNTIL_STOPPED)
     running = [start(codebuild) for _ in range(2)]
     for build in running:
-        wait_until_it_runs(codebuild, build)
+        wait_until_it_runs(build)
     codebuild.stop()
-    assert [finished(build)["buildStatus"] for build in running] == ["STOPPED", "STOPPED"]
+    assert [build["buildStatus"] for build in running] == ["STOPPED", "STOPPED"]
     assert done["buildStatus"] == "SUCCEEDED"
 
 

@@ -101,8 +101,7 @@ def start(tmp_path: Path, instance: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
     yield make
     for made in started:
-        if made._process.stdin and not made._process.stdin.closed:  # it was not stopped yet
-            made.stop()
+        made.stop()
 
 
 def free_port() -> int:

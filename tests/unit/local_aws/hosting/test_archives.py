@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from isal import isal_zlib
+from urllib3.exceptions import ProtocolError
 
 from local_aws.errors import ApiError
 from local_aws.hosting import archives
@@ -86,7 +89,7 @@ def test_what_is_no_whole_archive_is_refused_and_leaves_no_model(
     assert refused.value.code == "ValidationError"
     start = "Failed to extract model data s3://models/text/minilm.tar.gz: "
     assert refused.value.message.startswith(start + reason)
-    assert not (tmp_path / "model").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/../../outside"])
@@ -107,3 +110,62 @@ def test_a_link_out_of_the_folder_is_refused(s3: Any, tmp_path: Path) -> None:
     with pytest.raises(ApiError, match="Failed to extract model data"):
         fetch(s3, content.getvalue(), tmp_path / "model")
     assert not (tmp_path / "model").exists()
+
+
+class BreakingOff(io.BytesIO):
+    """A body whose connection breaks off, or whose gzip data is beyond repair."""
+
+    def __init__(self, content: bytes, error: Exception) -> None:
+        super().__init__(content)
+        self._error = error
+
+    def readinto(self, buffer: Any, /) -> int:
+        count = super().readinto(buffer)
+        if not count:
+            raise self._error
+        return count
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        isal_zlib.IsalError("invalid block"),  # type: ignore[operator]
+        ProtocolError("Connection broken"),
+        ReadTimeoutError(endpoint_url="s3"),
+    ],
+)
+def test_whatever_goes_wrong_while_unpacking_leaves_nothing(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    body = BreakingOff(GOOD[:20_000], error)
+    monkeypatch.setattr(s3, "get_object", lambda **_: {"Body": body})
+    with pytest.raises(ApiError, match="Failed to extract model data") as refused:
+        archives.fetch(s3, bucket="models", key="text/minilm.tar.gz", to=tmp_path / "model")
+    assert refused.value.__cause__ is error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_s3_that_is_not_there_is_a_failed_download(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(**_: Any) -> None:
+        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+
+    monkeypatch.setattr(s3, "get_object", unreachable)
+    with pytest.raises(ApiError, match=r"Failed to download .*http://127\.0\.0\.1:1"):
+        archives.fetch(s3, bucket="models", key="k", to=tmp_path / "model")
+
+
+def test_a_model_that_is_not_whole_yet_has_another_name(s3: Any, tmp_path: Path) -> None:
+    seen = []
+
+    class Body(io.BytesIO):
+        def readinto(self, buffer: Any, /) -> int:
+            seen.append((tmp_path / "model").exists())
+            return super().readinto(buffer)
+
+    s3.get_object = lambda **_: {"Body": Body(GOOD)}
+    archives.fetch(s3, bucket="models", key="k", to=tmp_path / "model")
+    assert seen
+    assert not any(seen)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

@@ -79,14 +79,21 @@ def variant(name: str = "only", outcome: Response | Exception | None = None) -> 
     return Variant(name, server, container, Path("unused"))
 
 
+def started(*arguments: Any) -> Fleet:
+    fleet = Fleet()
+    fleet.start(*arguments)
+    return fleet
+
+
 def invoke(fleet: Fleet, *, variant: str | None = None, **weights: float) -> tuple[str, Response]:
-    return fleet.invoke(
-        weights or {"only": 1.0},
-        target_model="minilm.tar.gz",
-        target_variant=variant,
-        body=b"question",
-        headers=JSON,
-    )
+    with fleet.counted():
+        return fleet.invoke(
+            weights or {"only": 1.0},
+            target_model="minilm.tar.gz",
+            target_variant=variant,
+            body=b"question",
+            headers=JSON,
+        )
 
 
 def model(**container: Any) -> dict[str, Any]:
@@ -108,34 +115,43 @@ def config(*variants: dict[str, Any]) -> dict[str, Any]:
 
 def test_an_invocation_is_answered_by_a_variant_that_is_named() -> None:
     only = variant()
-    name, response = invoke(Fleet([only]))
+    name, response = invoke(Fleet(only))
     assert (name, response.body) == ("only", b"answer")
     assert only.container.asked == [("minilm.tar.gz", b"question", JSON)]
 
 
 def test_weights_share_the_invocations_out() -> None:
-    fleet = Fleet([variant("a"), variant("none"), variant("b")])
+    fleet = Fleet(variant("a"), variant("none"), variant("b"))
     names = [invoke(fleet, a=1.0, b=3.0, none=0.0)[0] for _ in range(400)]
     assert "none" not in names
     assert 40 < names.count("a") < 160  # 100 expected; 60 off is seven standard deviations
 
 
 def test_a_variant_that_is_asked_for_answers_whatever_its_weight() -> None:
-    fleet = Fleet([variant("a"), variant("b")])
+    fleet = Fleet(variant("a"), variant("b"))
     assert invoke(fleet, variant="b", a=1.0, b=0.0)[0] == "b"
 
 
 def test_an_unknown_variant_is_refused_with_those_there_are() -> None:
-    fleet = Fleet([variant("a"), variant("b")])
+    fleet = Fleet(variant("a"), variant("b"))
     with pytest.raises(ApiError) as refused:
         invoke(fleet, variant="c", a=1.0, b=1.0)
     assert refused.value.code == "ValidationError"
     assert refused.value.message == "Variant c not found; the endpoint has a, b."
 
 
+def test_without_any_weight_no_variant_is_chosen() -> None:
+    with pytest.raises(ApiError) as refused:
+        invoke(Fleet(variant("a"), variant("b")), a=0.0, b=0.0)
+    assert refused.value.code == "ValidationError"
+    assert refused.value.message == (
+        "Every variant has weight 0: name one as TargetVariant or give one a weight."
+    )
+
+
 @pytest.mark.parametrize(("status", "kind"), [(400, "client"), (404, "client"), (500, "server")])
 def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str) -> None:
-    fleet = Fleet([variant(outcome=Response(status, {}, b"no"))])
+    fleet = Fleet(variant(outcome=Response(status, {}, b"no")))
     with pytest.raises(ApiError) as refused:
         invoke(fleet)
     assert (refused.value.code, refused.value.status) == ("ModelError", 424)
@@ -146,7 +162,7 @@ def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str) -> No
 
 def test_a_container_that_does_not_answer_is_a_model_error() -> None:
     with pytest.raises(ApiError) as refused:
-        invoke(Fleet([variant(outcome=ConnectionError("the container broke off"))]))
+        invoke(Fleet(variant(outcome=ConnectionError("the container broke off"))))
     assert (refused.value.code, refused.value.status) == ("ModelError", 424)
     assert refused.value.message == "The container did not answer: the container broke off"
 
@@ -154,7 +170,7 @@ def test_a_container_that_does_not_answer_is_a_model_error() -> None:
 def test_errors_of_the_container_pass_as_they_are() -> None:
     error = ApiError("ModelNotReadyException", "still loading", status=429)
     with pytest.raises(ApiError) as refused:
-        invoke(Fleet([variant(outcome=error)]))
+        invoke(Fleet(variant(outcome=error)))
     assert refused.value is error
 
 
@@ -164,7 +180,7 @@ def test_errors_of_the_container_pass_as_they_are() -> None:
 def test_draining_waits_for_the_invocations_under_way() -> None:
     only = variant()
     only.container.may_answer.clear()
-    fleet = Fleet([only])
+    fleet = Fleet(only)
     asking = [threading.Thread(target=invoke, args=(fleet,)) for _ in range(2)]
     for thread in asking:
         thread.start()
@@ -184,7 +200,7 @@ def test_draining_waits_for_the_invocations_under_way() -> None:
 def test_nothing_is_under_way_after_an_invocation_however_it_ended(
     outcome: Response | Exception | None,
 ) -> None:
-    fleet = Fleet([variant(outcome=outcome)])
+    fleet = Fleet(variant(outcome=outcome))
     try:
         invoke(fleet)
     except ApiError:
@@ -196,7 +212,7 @@ def test_nothing_is_under_way_after_an_invocation_however_it_ended(
 def test_draining_gives_up_after_its_time() -> None:
     only = variant()
     only.container.may_answer.clear()
-    fleet = Fleet([only])
+    fleet = Fleet(only)
     asking = threading.Thread(target=invoke, args=(fleet,))
     asking.start()
     eventually(lambda: only.container.asked)
@@ -213,7 +229,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
     triton: type[FakeTriton], host: Host
 ) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
-    fleet = Fleet.start(host, "text", config({}, {}), {"m": model(Environment=environment)})
+    fleet = started(host, "text", config({}, {}), {"m": model(Environment=environment)})
     assert [it.name for it in fleet._variants] == ["v1", "v2"]
     folders = [made.options["folder"] for made in triton.made]
     assert len(set(folders)) == 2
@@ -232,7 +248,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
 def test_a_variants_container_reads_from_its_models_prefix(
     triton: type[FakeTriton], host: Host
 ) -> None:
-    fleet = Fleet.start(host, "text", config({}), {"m": model()})
+    fleet = started(host, "text", config({}), {"m": model()})
     container = fleet._variants[0].container
     assert isinstance(container, MultiModelContainer)
     assert (container._prefix.bucket, container._prefix.key) == ("models", "text/")
@@ -241,7 +257,7 @@ def test_a_variants_container_reads_from_its_models_prefix(
 
 def test_a_model_may_name_its_container_in_a_list(triton: type[FakeTriton], host: Host) -> None:
     listed = {"Containers": [model()["PrimaryContainer"]]}
-    Fleet.start(host, "text", config({}), {"m": listed})
+    started(host, "text", config({}), {"m": listed})
     assert len(triton.made) == 1
 
 
@@ -249,7 +265,7 @@ def test_instances_have_as_long_to_become_healthy_as_the_variant_says(
     triton: type[FakeTriton], host: Host
 ) -> None:
     patient = {"ContainerStartupHealthCheckTimeoutInSeconds": 120}
-    Fleet.start(host, "text", config(patient, {}), {"m": model()})
+    started(host, "text", config(patient, {}), {"m": model()})
     assert [made.waited for made in triton.made] == [[120], [600]]
 
 
@@ -259,7 +275,7 @@ def test_a_single_models_archive_is_unpacked_and_its_model_loaded(
 ) -> None:
     s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
     single = {**mode, "ModelDataUrl": "s3://models/search/minilm.tar.gz"}
-    fleet = Fleet.start(
+    fleet = started(
         dataclasses.replace(host, s3=s3), "search", config({}), {"m": {"PrimaryContainer": single}}
     )
     assert isinstance(fleet._variants[0].container, SingleModelContainer)
@@ -280,21 +296,21 @@ def test_a_single_model_without_its_archive_does_not_start(
     models = {"multi": model(), "single": single}
     variants = ({"ModelName": "multi"}, {"ModelName": "single"})
     with pytest.raises(LocalAwsError, match=r"\(bucket: models, key: search/none\.tar\.gz\)"):
-        Fleet.start(dataclasses.replace(host, s3=s3), "search", config(*variants), models)
+        started(dataclasses.replace(host, s3=s3), "search", config(*variants), models)
     assert [made.stopped for made in triton.made] == [1]
 
 
 def test_one_unhealthy_variant_stops_them_all(triton: type[FakeTriton], host: Host) -> None:
     triton.unhealthy = "The container did not pass the ping health check."
     with pytest.raises(LocalAwsError, match=r"^The container did not pass the ping health check"):
-        Fleet.start(host, "text", config({}, {}), {"m": model()})
+        started(host, "text", config({}, {}), {"m": model()})
     assert [made.stopped for made in triton.made] == [1, 1]
 
 
 def test_stop_ends_the_servers_and_deletes_models_but_keeps_logs(
     triton: type[FakeTriton], host: Host
 ) -> None:
-    fleet = Fleet.start(host, "text", config({}), {"m": model()})
+    fleet = started(host, "text", config({}), {"m": model()})
     folder = triton.made[0].options["folder"]
     (folder / "models" / "a").mkdir(parents=True)
     (folder / "triton.log").write_text("what happened")
@@ -302,3 +318,36 @@ def test_stop_ends_the_servers_and_deletes_models_but_keeps_logs(
     assert triton.made[0].stopped == 1
     assert not (folder / "models").exists()
     assert (folder / "triton.log").read_text() == "what happened"
+
+
+def test_a_model_without_a_url_starts_nothing(triton: type[FakeTriton], host: Host) -> None:
+    nowhere = {"PrimaryContainer": {"Mode": "MultiModel"}}
+    with pytest.raises(KeyError, match="ModelDataUrl"):
+        started(host, "text", config({}), {"m": nowhere})
+    assert triton.made == []
+
+
+def test_a_fleet_that_is_stopped_while_it_starts_ends_what_it_has_and_starts_no_more(
+    triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet()
+    start = triton.__init__
+
+    def stopped_meanwhile(*arguments: Any, **options: Any) -> None:
+        start(*arguments, **options)
+        fleet.stop()
+
+    monkeypatch.setattr(triton, "__init__", stopped_meanwhile)
+    with pytest.raises(LocalAwsError, match="the instances were stopped while they started"):
+        fleet.start(host, "text", config({}, {}), {"m": model()})
+    assert [made.stopped for made in triton.made] == [1]
+
+
+def test_a_fleet_that_is_stopped_at_the_last_moment_has_not_started(
+    triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Fleet()
+    monkeypatch.setattr(triton, "wait_until_healthy", lambda *_: fleet.stop())
+    with pytest.raises(LocalAwsError, match="the instances were stopped while they started"):
+        fleet.start(host, "text", config({}), {"m": model()})
+    assert triton.made[0].stopped

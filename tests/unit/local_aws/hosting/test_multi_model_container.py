@@ -1,6 +1,6 @@
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -203,8 +203,8 @@ def test_all_that_wait_for_a_refused_load_get_its_error(
 
 def waiting(container: MultiModelContainer) -> int:
     """How many threads wait for the target's load."""
-    condition: Any = container._loads[TARGET]._condition
-    return len(condition._waiters)
+    load: Any = container._loads[TARGET]
+    return len(load._waiters)
 
 
 def test_a_model_that_is_loaded_already_counts_as_loaded(
@@ -222,6 +222,30 @@ def test_a_server_that_is_gone_during_a_load_is_no_answer(
     with pytest.raises(ConnectionError, match="the container broke off"):
         invoke(container)
     assert invoke(container) == b"answer"
+
+
+def test_a_load_that_timed_out_is_not_still_loading(
+    container: MultiModelContainer, triton: Any
+) -> None:
+    triton.load_answers = [TimeoutError("timed out")]
+    with pytest.raises(TimeoutError, match="timed out"):
+        invoke(container)
+    assert invoke(container) == b"answer"
+
+
+def test_a_failed_load_does_not_forget_the_one_after_an_unload(
+    container: MultiModelContainer, triton: Any
+) -> None:
+    triton.load_answers = [Response(507, {}, b"out of memory")]
+    triton.may_load.clear()
+    with ThreadPoolExecutor(1) as pool:
+        failing = pool.submit(invoke, container)
+        eventually(lambda: triton.loads)
+        container.unload(TARGET)
+        later = container._loads[TARGET] = Future()
+        triton.may_load.set()
+        assert isinstance(failing.exception(), ApiError)
+    assert container._loads[TARGET] is later
 
 
 def test_a_missing_archive_is_a_validation_error_and_nothing_is_loaded(

@@ -96,6 +96,11 @@ def test_the_models_own_variables_are_no_arguments() -> None:
     assert arguments(SAGEMAKER_MULTI_MODEL="true", OMP_NUM_THREADS="1") == DEFAULTS
 
 
+def test_an_empty_setting_is_one_that_is_not_set() -> None:
+    empty = {"SAGEMAKER_TRITON_LOG_VERBOSE": "", "SAGEMAKER_TRITON_THREAD_COUNT": ""}
+    assert arguments(**empty) == DEFAULTS
+
+
 # One model
 
 DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"

@@ -156,8 +156,44 @@ def test_stop_leaves_no_process_and_no_connection(triton: Triton, instance: Path
 
 def test_a_stopped_server_answers_no_more(triton: Triton) -> None:
     triton.stop()
-    with pytest.raises(OSError, match=r"refused|No such file|Bad file descriptor|Not a directory"):
+    with pytest.raises(ConnectionError, match="the container was stopped"):
         get(triton, "/ping")
+
+
+def test_a_late_request_does_not_use_what_has_the_folders_number_now(
+    triton: Triton, tmp_path: Path
+) -> None:
+    idle = triton._idle.get()  # as a request has it that began before the stop
+    number = triton._folder
+    triton.stop()
+    other = os.open(tmp_path, os.O_PATH)
+    try:
+        assert other == number
+        idle.close()
+        triton._idle.put(idle)
+        with pytest.raises(ConnectionError, match="the container was stopped"):
+            get(triton, "/ping")
+    finally:
+        os.close(other)
+
+
+def test_a_server_may_be_stopped_again_and_by_several_threads_at_once(
+    triton: Triton, tmp_path: Path
+) -> None:
+    number = triton._folder
+    with ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(lambda _: triton.stop(), range(4)):
+            assert triton._process.poll() is not None
+    other = os.open(tmp_path, os.O_PATH)
+    triton.stop()
+    assert other == number
+    os.close(other)  # nobody else has
+
+
+def test_stop_removes_the_socket(triton: Triton, instance: Path) -> None:
+    assert (instance / "triton.sock").exists()
+    triton.stop()
+    assert not (instance / "triton.sock").exists()
 
 
 def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance: Path) -> None:

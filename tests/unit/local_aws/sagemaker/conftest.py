@@ -2,14 +2,15 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import botocore.session
 import pytest
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.triton import Response
+from local_aws.sagemaker import hosting_api
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import SageMaker
 from tests.unit.local_aws.conftest import eventually
@@ -21,10 +22,25 @@ BOTOCORE = botocore.session.get_session()
 class FakeFleet:
     """Writes down what happens to it; answers with the name of its configuration."""
 
-    def __init__(self, config: str, *, may_end: threading.Event) -> None:
-        self.config = config
+    def __init__(self, fleets: "Fleets") -> None:
+        self._fleets = fleets
+        self.config = ""
         self.events: list[str] = []
-        self._may_end = may_end
+        self.busy = 0
+
+    def start(self, *arguments: Any) -> None:
+        self._fleets.asked.append(arguments)
+        assert self._fleets.ready.wait(10)
+        if self._fleets.failure:
+            raise self._fleets.failure
+        self.config = arguments[2]["EndpointConfigName"]
+        self._fleets.started.append(self)
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        self.busy += 1
+        yield
+        self.busy -= 1
 
     def invoke(self, *_: Any, **__: Any) -> tuple[str, Response]:
         return "only", Response(200, {"Content-Type": "text/plain"}, self.config.encode())
@@ -32,34 +48,33 @@ class FakeFleet:
     def drain(self, timeout: float) -> None:
         assert timeout > 0
         self.events.append("draining")
-        assert self._may_end.wait(10)
+        assert not self.config or self._fleets.quiet.wait(10)
 
     def stop(self) -> None:
         self.events.append("stopped")
 
 
 class Fleets:
-    """Stands in for `Fleet.start`: `ready` lets starts go on, `failure` makes them fail.
+    """Makes what stands in for `Fleet`: `ready` lets starts go on, `failure` makes them fail.
 
     `quiet` says whether fleets have nothing left to answer when they are drained.
     """
 
     def __init__(self) -> None:
+        self.made: list[FakeFleet] = []
         self.started: list[FakeFleet] = []
         self.asked: list[tuple[Any, ...]] = []
         self.ready, self.quiet = threading.Event(), threading.Event()
         self.ready.set()
         self.quiet.set()
-        self.failure: str | None = None
+        self.failure: Exception | None = None
 
-    def start(self, *arguments: Any) -> FakeFleet:
-        self.asked.append(arguments)
-        assert self.ready.wait(10)
-        if self.failure:
-            raise LocalAwsError(self.failure)
-        fleet = FakeFleet(arguments[2]["EndpointConfigName"], may_end=self.quiet)
-        self.started.append(fleet)
-        return fleet
+    def make(self) -> FakeFleet:
+        self.made.append(FakeFleet(self))
+        return self.made[-1]
+
+    def fail(self, reason: str) -> None:
+        self.failure = LocalAwsError(reason)
 
 
 @pytest.fixture
@@ -67,7 +82,7 @@ def fleets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleets]:
     """What starts instead of Triton processes; at the end, no transition is under way."""
     made = Fleets()
     before = set(threading.enumerate())
-    monkeypatch.setattr(Fleet, "start", made.start)
+    monkeypatch.setattr(hosting_api, "Fleet", made.make)
     yield made
     made.ready.set()
     made.quiet.set()

@@ -127,9 +127,11 @@ def test_a_created_endpoint_is_in_service(endpoint: Endpoint, hosting: Hosting) 
 def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
     endpoint: Endpoint, fleets: Fleets
 ) -> None:
-    fleets.failure = "out of memory"
+    fleets.fail("out of memory")
     with pytest.raises(ValueError, match=r"^Endpoint Text Failed: out of memory$"):
         endpoint.create("Logical", TEXT, "stack")
+    fleets.failure = None
+    endpoint.create("Logical", TEXT, "stack")  # the name is free for the next deploy
 
 
 def test_an_update_ends_with_the_new_configuration_in_service(
@@ -160,8 +162,10 @@ def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
     endpoint: Endpoint, hosting: Hosting, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
-    fleets.failure = "out of memory"
-    with pytest.raises(ValueError, match=r"^Endpoint Text .*: out of memory$"):
+    fleets.fail("out of memory")
+    with pytest.raises(
+        ValueError, match=r"^the update of endpoint Text was taken back: out of memory$"
+    ):
         endpoint.update(arn, TEXT, {**TEXT, "EndpointConfigName": "two"}, "stack")
     assert describe(hosting)["EndpointConfigName"] == "one"
 

@@ -1,4 +1,6 @@
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -31,8 +33,14 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
 
 def answers(hosting: Hosting) -> str:
     """Return the configuration whose instances answer."""
-    fleet, weights = hosting.serving("Text")
-    return fleet.invoke(weights, body=b"", headers={})[1].body.decode()
+    with hosting.serving("Text") as (fleet, weights):
+        return fleet.invoke(weights, body=b"", headers={})[1].body.decode()
+
+
+def refuses_to_serve(hosting: Hosting) -> ApiError:
+    with pytest.raises(ApiError) as refused, hosting.serving("Text"):
+        pass
+    return refused.value
 
 
 def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
@@ -151,10 +159,9 @@ def test_an_endpoint_is_creating_and_then_in_service(hosting: Hosting, fleets: F
     described = hosting.describe_endpoint(TEXT)
     assert described["EndpointStatus"] == "Creating"
     assert described["EndpointArn"] == f"{ARN}:endpoint/text"
-    with pytest.raises(ApiError) as refused:
-        hosting.serving("Text")
-    assert refused.value.code == "ValidationError"
-    assert refused.value.message == "Endpoint Text of account 000000000000 not found."
+    refused = refuses_to_serve(hosting)
+    assert refused.code == "ValidationError"
+    assert refused.message == "Endpoint Text of account 000000000000 not found."
     fleets.ready.set()
     assert in_service(hosting)["EndpointConfigName"] == "one"
     assert answers(hosting) == "one"
@@ -190,13 +197,12 @@ def test_variants_are_described_with_their_counts_and_weights(hosting: Hosting) 
 def test_an_endpoint_whose_instances_do_not_start_has_failed_with_their_reason(
     hosting: Hosting, fleets: Fleets
 ) -> None:
-    fleets.failure = "The container did not pass the ping health check."
+    fleets.fail("The container did not pass the ping health check.")
     create(hosting)
     eventually(lambda: status(hosting) == "Failed")
     described = hosting.describe_endpoint(TEXT)
     assert described["FailureReason"] == "The container did not pass the ping health check."
-    with pytest.raises(ApiError, match=r"^Endpoint Text of account 000000000000 not found\.$"):
-        hosting.serving("Text")
+    assert refuses_to_serve(hosting)
     hosting.delete_endpoint(TEXT)
     assert hosting.list_endpoints({})["Endpoints"] == []
 
@@ -244,7 +250,7 @@ def test_a_failed_update_leaves_the_endpoint_as_it_was_and_says_why(
 ) -> None:
     create(hosting)
     in_service(hosting)
-    fleets.failure = "out of memory"
+    fleets.fail("out of memory")
     update(hosting)
     described = in_service(hosting)
     assert described["EndpointConfigName"] == "one"
@@ -258,7 +264,7 @@ def test_a_good_update_after_a_failed_one_clears_the_reason(
 ) -> None:
     create(hosting)
     in_service(hosting)
-    fleets.failure = "out of memory"
+    fleets.fail("out of memory")
     update(hosting)
     in_service(hosting)
     fleets.failure = None
@@ -294,7 +300,8 @@ def test_counts_and_weights_that_are_set_hold_at_once(hosting: Hosting) -> None:
     set_by_hand(hosting, DesiredWeight=0.25)
     assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    assert hosting.serving("Text")[1] == {"only": 0.25}
+    with hosting.serving("Text") as (_, weights):
+        assert weights == {"only": 0.25}
 
 
 def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
@@ -376,6 +383,70 @@ def test_an_update_to_an_unknown_configuration_changes_nothing(hosting: Hosting)
     assert (status(hosting), answers(hosting)) == ("InService", "one")
 
 
+def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    old = fleets.started[0]
+    with hosting.serving("Text") as (fleet, _):
+        assert fleet is old  # type: ignore[comparison-overlap]
+        assert old.busy == 1
+        update(hosting)
+        in_service(hosting)
+    assert old.busy == 0
+
+
+def test_while_an_invocation_is_counted_in_nothing_of_the_endpoint_changes(
+    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    free = []
+
+    @contextmanager
+    def counted() -> Iterator[None]:
+        other = threading.Thread(target=lambda: free.append(hosting._lock.acquire(blocking=False)))
+        other.start()
+        other.join()
+        yield
+
+    monkeypatch.setattr(fleets.started[0], "counted", counted)
+    assert answers(hosting) == "one"
+    assert free == [False]
+
+
+@pytest.mark.parametrize("error", [KeyError("m"), OSError(8, "Exec format error")])
+def test_an_error_that_nobody_foresaw_is_a_reason_too(
+    hosting: Hosting, fleets: Fleets, error: Exception
+) -> None:
+    fleets.failure = error
+    create(hosting, "Images")
+    eventually(lambda: status(hosting, "Images") == "Failed")
+    reason = f"{type(error).__name__}: {error}"
+    assert hosting.describe_endpoint({"EndpointName": "Images"})["FailureReason"] == reason
+    fleets.failure = None
+    create(hosting)
+    in_service(hosting)
+    fleets.failure = error
+    update(hosting)
+    assert in_service(hosting)["FailureReason"] == reason
+    assert answers(hosting) == "one"
+
+
+def test_a_failed_endpoint_takes_no_update(hosting: Hosting, fleets: Fleets) -> None:
+    fleets.fail("out of memory")
+    create(hosting)
+    eventually(lambda: status(hosting) == "Failed")
+    with pytest.raises(ApiError) as refused:
+        update(hosting)
+    message = f"Cannot update failed endpoint {ARN}:endpoint/text: delete it and create it anew."
+    assert refusal(refused) == message
+    with pytest.raises(ApiError, match="Cannot update failed endpoint"):
+        set_by_hand(hosting, DesiredInstanceCount=4)
+    assert status(hosting) == "Failed"
+
+
 # Deletion
 
 
@@ -400,8 +471,7 @@ def test_a_deleted_endpoint_is_gone_and_its_instances_finish_and_end(
     deletion = threading.Thread(target=hosting.delete_endpoint, args=(TEXT,))
     deletion.start()
     eventually(lambda: fleets.started[0].events == ["draining"])
-    with pytest.raises(ApiError):
-        hosting.serving("Text")
+    assert refuses_to_serve(hosting)
     fleets.quiet.set()
     deletion.join()
     assert fleets.started[0].events == ["draining", "stopped"]
@@ -409,17 +479,30 @@ def test_a_deleted_endpoint_is_gone_and_its_instances_finish_and_end(
         hosting.describe_endpoint(TEXT)
 
 
-def test_instances_that_come_up_after_the_deletion_are_stopped(
-    hosting: Hosting, fleets: Fleets
-) -> None:
+def test_a_deletion_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
     fleets.ready.clear()
     create(hosting)
     eventually(lambda: fleets.asked)
     hosting.delete_endpoint(TEXT)
-    assert fleets.started == []
+    assert fleets.made[0].events == ["draining", "stopped"]
     fleets.ready.set()
-    eventually(lambda: fleets.started and fleets.started[0].events == ["stopped"])
     assert hosting.list_endpoints({})["Endpoints"] == []
+
+
+def test_a_deletion_during_an_update_ends_old_and_new_instances_once(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    before = set(threading.enumerate())
+    fleets.ready.clear()
+    update(hosting)
+    (updating,) = set(threading.enumerate()) - before
+    eventually(lambda: len(fleets.asked) == 2)
+    hosting.delete_endpoint(TEXT)
+    fleets.ready.set()
+    updating.join()
+    assert [it.events for it in fleets.made] == [["draining", "stopped"]] * 2
 
 
 def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fleets) -> None:
@@ -428,5 +511,27 @@ def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fle
         in_service(hosting, name)
     hosting.stop()
     assert [fleet.events for fleet in fleets.started] == [["stopped"], ["stopped"]]
-    with pytest.raises(ApiError):
-        hosting.serving("Text")
+    assert refuses_to_serve(hosting)
+
+
+def test_stop_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.ready.clear()
+    update(hosting)
+    create(hosting, "Images")
+    hosting.stop()
+    assert [fleet.events for fleet in fleets.made] == [["stopped"]] * 3
+
+
+def test_endpoints_are_listed_while_others_are_created(hosting: Hosting) -> None:
+    """Only under the lock do the endpoints keep still."""
+    listing = threading.Thread(target=hosting.list_endpoints, args=({},))
+    with hosting._lock:
+        endpoints = hosting._endpoints
+        hosting._endpoints = None  # type: ignore[assignment]
+        listing.start()
+        listing.join(0.05)
+        assert listing.is_alive()
+        hosting._endpoints = endpoints
+    listing.join()

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ def answer_with(
     """Let the endpoint `text` answer so."""
     fleet = Answering(response)
     found = {"text": (fleet, {"only": 1.0})}
-    monkeypatch.setattr(hosting, "serving", found.__getitem__)
+    monkeypatch.setattr(hosting, "serving", lambda name: nullcontext(found[name]))
     return fleet
 
 
