@@ -54,10 +54,10 @@ def _entry(path: Path, name: str) -> tarfile.TarInfo:
         entry.mode = 0o755
     else:
         entry.size = path.stat().st_size
-        entry.mode = 0o755 if is_executable(path) else 0o644
+        entry.mode = 0o755 if _is_executable(path) else 0o644
     return entry
 
 
-def is_executable(path: Path) -> bool:
+def _is_executable(path: Path) -> bool:
     """Whether a file's owner may run it, which is what git keeps of a mode."""
     return bool(path.stat().st_mode & stat.S_IXUSR)

@@ -85,7 +85,7 @@ def _copy_written(by_hand: Repository, to: Path, target: BuildTarget) -> None:
         relative = path.relative_to(by_hand.folder)
         if relative.parts[0] in by_hand.configs and path.name != "requirements.txt":
             (to / relative).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(path, to / relative)
+            shutil.copyfile(path, to / relative)
     copied = Repository.read(to)
     for name, config in copied.configs.items():
         model_config.write(model_config.for_target(config, target), to / name / CONFIG)

@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from model_build.archive import is_executable
-
 BUILD_FORMAT = 1
 """Raise it when a change to the builder alters archives: every model is then rebuilt. A change that
 alters no output leaves it, and rebuilds nothing."""
@@ -32,15 +30,13 @@ def is_ignored(relative: Path) -> bool:
 
 
 def digest_of(model_folder: Path) -> str:
-    """Return SHA-256 over `BUILD_FORMAT` and every file, as 64 hex digits.
+    """Return SHA-256 over `BUILD_FORMAT` and every file's path and content, as 64 hex digits.
 
-    What the archive keeps of a file counts: its path, its content, and whether it can be run. The
-    same folder has the same digest on every machine: neither times, other modes nor the folder's
-    own place count.
+    The same folder has the same digest on every machine: neither times, modes nor the folder's own
+    place count. Modes do not reach the archive either, since not every unzip on the way keeps them.
     """
     total = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
     for path in files(model_folder):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
-        kind = "x" if is_executable(path) else "-"
-        total.update(f"{content} {kind} {path.relative_to(model_folder).as_posix()}\n".encode())
+        total.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())
     return total.hexdigest()

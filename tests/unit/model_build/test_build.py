@@ -252,15 +252,14 @@ def test_empty_folders_which_git_does_not_keep_change_nothing(doubled: Path) -> 
     assert _build(doubled) == before
 
 
-def test_a_file_that_can_be_run_stays_one_and_has_another_digest(doubled: Path) -> None:
-    before = digest_of(doubled)
+def test_modes_of_written_files_do_not_reach_the_archive(doubled: Path) -> None:
+    # The digest does not count them: some unzip on the way to the build may drop them.
     (doubled / "double/1/model.py").chmod(0o755)
-    assert digest_of(doubled) != before
     with (
         build(doubled, name="doubled", target=CPU, python="3.10", progress=print) as built,
         tarfile.open(built.archive.path) as tar,
     ):
-        assert tar.getmember("double/1/model.py").mode == 0o755
+        assert tar.getmember("double/1/model.py").mode == 0o644
 
 
 def test_a_symbolic_link_is_refused(doubled: Path) -> None:
