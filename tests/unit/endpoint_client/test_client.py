@@ -240,5 +240,5 @@ def test_botocore_repeats_nothing_and_waits_longer_than_the_container_may_take(
     client: EndpointClient, session: Any
 ) -> None:
     config = session.configs["sagemaker-runtime"]
-    assert config.retries == {"total_max_attempts": 1}
+    assert config.retries["total_max_attempts"] == 1
     assert config.read_timeout > 60

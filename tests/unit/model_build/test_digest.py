@@ -116,7 +116,7 @@ def test_the_digest_of_a_folder_stays_what_it_is(
     monkeypatch.setattr(digest, "BUILD_FORMAT", 1)
     write({("b",): b"2", ("a", "1"): b"1"}, tmp_path)
     assert digest_of(tmp_path) == (
-        "e423ded7079c5a29487c0ef23e0951aa741bbb82540ab6026451be95ab90c4ff"
+        "05e19aaa1d0a3eb1ff9f44c53d778bddca4d8f13648253595869f963f3c363bf"
     )
 
 
