@@ -76,19 +76,15 @@ class Fleet:
         """Start every variant and wait until it is healthy.
 
         `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them. Raises `LocalAwsError` with the reason, after stopping what was started; also when
-        another thread calls `stop`, before this returns.
+        them. Raises `LocalAwsError` with the reason, also when another thread calls `stop` before
+        this returns; what was started then waits for `stop`.
         """
-        try:
-            for variant in config["ProductionVariants"]:
-                self._add(_start(host, endpoint, variant, models[variant["ModelName"]]))
-            for variant, running in zip(config["ProductionVariants"], self._variants, strict=True):
-                seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
-                running.triton.wait_until_healthy(seconds)
-            self._refuse_stopped()
-        except BaseException:
-            self.stop()
-            raise
+        for variant in config["ProductionVariants"]:
+            self._add(_start(host, endpoint, variant, models[variant["ModelName"]]))
+        for variant, running in zip(config["ProductionVariants"], self._variants, strict=True):
+            seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
+            running.triton.wait_until_healthy(seconds)
+        self._refuse_stopped()
 
     @contextmanager
     def counted(self) -> Iterator[None]:

@@ -221,6 +221,7 @@ class Hosting:
         try:
             self._start(fleet, endpoint, config)
         except Exception as error:
+            fleet.stop()
             self._set(endpoint, EndpointStatus="Failed", FailureReason=_reason(error))
             return
         with self._lock:
@@ -234,10 +235,12 @@ class Hosting:
         try:
             self._start(fleet, endpoint, config)
         except Exception as error:
-            # The old instances never stopped serving: going back is to leave them be.
+            # The old instances never stopped serving: going back is to end the new ones.
+            self._set(endpoint, EndpointStatus="RollingBack", FailureReason=_reason(error))
+            fleet.stop()
             with self._lock:
                 endpoint.starting = None
-                self._set(endpoint, EndpointStatus="InService", FailureReason=_reason(error))
+                self._set(endpoint, EndpointStatus="InService")
             return
         with self._lock:
             if endpoint.starting is not fleet:  # deleted, and the old instances with it

@@ -295,15 +295,21 @@ def test_a_single_model_without_its_archive_does_not_start(
     single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/none.tar.gz"}}
     models = {"multi": model(), "single": single}
     variants = ({"ModelName": "multi"}, {"ModelName": "single"})
+    fleet = Fleet()
     with pytest.raises(LocalAwsError, match=r"\(bucket: models, key: search/none\.tar\.gz\)"):
-        started(dataclasses.replace(host, s3=s3), "search", config(*variants), models)
+        fleet.start(dataclasses.replace(host, s3=s3), "search", config(*variants), models)
+    fleet.stop()
     assert [made.stopped for made in triton.made] == [1]
 
 
-def test_one_unhealthy_variant_stops_them_all(triton: type[FakeTriton], host: Host) -> None:
+def test_one_unhealthy_variant_fails_the_start_and_stop_ends_them_all(
+    triton: type[FakeTriton], host: Host
+) -> None:
     triton.unhealthy = "The container did not pass the ping health check."
+    fleet = Fleet()
     with pytest.raises(LocalAwsError, match=r"^The container did not pass the ping health check"):
-        started(host, "text", config({}, {}), {"m": model()})
+        fleet.start(host, "text", config({}, {}), {"m": model()})
+    fleet.stop()
     assert [made.stopped for made in triton.made] == [1, 1]
 
 
@@ -340,6 +346,7 @@ def test_a_fleet_that_is_stopped_while_it_starts_ends_what_it_has_and_starts_no_
     monkeypatch.setattr(triton, "__init__", stopped_meanwhile)
     with pytest.raises(LocalAwsError, match="the instances were stopped while they started"):
         fleet.start(host, "text", config({}, {}), {"m": model()})
+    fleet.stop()
     assert [made.stopped for made in triton.made] == [1]
 
 

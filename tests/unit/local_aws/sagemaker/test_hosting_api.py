@@ -8,7 +8,7 @@ import pytest
 from local_aws.errors import ApiError
 from local_aws.sagemaker.hosting_api import Hosting
 from tests.unit.local_aws.conftest import eventually
-from tests.unit.local_aws.sagemaker.conftest import Fleets, config
+from tests.unit.local_aws.sagemaker.conftest import FakeFleet, Fleets, config
 
 TEXT = {"EndpointName": "Text"}
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
@@ -243,6 +243,19 @@ def test_the_old_instances_finish_what_they_have_before_they_end(
     in_service(hosting)
     assert old.events == ["draining", "stopped"]
     assert fleets.started[1].events == []
+
+
+def test_a_failed_update_is_rolling_back_until_its_instances_have_ended(
+    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.fail("out of memory")
+    seen: list[str] = []
+    monkeypatch.setattr(FakeFleet, "stop", lambda _: seen.append(status(hosting)))
+    update(hosting)
+    in_service(hosting)
+    assert seen == ["RollingBack"]
 
 
 def test_a_failed_update_leaves_the_endpoint_as_it_was_and_says_why(
