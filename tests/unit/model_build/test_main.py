@@ -69,8 +69,7 @@ def test_a_listing_of_a_broken_model_fails_with_its_line(
     (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
     assert main(["list"]) == 1
     assert capsys.readouterr().err == (
-        "error: models/doubled/recipe.yaml:1: files: missing: add this key\n"
-        "models/doubled/recipe.yaml:2: file: unknown key; write files\n"
+        "error: models/doubled/recipe.yaml:2: file: unknown key; write files\n"
     )
 
 

@@ -262,3 +262,8 @@ def test_all_errors_of_a_recipe_come_at_once_and_in_the_order_of_its_lines(
         (11, "files.encoder/1/model.onnx.opset"),
         (13, "files.tokenizer/1/vocabulary.txt.from"),
     ]
+
+
+def test_a_model_that_is_all_written_needs_no_files(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("description: Adds two vectors\n")
+    assert recipe.read(tmp_path).files == {}
