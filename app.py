@@ -33,7 +33,8 @@ def add_stacks(app: App, stage_name: str) -> None:
 
 
 if __name__ == "__main__":
-    app = App()
+    # Traces hold temporary paths: without them, two synths are byte-identical.
+    app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
     try:
         add_stacks(app, app.node.try_get_context("stage") or "")
         app.synth()

@@ -38,6 +38,7 @@ def main() -> int:
             if not options.keep:
                 _destroy(folder, environment)
         except BaseException:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave it half-done
             lifecycle.down(folder)
             raise
         if options.keep:

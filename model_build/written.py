@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from model_build import checks, digest, recipe
+from model_build.errors import RepositoryInvalid
 from model_build.recipe import Copy, Onnx, PythonPackages, Recipe, Step, TorchScript
 from model_build.repository import Repository
 
@@ -14,6 +15,14 @@ def read(model_folder: Path) -> tuple[Recipe, Repository]:
 
     Raises `checked_yaml.InvalidFile` or `RepositoryInvalid`, each with every finding at its file.
     """
+    if not (model_folder / "recipe.yaml").is_file():
+        known = ", ".join(
+            sorted(it.parent.name for it in model_folder.parent.glob("*/recipe.yaml"))
+        )
+        raise RepositoryInvalid(
+            f"no model {model_folder.name!r}: {model_folder} has no recipe.yaml; models are "
+            f"{known or 'none'}"
+        )
     planned = recipe.read(model_folder)
     repository = Repository.read(model_folder)
     checks.check(repository, (_no_links, *checks.WRITTEN, partial(_recipe_meets_files, planned)))

@@ -67,7 +67,7 @@ class EndpointStack(Stack):
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
-            encryption_key=models.bucket.key if stage.production else None,
+            encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=f"{stage_name}-{endpoint_name}",
             network=network,
             update=_update(endpoint.update),
@@ -186,6 +186,10 @@ class EndpointStack(Stack):
             release=self._release.name,
             compute_capability=str(gpu.compute_capability) if gpu else None,
         )
+
+    def _has_volumes(self) -> bool:
+        """Types with NVMe storage have no volume to encrypt, and SageMaker may refuse a key."""
+        return not any(self._instance_type(name).local_nvme for name in self._settings.variants)
 
     def _prefix(self, target: BuildTarget) -> str:
         return f"{self._short_name}/{target}/"
