@@ -37,8 +37,8 @@ class TritonEndpoint(Construct):
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
     - `network` puts the instances into a VPC, `network_isolation` cuts the container off from any
-      network. `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which have
-      none: AWS's documents differ on whether SageMaker ignores or refuses it there.
+      network. `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which
+      have none: AWS's documents differ on whether SageMaker ignores or refuses it there.
     - `data_capture`, `async_inference`, `instance_metrics`: see their classes.
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
