@@ -5,7 +5,6 @@ fails the synth. `<Name.Arn>` is how it writes a reference to a resource of the 
 """
 
 from aws_cdk import Acknowledgment, Stack, Token, Validations
-
 from constructs import IConstruct
 
 MANAGED = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"

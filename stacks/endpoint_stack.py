@@ -4,9 +4,9 @@ from pathlib import Path
 
 from aws_cdk import AssetHashType, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
 
 import platform_facts
-from constructs import Construct
 from model_build import BuildTarget, ModelPlan, plan_model
 from model_build.digest import IGNORED
 from stacks.acknowledged import acknowledge_endpoint

@@ -5,8 +5,8 @@ from pathlib import Path
 from aws_cdk import Environment, IgnoreMode, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
-
 from constructs import Construct
+
 from stacks.acknowledged import acknowledge_models
 from triton_sagemaker import ModelBucket, ModelBuilder
 

@@ -2,8 +2,8 @@
 
 from aws_cdk import Environment, Fn, Stack
 from aws_cdk import aws_ec2 as ec2
-
 from constructs import Construct
+
 from stacks.acknowledged import acknowledge_network
 from triton_sagemaker import VpcAccess
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 from aws_cdk import CustomResource, RemovalPolicy
-
 from constructs import Construct
 
 

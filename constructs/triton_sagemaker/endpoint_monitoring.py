@@ -9,8 +9,8 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
-
 from constructs import Construct
+
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity, Thresholds
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.variant import Variant

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
-
 from constructs import Construct
+
 from triton_sagemaker.access import AsyncInference, DataCapture
 from triton_sagemaker.variant import Variant
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_sagemaker as sagemaker
-
 from constructs import Construct
+
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.problems import InvalidEndpoint
 from triton_sagemaker.scaling_targets import (

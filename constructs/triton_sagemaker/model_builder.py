@@ -9,8 +9,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
-
 from constructs import Construct
+
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.model_bucket import ModelBucket
 

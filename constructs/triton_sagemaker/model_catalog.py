@@ -7,7 +7,6 @@ from typing import Any
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
-
 from constructs import Construct
 
 

@@ -8,8 +8,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sagemaker as sagemaker
-
 from constructs import Construct
+
 from triton_sagemaker.access import AsyncInference, DataCapture, InstanceMetrics, VpcAccess
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.endpoint_checks import problems
