@@ -1,14 +1,12 @@
 """What an endpoint as a whole may not be."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 from triton_sagemaker.access import AsyncInference, DataCapture, InstanceMetrics, VpcAccess
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.updates import Rolling, UpdatePolicy
-from triton_sagemaker.variant import Variant
+from triton_sagemaker.variant import NAME, Variant
 
-_NAME = re.compile(r"[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}")
 MAX_VARIANTS = 10
 
 
@@ -38,7 +36,7 @@ def problems(
 
 
 def _name(endpoint_name: str) -> Iterator[Problem]:
-    if not _NAME.fullmatch(endpoint_name):
+    if not NAME.fullmatch(endpoint_name):
         yield Problem(
             "endpoint_name",
             f'"{endpoint_name}" is no endpoint name: write up to 63 letters, digits and hyphens',

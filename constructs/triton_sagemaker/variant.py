@@ -13,7 +13,8 @@ from triton_sagemaker.instances import Instances
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.triton_container import TritonContainer
 
-_NAME = re.compile(r"[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}")
+NAME = re.compile(r"[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}")
+"""How SageMaker lets variants and endpoints be called."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +74,7 @@ class Variant:
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
         multi_model = self.hosting.multi_model
-        if not _NAME.fullmatch(self.name):
+        if not NAME.fullmatch(self.name):
             yield Problem("name", f'"{self.name}" is no variant name: write letters and digits')
         if self.weight < 0:
             yield Problem("weight", f"{self.weight} is negative: write 0 or more")
