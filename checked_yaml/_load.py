@@ -58,6 +58,16 @@ def load(path: Path, schema: type[Model]) -> Model:
         raise InvalidFile(problems) from None
 
 
+def line_of(path: Path, *keys: str | int) -> int:
+    """Return the line, from 1, of what stands under `keys` in a file that `load` has read.
+
+    Where the keys lead out of the file, it is the line of the last one that is in it.
+    """
+    node = _compose(path, _text(path))
+    assert node is not None
+    return _locate(node, keys)[0]
+
+
 def _text(path: Path) -> str:
     content = path.read_bytes()
     try:

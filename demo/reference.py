@@ -6,6 +6,7 @@ from typing import Any
 import numpy.typing as npt
 
 from model_build import recipe, weights
+from model_build.progress import Printer
 
 MODEL = Path("models/minilm")
 
@@ -19,9 +20,9 @@ def embeddings(sentences: list[str]) -> npt.NDArray[Any]:
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     pinned = recipe.read(MODEL).weights
-    if pinned is None:
+    folder = weights.fetch(pinned, model_folder=MODEL, progress=Printer("minilm"))
+    if folder is None:
         raise ValueError(f"{MODEL} has no weights")
-    folder = weights.fetch(pinned, progress=lambda _: None)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.enable_truncation(128)
     tokenizer.enable_padding()

@@ -1,18 +1,26 @@
 """Recipe -> Triton model repository -> checked -> archive -> bucket."""
 
 from model_build.digest import digest_of
-from model_build.errors import BuildError, GateFailed, RepositoryInvalid
+from model_build.errors import BuildError, GateFailed
+from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.plan import ModelPlan, plan_model
 from model_build.target import BuildTarget
 from model_build.torch_model import TorchModel
+from model_build.written import WrittenModel, all_models
+from model_build.written import find as find_model
 
 __all__ = [
     "BuildError",
     "BuildTarget",
+    "Finding",
     "GateFailed",
     "ModelPlan",
+    "Place",
     "RepositoryInvalid",
     "TorchModel",
+    "WrittenModel",
+    "all_models",
     "digest_of",
+    "find_model",
     "plan_model",
 ]

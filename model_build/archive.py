@@ -6,31 +6,47 @@ import stat
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, Protocol
 
 from isal import igzip_threaded
+
+from model_build.progress import Counter
+
+
+class Sink(Protocol):
+    """What an archive can be written to."""
+
+    def write(self, chunk: bytes, /) -> int:
+        """Take some bytes; return how many."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
     """A packed repository: sizes in bytes, `sha256` of the .tar.gz in hex."""
 
-    path: Path
     bytes: int
     unpacked_bytes: int
     sha256: str
 
 
-def pack(folder: Path, to: Path) -> Archive:
-    """Pack what lies in `folder` into the gzip tar `to`.
+def unpacked_bytes(folder: Path) -> int:
+    """Return the size of all files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
-    The same files give the same bytes on every machine with the pinned python-isal: entries are
-    sorted, without owner, time or machine-dependent modes. Level 1 of ISA-L has the size of
-    gzip's level 6 on float weights, at ten times its speed (bench/pack.py).
+
+def pack(folder: Path, to: Sink, *, packed: Counter = lambda _: None) -> Archive:
+    """Write what lies in `folder` to `to` as a gzip tar, and hash it on the way.
+
+    `packed` is told the number of bytes of each piece of a file that was packed. The same files
+    give the same bytes on every machine with the pinned python-isal: entries are sorted, without
+    owner, time or machine-dependent modes. Level 1 of ISA-L has the size of gzip's level 6 on float
+    weights, at ten times its speed (bench/pack.py).
     """
+    hashed = _Hashed(to)
     unpacked = 0
     with (
         igzip_threaded.open(  # type: ignore[no-untyped-call]
-            to, "wb", compresslevel=1, threads=os.cpu_count() or 1
+            hashed, "wb", compresslevel=1, threads=os.cpu_count() or 1
         ) as compressed,
         tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
@@ -41,10 +57,39 @@ def pack(folder: Path, to: Path) -> Archive:
                 continue
             unpacked += entry.size
             with path.open("rb") as file:
-                tar.addfile(entry, file)
-    with to.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Archive(path=to, bytes=to.stat().st_size, unpacked_bytes=unpacked, sha256=digest)
+                tar.addfile(entry, _Counted(file, packed))
+    return Archive(bytes=hashed.size, unpacked_bytes=unpacked, sha256=hashed.sha256.hexdigest())
+
+
+class _Hashed:
+    """Passes bytes on, and hashes and counts them."""
+
+    def __init__(self, to: Sink) -> None:
+        self.sha256, self.size = hashlib.sha256(), 0
+        self._to = to
+
+    def write(self, chunk: bytes) -> int:
+        self.sha256.update(chunk)
+        self.size += len(chunk)
+        return self._to.write(chunk)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def close(self) -> None:
+        """What `to` is, is its owner's to close."""
+
+
+class _Counted:
+    """Reads a file and tells how far."""
+
+    def __init__(self, file: BinaryIO, read: Counter) -> None:
+        self._file, self._read = file, read
+
+    def read(self, size: int = -1, /) -> bytes:
+        chunk = self._file.read(size)
+        self._read(len(chunk))
+        return chunk
 
 
 def _entry(path: Path, name: str) -> tarfile.TarInfo:

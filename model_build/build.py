@@ -1,4 +1,4 @@
-"""A model's folder, turned into the archive that an endpoint loads."""
+"""A model, turned into the repository that its archive holds."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,75 +7,104 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from model_build import (
-    archive,
-    checks,
-    digest,
-    model_config,
-    onnx_export,
-    python_packages,
-    torchscript_export,
-    weights,
-    written,
-)
+import platform_facts
+from model_build import checks, digest, model_config, recipe, steps, weights
+from model_build.archive import Archive
 from model_build.gate import GateReport
 from model_build.manifest import Manifest
 from model_build.progress import Progress
-from model_build.recipe import Copy, Onnx, PythonPackages, Recipe, Step, TorchScript
-from model_build.repository import CONFIG, Repository, is_ensemble
+from model_build.repository import CONFIG, Repository
+from model_build.workshop import Workshop
 from model_build.target import BuildTarget
+from model_build.timing_cache import TimingCache
+from model_build.written import WrittenModel
+
+_NOT_SERVED = ("requirements.txt",)
+"""Files of model directories that only the builder reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A finished build: the archive and what its manifest will say."""
+    """A finished build: `folder` is what the archive will hold."""
 
-    archive: archive.Archive
-    manifest: Manifest
+    folder: Path
+    repository: Repository
+    name: str
+    digest: str
+    target: BuildTarget
+    gates: dict[str, GateReport]
+
+    def manifest(self, archive: Archive) -> Manifest:
+        """Describe the build, once it is packed."""
+        return Manifest.of(
+            model=self.name,
+            digest=self.digest,
+            target=self.target,
+            repository=self.repository,
+            archive=archive,
+            gates=self.gates,
+        )
 
 
 @contextmanager
 def build(
-    model_folder: Path,
+    model: WrittenModel,
     *,
     name: str,
     target: BuildTarget,
-    python: str,
     progress: Progress,
+    timing_cache: TimingCache,
 ) -> Iterator[Build]:
-    """Build the archive of one model folder and keep it for the length of the `with` block.
+    """Build one model's repository and keep it for the length of the `with` block.
 
-    `name` is the model's. `python` is the Python version of the Triton image (`3.12`). Raises
-    `checked_yaml.InvalidFile` for a broken recipe and `BuildError` for everything else that a
-    model can be wrong about; whatever happens, no file is left behind but the cache.
+    `name` is the model's. Raises `checked_yaml.InvalidFile` for a broken recipe and `BuildError`
+    for everything else that a model can be wrong about; whatever happens, no file is left behind
+    but the caches.
     """
-    plan, by_hand = written.read(model_folder)
+    by_hand = model.read()
+    release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
-        _copy_written(by_hand, folder, target)
-        fetched = None
-        if plan.weights:
-            fetched = weights.fetch(plan.weights, progress=progress)
-        gates = _make_files(plan, model_folder, folder, fetched, python, progress)
-        repository = Repository.read(folder, shown_as=Path())
-        checks.check(repository, checks.BUILT)
-        _unname_entry(repository)
-        progress("packing")
-        packed = archive.pack(folder, Path(scratch, "archive.tar.gz"))
-        yield Build(
-            archive=packed,
-            manifest=Manifest.of(
-                model=name,
-                digest=digest.digest_of(model_folder),
-                target=target,
-                repository=repository,
-                archive=packed,
-                gates=gates,
+        made = dict(recipe.for_target(path, step, target) for path, step in model.files.items())
+        _copy_written(by_hand, folder, target, _backends(made))
+        workshop = Workshop(
+            model_folder=model.folder,
+            weights=weights.fetch(
+                model.recipe.weights, model_folder=model.folder, progress=progress
             ),
+            seed=model.recipe.seed,
+            target=target,
+            scratch=Path(scratch),
+            progress=progress,
+            timing_cache=timing_cache,
+        )
+        gates: dict[str, GateReport] = {}
+        for path, step in made.items():
+            progress(f"making {path} ({step.to})")
+            to = folder / path
+            to.parent.mkdir(parents=True, exist_ok=True)
+            gates |= {f"{path}: {what}": it for what, it in steps.make(step, to, workshop)}
+        repository = Repository.read(folder, shown_as=Path())
+        checks.check(repository, checks.of_release(release))
+        _unname_entry(repository)
+        yield Build(
+            folder=folder,
+            repository=repository,
+            name=name,
+            digest=model.digest,
+            target=target,
+            gates=gates,
         )
 
 
-def _copy_written(by_hand: Repository, to: Path, target: BuildTarget) -> None:
+def _backends(made: recipe.Files) -> dict[str, str]:
+    """Model directory -> the backend whose file is made for it."""
+    return {path.partition("/")[0]: step.backend for path, step in made.items() if step.backend}
+
+
+def _copy_written(
+    by_hand: Repository, to: Path, target: BuildTarget, backends: dict[str, str]
+) -> None:
     """Copy the model directories' files; each config.pbtxt is re-emitted for the target.
 
     Only what the digest counts is copied, so no empty folders; but an ensemble gets the version
@@ -83,58 +112,20 @@ def _copy_written(by_hand: Repository, to: Path, target: BuildTarget) -> None:
     """
     for path in digest.files(by_hand.folder):
         relative = path.relative_to(by_hand.folder)
-        if relative.parts[0] in by_hand.configs and path.name != "requirements.txt":
+        if relative.parts[0] in by_hand.models and path.name not in _NOT_SERVED:
             (to / relative).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, to / relative)
-    copied = Repository.read(to)
-    for name, config in copied.configs.items():
-        model_config.write(model_config.for_target(config, target), to / name / CONFIG)
-        if is_ensemble(config) and not copied.versions(name):
+    for name, model in Repository.read(to).models.items():
+        config = model_config.for_target(
+            model.config, target, backend=backends.get(name, model.backend)
+        )
+        model_config.write(config, to / name / CONFIG)
+        if model.is_ensemble and not model.versions:
             (to / name / "1").mkdir()
-
-
-def _make_files(
-    plan: Recipe,
-    model_folder: Path,
-    folder: Path,
-    fetched: Path | None,
-    python: str,
-    progress: Progress,
-) -> dict[str, GateReport]:
-    gates = {}
-    for name, step in plan.files.items():
-        progress(f"making {name} ({step.to})")
-        to = folder / name
-        to.parent.mkdir(parents=True, exist_ok=True)
-        report = _make(step, model_folder, fetched, to, python)
-        if report:
-            gates[name] = report
-            progress(
-                f"{name} differs from PyTorch by {report.max_absolute_difference:.1e} at most "
-                f"({report.allowed:.0e} allowed)"
-            )
-    return gates
-
-
-def _make(
-    step: Step, model_folder: Path, fetched: Path | None, to: Path, python: str
-) -> GateReport | None:
-    match step:
-        case Copy():
-            shutil.copyfile((fetched or model_folder) / step.weights, to)
-        case PythonPackages():
-            python_packages.install(model_folder / step.requirements, to=to, python=python)
-        case Onnx():
-            return onnx_export.export(step, model_folder=model_folder, weights=fetched, to=to)
-        case TorchScript():
-            return torchscript_export.export(
-                step, model_folder=model_folder, weights=fetched, to=to
-            )
-    return None
 
 
 def _unname_entry(repository: Repository) -> None:
     """SageMaker's Triton names the served model after the archive, so its config names none."""
-    config = repository.configs[repository.entry]
+    config = repository.entry.config
     config.ClearField("name")
-    model_config.write(config, repository.folder / repository.entry / CONFIG)
+    model_config.write(config, repository.entry.directory / CONFIG)

@@ -29,13 +29,17 @@ def is_ignored(relative: Path) -> bool:
     return any(Path(part).match(pattern) for part in relative.parts for pattern in IGNORED)
 
 
-def digest_of(model_folder: Path) -> str:
+def digest_of(model_folder: Path, *, alternative: str | None = None) -> str:
     """Return SHA-256 over `BUILD_FORMAT` and every file's path and content, as 64 hex digits.
+
+    `alternative` is the one of its recipe's that is meant, and counts too.
 
     The same folder has the same digest on every machine: neither times, modes nor the folder's own
     place count. Modes do not reach the archive either, since not every unzip on the way keeps them.
     """
     total = hashlib.sha256(f"build format {BUILD_FORMAT}\n".encode())
+    if alternative:
+        total.update(f"alternative {alternative}\n".encode())
     for path in files(model_folder):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         total.update(f"{content} {path.relative_to(model_folder).as_posix()}\n".encode())

@@ -7,7 +7,3 @@ class BuildError(Exception):
 
 class GateFailed(BuildError):
     """A converted model's answers are further from the framework's than its recipe allows."""
-
-
-class RepositoryInvalid(BuildError):
-    """Triton on SageMaker would refuse or misread the model repository; lists every reason."""

@@ -84,7 +84,7 @@ class Manifest(BaseModel):
                 "unpacked_bytes": archive.unpacked_bytes,
                 "sha256": archive.sha256,
             },
-            signature=Signature.of(repository.configs[repository.entry]),
+            signature=Signature.of(repository.entry.config),
             gates={name: dataclasses.asdict(report) for name, report in gates.items()},
             built_with={name: metadata.version(name) for name in _BUILT_WITH},
         )

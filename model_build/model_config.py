@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
-from model_build.errors import RepositoryInvalid
 from model_build.target import BuildTarget
 
 ModelConfig: TypeAlias = Any
@@ -14,27 +13,81 @@ ModelConfig: TypeAlias = Any
 
 _KIND = model_config_pb2.ModelInstanceGroup.Kind
 
+BACKEND_FILES = {
+    "python": "model.py",
+    "onnxruntime": "model.onnx",
+    "pytorch": "model.pt",
+    "tensorrt": "model.plan",
+    "tensorflow": "model.graphdef",
+    "dali": "model.dali",
+}
+"""Backends of SageMaker's images -> the file that each opens, unless the configuration says other.
+"""
 
-def read(path: Path) -> ModelConfig:
-    """Parse a config.pbtxt. Raises `RepositoryInvalid` with file:line:column and the reason."""
-    text = path.read_text(encoding="utf-8")
+PLATFORM_BACKENDS = {
+    "ensemble": "ensemble",
+    "onnxruntime_onnx": "onnxruntime",
+    "pytorch_libtorch": "pytorch",
+    "tensorrt_plan": "tensorrt",
+    "tensorflow_graphdef": "tensorflow",
+    "tensorflow_savedmodel": "tensorflow",
+}
+"""The older way to name a backend."""
+
+_PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel"}
+"""Where a platform opens another file than its backend's default."""
+
+
+class NotParsed(ValueError):
+    """A text is no ModelConfig: `line` and `column` from 1, and the parser's `reason`."""
+
+    def __init__(self, line: int, column: int, reason: str) -> None:
+        self.line, self.column, self.reason = line, column, reason
+        super().__init__(f"{line}:{column}: {reason}")
+
+
+def parse(text: str) -> ModelConfig:
+    """Return the ModelConfig that a config.pbtxt says. Raises `NotParsed`."""
     try:
         return text_format.Parse(text, model_config_pb2.ModelConfig())
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
         quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
         reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{quoted}': ")
-        raise RepositoryInvalid(f"{path}:{line}:{column}: {reason}") from None
+        raise NotParsed(line, column, reason) from None
 
 
-def for_target(config: ModelConfig, target: BuildTarget) -> ModelConfig:
-    """Return the configuration that serves on `target`: on a CPU, every instance is KIND_CPU."""
+def read(path: Path) -> ModelConfig:
+    """Parse a file. Raises `NotParsed`, also where it is not UTF-8."""
+    content = path.read_bytes()
+    try:
+        return parse(content.decode())
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        column = error.start - content.rfind(b"\n", 0, error.start)
+        raise NotParsed(line, column, "not UTF-8: save the file as UTF-8") from None
+
+
+def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> ModelConfig:
+    """Return the configuration that serves on `target` with a model file of `backend`.
+
+    On a CPU, every instance is KIND_CPU. What is said to another backend than `backend` (platform,
+    file name, parameters, accelerators) is left out.
+    """
     adapted = model_config_pb2.ModelConfig()
     adapted.CopyFrom(config)
     if target.processor == "cpu":
         for group in adapted.instance_group:
             group.kind = _KIND.KIND_CPU
             del group.gpus[:]
+        del adapted.optimization.execution_accelerators.gpu_execution_accelerator[:]
+    if backend != backend_of(config):
+        for field in ("platform", "default_model_filename", "parameters"):
+            adapted.ClearField(field)
+        adapted.optimization.ClearField("execution_accelerators")
+        for group in adapted.instance_group:
+            del group.profile[:]
+        adapted.backend = backend
     return adapted
 
 
@@ -43,7 +96,23 @@ def write(config: ModelConfig, path: Path) -> None:
     path.write_text(text_format.MessageToString(config), encoding="utf-8")
 
 
+def backend_of(config: ModelConfig) -> str:
+    """Return the backend's name, also where a configuration gives the older `platform`."""
+    return str(config.backend or PLATFORM_BACKENDS.get(config.platform, config.platform))
+
+
+def model_file(config: ModelConfig) -> str:
+    """Return the name of the file that the backend opens in a version folder."""
+    default = _PLATFORM_FILES.get(config.platform) or BACKEND_FILES[backend_of(config)]
+    return str(config.default_model_filename or default)
+
+
+def type_name(config_type: int) -> str:
+    """Return the name of a configuration's data type, such as `TYPE_FP32`."""
+    return str(model_config_pb2.DataType.Name(config_type))
+
+
 def data_type(config_type: int) -> str:
     """Return a tensor's KServe v2 datatype (`FP32`, `BYTES`) for the configuration's enum value."""
-    name: str = model_config_pb2.DataType.Name(config_type).removeprefix("TYPE_")
+    name = type_name(config_type).removeprefix("TYPE_")
     return "BYTES" if name == "STRING" else name

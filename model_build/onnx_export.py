@@ -10,27 +10,40 @@ from google.protobuf.message import Message
 from model_build import gate, torch_source
 from model_build.recipe import Onnx
 from model_build.torch_model import TorchModel
+from model_build.workshop import Workshop
 
 
-def export(step: Onnx, *, model_folder: Path, weights: Path | None, to: Path) -> gate.GateReport:
+def export(step: Onnx, *, to: Path, workshop: Workshop) -> tuple[str, gate.GateReport]:
     """Write the ONNX file `to` and return how closely it answers like the module it came from.
 
     The bytes depend on the weights and on the pinned versions alone: what torch notes about the
     exporting machine (stack traces with paths) is taken out. Raises `GateFailed` when the two
     differ by more than the step's gate allows, and `BuildError` when the source cannot be used.
     """
+    model = torch_source.load(step.source, workshop)
+    _write(model, opset=step.opset, to=to)
+    report = gate.compare(
+        onnx_runtime(to, model),
+        gate.pytorch(model),
+        model,
+        step.gate,
+        shapes=gate.shapes_of(model),
+    )
+    return "ONNX and PyTorch", report
+
+
+def onnx_runtime(path: Path, model: TorchModel) -> gate.Form:
+    """Return an exported file as ONNX Runtime runs it on the CPU."""
     import onnxruntime
 
-    model = torch_source.load(step.source, model_folder=model_folder, weights=weights)
-    _write(model, opset=step.opset, to=to)
-    session = onnxruntime.InferenceSession(to, providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
 
     def run(inputs: dict[str, Any]) -> list[gate.Array]:
         feed = {name: value.numpy() for name, value in inputs.items()}
         outputs: list[gate.Array] = session.run(model.outputs, feed)
         return outputs
 
-    return gate.compare(model, run, step.gate, file=to.name)
+    return gate.Form(name=path.name, run=run)
 
 
 def _write(model: TorchModel, *, opset: int, to: Path) -> None:
@@ -43,8 +56,9 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
     }
     sizes = {name: max(low, 2) for name, (low, _) in model.axis_bounds().items()}
     inputs = model.sample(sizes, torch.Generator().manual_seed(gate.SEED))
-    # The exporter warns on standard error about a torchvision that nothing here needs.
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
+    # The exporter warns of a torchvision that nothing needs, and of constants it does not fold.
+    for name in ("torch.onnx", "onnxscript"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         torch.onnx.export(

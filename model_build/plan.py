@@ -3,23 +3,46 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from model_build import written
-from model_build.digest import LENGTH, digest_of
+from platform_facts import ComputeCapability
+
+from model_build.digest import LENGTH
+from model_build.engine_target import compatibility_level
+from model_build.errors import BuildError
 from model_build.manifest import Signature
+from model_build.recipe import FILE, TensorRt
+from model_build.target import BuildTarget
+from model_build.written import WrittenModel
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelPlan:
-    """A checked model folder: its name, its digest, and what clients will send and get.
+    """A checked model: its name, its digest, and what clients will send and get.
 
-    `entry` is the Triton model in it that is served: the ensemble, or the only one.
+    `entry` is the Triton model in it that is served: the ensemble, or the only one. `alternative`
+    is the one of its recipe's that is meant, None for the folder's own.
     """
 
     folder: Path
+    alternative: str | None
     name: str
     digest: str
     entry: str
     signature: Signature
+    engines: tuple[str, ...]
+    """The files that TensorRT compiles for GPU targets."""
+
+    def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
+        """Raise `BuildError` where `builder`'s GPU cannot compile this model's engines for `target`.
+
+        `builder` is None for a machine without a GPU, which builds for CPU targets.
+        """
+        if not self.engines or target.compute_capability is None or builder is None:
+            return
+        served = ComputeCapability.parse(target.compute_capability)
+        try:
+            compatibility_level(builder=builder, served=served)
+        except BuildError as error:
+            raise BuildError(f"{self.folder / FILE}: {', '.join(self.engines)}: {error}") from None
 
     @property
     def target_model(self) -> str:
@@ -32,17 +55,19 @@ class ModelPlan:
         return self.digest[:LENGTH]
 
 
-def plan_model(model_folder: Path) -> ModelPlan:
+def plan_model(model: WrittenModel) -> ModelPlan:
     """Check what people wrote in a model folder, and name what a build of it will be.
 
     Builds nothing and needs no network. Raises `checked_yaml.InvalidFile` or
     `RepositoryInvalid`, each with every finding at its file.
     """
-    _, repository = written.read(model_folder)
+    repository = model.read()
     return ModelPlan(
-        folder=model_folder,
-        name=model_folder.name,
-        digest=digest_of(model_folder),
-        entry=repository.entry,
-        signature=Signature.of(repository.configs[repository.entry]),
+        folder=model.folder,
+        alternative=model.alternative,
+        name=model.name,
+        digest=model.digest,
+        entry=repository.entry.name,
+        signature=Signature.of(repository.entry.config),
+        engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
     )

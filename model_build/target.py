@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, Self
 
+import platform_facts
+
 _WRITTEN = re.compile(
     r"cpu-(?P<cpu>[0-9]{2}\.[0-9]{2})"
     r"|cuda-(?P<cuda>[0-9]{2}\.[0-9]{2})-sm(?P<sm>[1-9][0-9]{1,2})"
@@ -27,6 +29,12 @@ class BuildTarget:
     def processor(self) -> Literal["cpu", "cuda"]:
         """`cuda` when there is a GPU to build for."""
         return "cuda" if self.compute_capability else "cpu"
+
+    @property
+    def runs_tensorflow(self) -> bool:
+        """Whether a GraphDef can be served: CPU targets are served ONNX files instead."""
+        release = platform_facts.release(self.release)
+        return self.processor == "cuda" and "tensorflow" in release.backends
 
     def __str__(self) -> str:
         if self.compute_capability is None:

@@ -12,27 +12,38 @@ from typing import Any
 
 from model_build.errors import BuildError
 from model_build.torch_model import TorchModel
+from model_build.workshop import Workshop
 
 
-def load(source: str, *, model_folder: Path, weights: Path | None) -> TorchModel:
-    """Call `source`, a `FILE.py:FUNCTION` below the folder, with the folder of the weights.
+def load(source: str, workshop: Workshop) -> TorchModel:
+    """Call `source`, a `FILE.py:FUNCTION` below the model's folder, with the folder of the weights.
 
-    Nothing is written into the model's folder. Raises `BuildError` when there is no such function,
-    or it fails, or it returns something else.
+    torch is seeded before. Nothing is written into the model's folder. Raises `BuildError` when
+    there is no such function, or it fails, or it returns something else.
     """
+    _silence_libraries()
+    import torch
+
+    model_folder = workshop.model_folder
     file, _, function = source.partition(":")
     path = model_folder / file
     if not path.is_file():
         raise BuildError(f"{path} does not exist: `source` names a Python file beside the recipe")
-    os.environ.setdefault("TQDM_DISABLE", "1")  # libraries' bars would tear our progress lines
     module = _run(path, lambda: _module(path))
     exporter = getattr(module, function, None)
     if exporter is None:
         raise BuildError(f"{path} has no function {function}")
-    model = _run(path, lambda: exporter(weights))
+    torch.manual_seed(workshop.seed)
+    model = _run(path, lambda: exporter(workshop.weights))
     if not isinstance(model, TorchModel):
         raise BuildError(f"{model_folder / source}: return a model_build.TorchModel")
     return model
+
+
+def _silence_libraries() -> None:
+    """Keep libraries' bars and hints out of our progress lines; they read this when imported."""
+    os.environ.setdefault("TQDM_DISABLE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 
 def _run(path: Path, call: Callable[[], Any]) -> Any:

@@ -9,14 +9,13 @@ from typing import Any
 from model_build import gate, torch_source
 from model_build.recipe import TorchScript
 from model_build.torch_model import TorchModel
+from model_build.workshop import Workshop
 
 _OF_THIS_MACHINE = (".debug_pkl", "serialization_id")
 """Members of a TorchScript file that hold paths of the exporting machine, or follow from them."""
 
 
-def export(
-    step: TorchScript, *, model_folder: Path, weights: Path | None, to: Path
-) -> gate.GateReport:
+def export(step: TorchScript, *, to: Path, workshop: Workshop) -> tuple[str, gate.GateReport]:
     """Trace the module into the file `to` and return how closely that answers like the module.
 
     The bytes depend on the weights and on the pinned torch alone. Raises `GateFailed` and
@@ -24,7 +23,7 @@ def export(
     """
     import torch
 
-    model = torch_source.load(step.source, model_folder=model_folder, weights=weights)
+    model = torch_source.load(step.source, workshop)
     with (
         warnings.catch_warnings()
     ):  # torch.jit is deprecated, and what this platform of Triton takes
@@ -32,13 +31,26 @@ def export(
         to.write_bytes(_without_paths(_traced(model)))
         traced = torch.jit.load(to, map_location="cpu")  # type: ignore[no-untyped-call]
 
+    report = gate.compare(
+        gate.Form(name=to.name, run=_runner(traced, model)),
+        gate.pytorch(model),
+        model,
+        step.gate,
+        shapes=gate.shapes_of(model),
+    )
+    return "TorchScript and PyTorch", report
+
+
+def _runner(traced: Any, model: TorchModel) -> gate.Run:
+    import torch
+
     def run(inputs: dict[str, Any]) -> list[gate.Array]:
         with torch.inference_mode():
             outputs = traced(*(inputs[name] for name in model.inputs))
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
         return [output.numpy() for output in outputs]
 
-    return gate.compare(model, run, step.gate, file=to.name)
+    return run
 
 
 def _traced(model: TorchModel) -> bytes:

@@ -1,8 +1,10 @@
-"""Upload a file under a key where nothing stands yet."""
+"""Upload a stream under a key where nothing stands yet."""
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -12,64 +14,120 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
 
 PART_BYTES = 32 * 1024 * 1024
+"""S3 takes 10,000 parts: this is enough for 312 GiB."""
 THREADS = 4
 
 _TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
 """S3's codes: the first two where an object stands, the last where another write is under way."""
 
 
-def upload_new(
-    s3: "S3Client", path: Path, *, bucket: str, key: str, metadata: dict[str, str]
-) -> bool:
-    """Upload `path`, or return False when the key is taken; nothing is ever overwritten.
+class KeyTaken(Exception):
+    """An object stands under the key already, or is being written by somebody else."""
 
-    Parts go up side by side, each with a CRC32 that S3 checks. A failed upload leaves no parts
-    behind. Raises `botocore`'s errors.
+
+class MultipartUpload:
+    """Takes bytes and sends them as the parts of one upload, `THREADS` at a time.
+
+    Parts carry a CRC32 that S3 checks; boto3 sends a part again where a try fails. No more than
+    `THREADS` parts and one being filled are in memory.
     """
-    upload = s3.create_multipart_upload(
-        Bucket=bucket,
-        Key=key,
-        Metadata=metadata,
-        ContentType="application/gzip",
-        ChecksumAlgorithm="CRC32",
-    )["UploadId"]
 
-    def send(number: int) -> "CompletedPartTypeDef":
-        with path.open("rb") as file:
-            file.seek((number - 1) * PART_BYTES)
-            answer = s3.upload_part(
-                Bucket=bucket,
-                Key=key,
-                UploadId=upload,
+    def __init__(self, s3: "S3Client", *, bucket: str, key: str, upload_id: str) -> None:
+        self._s3, self._bucket, self._key, self._upload_id = s3, bucket, key, upload_id
+        self._pool = ThreadPoolExecutor(THREADS)
+        self._free = threading.Semaphore(THREADS)
+        self._filling = bytearray()
+        self._parts: list[Future[CompletedPartTypeDef]] = []
+
+    def write(self, chunk: bytes) -> int:
+        """Take some bytes. Raises what sending an earlier part failed with."""
+        self._filling += chunk
+        while len(self._filling) >= PART_BYTES:
+            self._send(bytes(self._filling[:PART_BYTES]))
+            del self._filling[:PART_BYTES]
+        return len(chunk)
+
+    def complete(self) -> None:
+        """Send what is left and make the object appear. Raises `KeyTaken`."""
+        if self._filling or not self._parts:
+            self._send(bytes(self._filling))
+        parts = [part.result() for part in self._parts]
+        try:
+            self._s3.complete_multipart_upload(
+                Bucket=self._bucket,
+                Key=self._key,
+                UploadId=self._upload_id,
+                MultipartUpload={"Parts": parts},
+                IfNoneMatch="*",
+            )
+        except ClientError as error:
+            if is_taken(error):
+                raise KeyTaken from error
+            raise
+
+    def close(self) -> None:
+        """Wait for the parts under way; no further one is sent."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _send(self, body: bytes) -> None:
+        for part in self._parts:
+            if part.done():
+                part.result()  # raises what it failed with
+        self._free.acquire()
+        number = len(self._parts) + 1
+        self._parts.append(self._pool.submit(self._send_part, number, body))
+
+    def _send_part(self, number: int, body: bytes) -> "CompletedPartTypeDef":
+        try:
+            answer = self._s3.upload_part(
+                Bucket=self._bucket,
+                Key=self._key,
+                UploadId=self._upload_id,
                 PartNumber=number,
-                Body=file.read(PART_BYTES),
+                Body=body,
                 ChecksumAlgorithm="CRC32",
             )
+        finally:
+            self._free.release()
         part: CompletedPartTypeDef = {"PartNumber": number, "ETag": answer["ETag"]}
         if "ChecksumCRC32" in answer:
             part["ChecksumCRC32"] = answer["ChecksumCRC32"]
         return part
 
+
+@contextmanager
+def new_object(s3: "S3Client", *, bucket: str, key: str) -> Iterator[MultipartUpload]:
+    """Give an upload to write to, which becomes the object `key` when the block ends.
+
+    Nothing is ever overwritten: raises `KeyTaken` at the end of the block when the key has an
+    object by then. Whatever else fails in the block, or in S3, no part is left behind; parts that
+    a killed process left under this key are removed first.
+    """
+    _abort_uploads_of(s3, bucket=bucket, key=key)
+    upload_id = s3.create_multipart_upload(
+        Bucket=bucket, Key=key, ContentType="application/gzip", ChecksumAlgorithm="CRC32"
+    )["UploadId"]
+    upload = MultipartUpload(s3, bucket=bucket, key=key, upload_id=upload_id)
     try:
-        count = -(-path.stat().st_size // PART_BYTES) or 1
-        with ThreadPoolExecutor(THREADS) as pool:
-            parts = list(pool.map(send, range(1, count + 1)))
-        s3.complete_multipart_upload(
-            Bucket=bucket,
-            Key=key,
-            UploadId=upload,
-            MultipartUpload={"Parts": parts},
-            IfNoneMatch="*",
-        )
-    except BaseException as error:
+        yield upload
+        upload.complete()
+    except BaseException:
+        upload.close()
         with contextlib.suppress(Exception):  # or it would hide why the upload failed
-            s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
-        if isinstance(error, ClientError) and is_taken(error):
-            return False
+            s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
         raise
-    return True
+    upload.close()
 
 
 def is_taken(error: ClientError) -> bool:
     """Whether S3 refused a conditional write because the key has an object, or is getting one."""
     return bool(error.response["Error"]["Code"] in _TAKEN)
+
+
+def _abort_uploads_of(s3: "S3Client", *, bucket: str, key: str) -> None:
+    """Remove unfinished uploads of one key: the name says what they hold, so none is missed."""
+    pages = s3.get_paginator("list_multipart_uploads").paginate(Bucket=bucket, Prefix=key)
+    for page in pages:
+        for upload in page.get("Uploads", ()):
+            if upload["Key"] == key:
+                s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload["UploadId"])

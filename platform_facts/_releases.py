@@ -40,6 +40,8 @@ class Release:
     cuda: str | None
     tensorrt: str | None
     python: str | None
+    onnxruntime: str | None
+    onnx_opset: int | None
     minimum_compute_capability: ComputeCapability | None
     backends: tuple[str, ...]
     account_set: AccountSet
@@ -89,6 +91,8 @@ def _release(row: dict[str, Any]) -> Release:
         cuda=row.get("cuda"),
         tensorrt=row.get("tensorrt"),
         python=row.get("python"),
+        onnxruntime=row.get("onnxruntime"),
+        onnx_opset=row.get("onnx_opset"),
         minimum_compute_capability=ComputeCapability.parse(floor) if floor else None,
         backends=tuple(backend.name for backend in backends() if backend.is_in(row["name"])),
         account_set=AccountSet(row["account_set"]),

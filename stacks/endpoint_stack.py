@@ -7,7 +7,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 import platform_facts
-from model_build import BuildTarget, ModelPlan, plan_model
+from model_build import BuildTarget, ModelPlan, find_model, plan_model
 from model_build.digest import IGNORED
 from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack
@@ -61,7 +61,7 @@ class EndpointStack(Stack):
         self._short_name = endpoint_name
         self._stage, self._settings, self._models = stage, endpoint, models
         self._release = platform_facts.release(stage.release)
-        self._plans = [plan_model(MODELS / name) for name in endpoint.models]
+        self._plans = [plan_model(find_model(MODELS, name)) for name in endpoint.models]
 
         built = self._build_all()
         self.endpoint = TritonEndpoint(
@@ -101,10 +101,12 @@ class EndpointStack(Stack):
         environment = BuildEnvironment.cpu()
         if target.processor == "cuda":
             environment = BuildEnvironment.gpu(ngc_tag=self._release.builder_tag)
+        plan.check_target(target, builder=environment.compute_capability)
         return self._models.builder.build(
             self,
             f"{plan.name}-{target.processor}{target.compute_capability or ''}",
             model=plan.name,
+            alternative=plan.alternative or "",
             digest=plan.digest,
             target=str(target),
             key=f"{self._prefix(target)}{plan.target_model}",

@@ -11,6 +11,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+import platform_facts
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.model_bucket import ModelBucket
 
@@ -23,13 +24,14 @@ class BuildEnvironment:
 
     `image` is a container image URI, `environment_type` and `compute_type` are CodeBuild's
     (`LINUX_GPU_CONTAINER`, `BUILD_GENERAL1_SMALL`). `requirements` is the file of Python packages
-    that the build installs in it.
+    that the build installs in it. `compute_capability` is its GPU's, None without one.
     """
 
     image: str
     environment_type: str
     compute_type: str
     requirements: str
+    compute_capability: platform_facts.ComputeCapability | None
 
     @classmethod
     def cpu(cls) -> "BuildEnvironment":
@@ -39,6 +41,7 @@ class BuildEnvironment:
             environment_type="LINUX_CONTAINER",
             compute_type="BUILD_GENERAL1_MEDIUM",
             requirements="requirements.txt",
+            compute_capability=None,
         )
 
     @classmethod
@@ -52,6 +55,7 @@ class BuildEnvironment:
             environment_type="LINUX_GPU_CONTAINER",
             compute_type="BUILD_GENERAL1_SMALL",
             requirements="requirements-gpu.txt",
+            compute_capability=platform_facts.gpu("A10G").compute_capability,
         )
 
 
@@ -60,7 +64,7 @@ class ModelBuilder(Construct):
 
     `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it.
     The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and what to make of it in
-    `MODEL_NAME`, `MODEL_DIGEST`, `MODEL_TARGET`, `MODEL_BUCKET`, `MODEL_KEY` (the archive's key)
+    `MODEL_NAME`, `MODEL_ALTERNATIVE` (or empty), `MODEL_DIGEST`, `MODEL_TARGET`, `MODEL_BUCKET`, `MODEL_KEY` (the archive's key)
     and `BUILD_REQUIREMENTS`; it must write the archive's manifest, `MODEL_KEY` with `.json` for
     `.tar.gz`, when all else is done.
 
@@ -92,19 +96,24 @@ class ModelBuilder(Construct):
         construct_id: str,
         *,
         model: str,
+        alternative: str,
         digest: str,
         target: str,
         key: str,
         source: s3_assets.Asset,
         environment: BuildEnvironment,
     ) -> BuiltModel:
-        """Declare that the archive `key` of one model exists; see `BuiltModel`."""
+        """Declare that the archive `key` of one model exists; see `BuiltModel`.
+
+        `alternative` is which of the models that its source offers is meant, empty for the one.
+        """
         return BuiltModel(
             scope,
             construct_id,
             service_token=self.provider.service_token,
             properties={
                 "Model": model,
+                "Alternative": alternative,
                 "Digest": digest,
                 "Target": target,
                 "Bucket": self.bucket.bucket.bucket_name,
@@ -152,7 +161,8 @@ class ModelBuilder(Construct):
         )
         project.add_to_role_policy(
             iam.PolicyStatement(
-                actions=["s3:ListBucket"], resources=[self.bucket.bucket.bucket_arn]
+                actions=["s3:ListBucket", "s3:ListBucketMultipartUploads"],
+                resources=[self.bucket.bucket.bucket_arn],
             )
         )
         return project

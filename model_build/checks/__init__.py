@@ -1,30 +1,106 @@
 """What Triton on SageMaker would refuse or misread, found before an archive is made.
 
-One rule is one module with one function of the same name. A rule takes a `Repository` and yields
-one line for each thing wrong: the file, what is wrong, what to write instead.
+One rule is one module with one function of the same name, whose docstring says why. A rule takes a
+`Repository` and yields a place and a message for each thing wrong: what is there, what to write.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
+import platform_facts
+from model_build.checks.archive_root import archive_root
+from model_build.checks.batch_sizes import batch_sizes
+from model_build.checks.dali_tensors import dali_tensors
 from model_build.checks.ensemble_maps import ensemble_maps
+from model_build.checks.ensemble_settings import ensemble_settings
+from model_build.checks.execution_accelerators import execution_accelerators
+from model_build.checks.instance_groups import instance_groups
+from model_build.checks.known_backends import known_backends
+from model_build.checks.label_files import label_files
 from model_build.checks.model_names import model_names
-from model_build.checks.multi_model_rules import multi_model_rules
+from model_build.checks.model_warmups import model_warmups
+from model_build.checks.no_links import no_links
 from model_build.checks.one_entry import one_entry
+from model_build.checks.one_response import one_response
+from model_build.checks.onnx_opset import onnx_opset
+from model_build.checks.onnx_tensors import onnx_tensors
+from model_build.checks.python_models import python_models
+from model_build.checks.pytorch_parameters import pytorch_parameters
+from model_build.checks.queue_policies import queue_policies
+from model_build.checks.release_backends import release_backends
+from model_build.checks.sequence_batching import sequence_batching
+from model_build.checks.tensor_declarations import tensor_declarations
+from model_build.checks.tensor_shapes import tensor_shapes
+from model_build.checks.torchscript_names import torchscript_names
+from model_build.checks.torchscript_tensors import torchscript_tensors
 from model_build.checks.version_files import version_files
-from model_build.errors import RepositoryInvalid
+from model_build.checks.version_folders import version_folders
+from model_build.checks.version_policies import version_policies
+from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.repository import Repository
 
-Rule = Callable[[Repository], Iterator[str]]
+Rule = Callable[[Repository], Iterator[tuple[Place, str]]]
 
-WRITTEN: tuple[Rule, ...] = (one_entry, model_names, ensemble_maps, multi_model_rules)
+WRITTEN: tuple[Rule, ...] = (
+    archive_root,
+    no_links,
+    one_entry,
+    model_names,
+    known_backends,
+    tensor_declarations,
+    tensor_shapes,
+    batch_sizes,
+    queue_policies,
+    sequence_batching,
+    instance_groups,
+    execution_accelerators,
+    ensemble_settings,
+    ensemble_maps,
+    one_response,
+    version_folders,
+    version_policies,
+    model_warmups,
+    label_files,
+    python_models,
+    pytorch_parameters,
+    torchscript_names,
+)
 """Rules about what people write: they hold before anything is built."""
 
-BUILT: tuple[Rule, ...] = (*WRITTEN, version_files)
-"""Rules about a complete repository."""
+BUILT: tuple[Rule, ...] = (
+    *WRITTEN,
+    version_files,
+    onnx_tensors,
+    torchscript_tensors,
+    dali_tensors,
+)
+"""Rules about a complete repository, which also open the files that backends will open."""
 
 
-def check(repository: Repository, rules: tuple[Rule, ...]) -> None:
+FOR_RELEASE = (release_backends, onnx_opset)
+"""Rules that also depend on the release of Triton that will serve the repository."""
+
+
+def of_release(release: platform_facts.Release) -> tuple[Rule, ...]:
+    """Return every rule about a complete repository that one release of Triton will serve."""
+    return (*BUILT, *(partial(rule, release) for rule in FOR_RELEASE))
+
+
+def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:
+    """Return everything that the rules find, in their order."""
+    return [
+        Finding(rule_name(rule), place, message)
+        for rule in rules
+        for place, message in rule(repository)
+    ]
+
+
+def check(repository: Repository, rules: Iterable[Rule]) -> None:
     """Raise `RepositoryInvalid` with every finding of every rule, if there is one."""
-    findings = [line for rule in rules for line in rule(repository)]
-    if findings:
-        raise RepositoryInvalid("\n".join(findings))
+    if found := findings(repository, rules):
+        raise RepositoryInvalid(found)
+
+
+def rule_name(rule: Rule) -> str:
+    """Return the name under which findings cite a rule."""
+    return rule.func.__name__ if isinstance(rule, partial) else rule.__name__

@@ -5,20 +5,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from model_build.findings import Place
 from model_build.model_config import ModelConfig, data_type
-from model_build.repository import CONFIG, Repository, is_ensemble
+from model_build.repository import Model, Repository
+
+STEP = ("ensemble_scheduling", "step")
 
 
-def ensemble_maps(repository: Repository) -> Iterator[str]:
+def ensemble_maps(repository: Repository) -> Iterator[tuple[Place, str]]:
     """Every tensor is made once, before it is used, with the type and shape its user expects.
 
     Triton checks the same at load; found here, it costs no deploy.
     """
-    for directory, config in repository.configs.items():
-        if is_ensemble(config):
-            others = {name: it for name, it in repository.configs.items() if name != directory}
-            for finding in _findings(config, others):
-                yield f"{repository.named(directory, CONFIG)}: {finding}"
+    for model in repository.models.values():
+        if model.is_ensemble:
+            others = {
+                name: it.config for name, it in repository.models.items() if name != model.name
+            }
+            yield from _findings(model, others)
 
 
 @dataclass(frozen=True)
@@ -42,41 +46,63 @@ class _Tensor:
         }
 
 
-def _findings(ensemble: ModelConfig, models: dict[str, ModelConfig]) -> Iterator[str]:
-    made = _Tensor.all_of(ensemble, "input")
+def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Iterator[tuple[Place, str]]:
+    config = ensemble.config
+    made = _Tensor.all_of(config, "input")
     made_from: dict[str, list[str]] = {}
-    steps = [step for step in ensemble.ensemble_scheduling.step if step.model_name in models]
-    for step in ensemble.ensemble_scheduling.step:
-        if step.model_name not in models:
-            yield f'step "{step.model_name}" is no other model of this archive: {_offer(models)}'
-    for step in steps:
+    steps = list(enumerate(config.ensemble_scheduling.step))
+    for index, step in steps:
+        if step.model_name and step.model_name not in models:
+            yield (
+                ensemble.at(*STEP, index, "model_name"),
+                f'step "{step.model_name}" is no other model of this archive: {_offer(models)}',
+            )
+    known = [(index, step) for index, step in steps if step.model_name in models]
+    for index, step in known:
         outputs = _Tensor.all_of(models[step.model_name], "output")
         for output, tensor in sorted(step.output_map.items()):
+            place = ensemble.at(*STEP, index, "output_map", output)
             if output not in outputs:
-                yield f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
+                yield place, f'"{step.model_name}" has no output "{output}": {_offer(outputs)}'
             elif tensor in made:
-                yield f'tensor "{tensor}" is made twice: give one of them another name'
+                yield place, f'tensor "{tensor}" is made twice: give one of them another name'
             else:
                 made[tensor] = outputs[output]
                 made_from[tensor] = sorted(step.input_map.values())
-    for step in steps:
+    for index, step in known:
         inputs = _Tensor.all_of(models[step.model_name], "input")
         for name, tensor in sorted(step.input_map.items()):
+            place = ensemble.at(*STEP, index, "input_map", name)
             if name not in inputs:
-                yield f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
+                yield place, f'"{step.model_name}" has no input "{name}": {_offer(inputs)}'
             elif tensor not in made:
-                yield f'step "{step.model_name}" uses tensor "{tensor}", which no step makes'
+                yield place, f'step "{step.model_name}" uses tensor "{tensor}", which no step makes'
             else:
-                yield from _mismatch(step.model_name, name, made[tensor], inputs[name])
+                for wrong in _mismatch(step.model_name, name, made[tensor], inputs[name]):
+                    yield place, wrong
         for name in sorted(inputs.keys() - step.input_map.keys()):
             if not inputs[name].optional:
-                yield f'step "{step.model_name}" gives no tensor for its input "{name}"'
-    yield from _cycle(made_from)
-    for name, output in _Tensor.all_of(ensemble, "output").items():
+                yield (
+                    ensemble.at(*STEP, index),
+                    f'step "{step.model_name}" gives no tensor for its input "{name}"',
+                )
+    for wrong in _cycle(made_from):
+        yield ensemble.at("ensemble_scheduling"), wrong
+    for index, declared in enumerate(config.output):
+        place, name = ensemble.at("output", index), declared.name
         if name not in made:
-            yield f'output "{name}" is made by no step: map a step\'s output to it'
+            yield place, f'output "{name}" is made by no step: map a step\'s output to it'
         else:
-            yield from _mismatch("the ensemble's output", name, made[name], output)
+            output = _Tensor.all_of(config, "output")[name]
+            for wrong in _mismatch("the ensemble's output", name, made[name], output):
+                yield place, wrong
+    used = {tensor for _, step in known for tensor in step.input_map.values()}
+    for index, declared in enumerate(config.input):
+        if declared.name not in used and len(known) == len(steps):
+            yield (
+                ensemble.at("input", index),
+                f'input "{declared.name}" is used by no step: map it to one, or remove it',
+            )
 
 
 def _offer(known: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ class _TokenVectors(torch.nn.Module):
 
 
 def encoder(weights: Path) -> TorchModel:
-    """Token ids and mask, INT64 [batch, tokens], to vectors, FP32 [batch, tokens, 384]."""
+    """Token ids and mask, INT32 [batch, tokens], to vectors, FP32 [batch, tokens, 384]."""
     bert = AutoModel.from_pretrained(
         weights,
         attn_implementation="eager",  # the simplest graph: sdpa adds IsNaN guards
@@ -27,7 +27,7 @@ def encoder(weights: Path) -> TorchModel:
     )
     return TorchModel(
         module=_TokenVectors(bert).eval(),
-        inputs={"input_ids": torch.int64, "attention_mask": torch.int64},
+        inputs={"input_ids": torch.int32, "attention_mask": torch.int32},
         outputs=("last_hidden_state",),
         axes={
             "input_ids": {"batch": (1, 64), "tokens": (2, 128)},
@@ -42,6 +42,6 @@ def sample(sizes: dict[str, int], generator: torch.Generator) -> dict[str, torch
     shape = (sizes["batch"], sizes["tokens"])
     lengths = torch.randint(2, sizes["tokens"] + 1, (sizes["batch"], 1), generator=generator)
     return {
-        "input_ids": torch.randint(1000, 30000, shape, generator=generator),
-        "attention_mask": (torch.arange(sizes["tokens"]) < lengths).to(torch.int64),
+        "input_ids": torch.randint(1000, 30000, shape, dtype=torch.int32, generator=generator),
+        "attention_mask": (torch.arange(sizes["tokens"]) < lengths).to(torch.int32),
     }

@@ -18,14 +18,15 @@ class _Logits(torch.nn.Module):
         return logits
 
 
-def resnet50(_: Path | None) -> TorchModel:
+def resnet50(weights: Path | None) -> TorchModel:
     """Images, FP32 [batch, 3, 224, 224], to logits, FP32 [batch, 1000].
 
-    The weights are random, from a fixed seed: give the recipe weights of your own, and load them
-    here.
+    `weights` is a folder with config.json and model.safetensors, None for random ones.
     """
-    torch.manual_seed(50)
-    resnet = ResNetForImageClassification(ResNetConfig(num_labels=1000))
+    if weights is None:
+        resnet = ResNetForImageClassification(ResNetConfig(num_labels=1000))
+    else:
+        resnet = ResNetForImageClassification.from_pretrained(weights, local_files_only=True)
     return TorchModel(
         module=_Logits(resnet).eval(),
         inputs={"INPUT__0": torch.float32},

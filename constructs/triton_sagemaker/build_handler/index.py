@@ -27,12 +27,14 @@ def on_event(event, context):
             {"name": name, "value": wanted[key], "type": "PLAINTEXT"}
             for name, key in (
                 ("MODEL_NAME", "Model"),
+                ("MODEL_ALTERNATIVE", "Alternative"),
                 ("MODEL_DIGEST", "Digest"),
                 ("MODEL_TARGET", "Target"),
                 ("MODEL_BUCKET", "Bucket"),
                 ("MODEL_KEY", "Key"),
                 ("BUILD_REQUIREMENTS", "Requirements"),
             )
+            if wanted[key]
         ],
     )["build"]
     return {**answer, "BuildId": build["id"]}

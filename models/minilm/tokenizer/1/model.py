@@ -31,9 +31,9 @@ class TritonPythonModel:
         encoded = self.tokenizer.encode_batch(sentences)
         return pb_utils.InferenceResponse(
             [
-                pb_utils.Tensor("input_ids", np.array([e.ids for e in encoded], np.int64)),
+                pb_utils.Tensor("input_ids", np.array([e.ids for e in encoded], np.int32)),
                 pb_utils.Tensor(
-                    "attention_mask", np.array([e.attention_mask for e in encoded], np.int64)
+                    "attention_mask", np.array([e.attention_mask for e in encoded], np.int32)
                 ),
             ]
         )

@@ -1,0 +1,65 @@
+"""Python models are Python."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from model_build.findings import Place
+from model_build.repository import Repository
+
+CLASS = "TritonPythonModel"
+
+
+def python_models(repository: Repository) -> Iterator[tuple[Place, str]]:
+    """A Python model's file parses, and has a class `TritonPythonModel` with `execute`.
+
+    A multi-model endpoint would find out at the first invocation only.
+    """
+    for model in repository.models.values():
+        if model.backend != "python":
+            continue
+        name = model.config.default_model_filename or "model.py"
+        for version in model.versions:
+            path = model.directory / version / name
+            if path.is_file():
+                shown = model.file(version, name).path
+                yield from _findings(path, shown)
+
+
+def _findings(path: Path, shown: Path) -> Iterator[tuple[Place, str]]:
+    try:
+        module = ast.parse(path.read_bytes())
+    except SyntaxError as error:
+        yield Place(shown, error.lineno, error.offset), f"does not parse: {error.msg}"
+        return
+    except ValueError as error:
+        yield Place(shown), f"does not parse: {error}"
+        return
+    classes = [it for it in module.body if isinstance(it, ast.ClassDef) and it.name == CLASS]
+    if not classes and not _imports_it(module):
+        yield Place(shown), f"has no class {CLASS}, which Triton's python backend looks for"
+    for found in classes:
+        methods = [it.name for it in found.body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)]
+        if "execute" not in methods and not found.bases:
+            yield (
+                Place(shown, found.lineno, found.col_offset + 1),
+                f"{CLASS} has no method execute(self, requests)",
+            )
+
+
+def _imports_it(module: ast.Module) -> bool:
+    """Whether the class may come from another module, or from an assignment."""
+    names = {
+        alias.asname or alias.name
+        for node in ast.walk(module)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+        for alias in node.names
+    }
+    assigned = {
+        target.id
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return bool({CLASS, "*"} & names or CLASS in assigned)

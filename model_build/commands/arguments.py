@@ -1,0 +1,94 @@
+"""Arguments that several commands take."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import platform_facts
+from model_build.commands.outcome import Outcome
+from model_build.errors import BuildError
+from model_build.target import BuildTarget
+from model_build.written import WrittenModel, all_models, find, is_model
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What a parser's `add_subparsers` returns."""
+Run = Callable[[argparse.Namespace], Outcome]
+
+
+def command(
+    commands: Commands, name: str, run: Run, *, help: str, examples: list[str], **more: Any  # noqa: A002
+) -> argparse.ArgumentParser:
+    """Add a command with `--json` and examples in its help."""
+    shown = "\n".join(f"  python -m model_build {example}" for example in examples)
+    parser = commands.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog=f"examples:\n{shown}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **more,
+    )
+    parser.add_argument("--json", action="store_true", help="write JSON to standard output")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the argument MODEL."""
+    parser.add_argument(
+        "model",
+        type=model,
+        metavar="MODEL",
+        help="a folder with a recipe.yaml, or a Triton model repository; FOLDER-NAME is an "
+        "alternative of its recipe",
+    )
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add the option --target."""
+    parser.add_argument(
+        "--target",
+        type=target,
+        required=True,
+        metavar="TARGET",
+        help="cpu-RELEASE or cuda-RELEASE-smCAPABILITY: cpu-24.09, cuda-25.09-sm86, ...",
+    )
+
+
+def add_endpoint(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a deployed endpoint."""
+    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
+    parser.add_argument("--endpoint", required=True, help="the endpoint's name in the stage")
+
+
+def model(written: str) -> WrittenModel:
+    """Read a model's path."""
+    path = Path(written)
+    if is_model(path):
+        return WrittenModel(path)
+    beside = path.parent
+    try:
+        if inside := [str(path / it.name) for it in all_models(path)] if path.is_dir() else []:
+            raise argparse.ArgumentTypeError(f"{path} is no model; models in it: {', '.join(inside)}")
+        return find(beside if beside.is_dir() else Path("models"), path.name)
+    except (BuildError, OSError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def models_folder(written: str) -> Path:
+    """Read the path of a folder of models."""
+    path = Path(written)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is no folder")
+    return path
+
+
+def target(written: str) -> BuildTarget:
+    """Read a build target whose release there is."""
+    try:
+        parsed = BuildTarget.parse(written)
+        platform_facts.release(parsed.release)
+    except (ValueError, LookupError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return parsed

@@ -1,0 +1,93 @@
+"""`build`: one model's archive, into a folder or into the model bucket."""
+
+import argparse
+from pathlib import Path
+
+import boto3
+
+from model_build import publish
+from model_build.build import build
+from model_build.commands.arguments import Commands, add_model, add_target, command
+from model_build.commands.outcome import Outcome
+from model_build.digest import LENGTH
+from model_build.errors import BuildError
+from model_build.progress import Printer
+from model_build.save import save
+from model_build.timing_cache import BucketTimingCache, FolderTimingCache
+from model_build.weights import CACHE
+from model_build.written import WrittenModel
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "build",
+        run,
+        help="build one model's archive",
+        examples=[
+            "build models/minilm --target cpu-24.09 --output .",
+            "build models/resnet50-onnx --target cpu-24.09 --output .",
+            "build models/bert --target cuda-25.09-sm86 --bucket my-bucket --key text/bert.tar.gz",
+        ],
+    )
+    add_model(parser)
+    add_target(parser)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--output", type=Path, help="a folder to write archive and manifest to")
+    where.add_argument("--bucket", help="the model bucket to publish to, with --key")
+    parser.add_argument("--key", help="the archive's key in the bucket")
+    parser.add_argument("--alternative", help="one of the recipe's alternatives")
+    parser.add_argument(
+        "--name", help="the model's name, where the folder is not called so (as in CodeBuild)"
+    )
+    parser.add_argument("--digest", help="refuse to build anything but this digest")
+    parser.set_defaults(usage_error=parser.error)
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Build, unless the bucket has the archive already."""
+    model = _chosen(options)
+    name = options.name or model.name
+    if bool(options.bucket) != bool(options.key):
+        options.usage_error("write --bucket and --key together")
+    if options.digest and options.digest != model.digest:
+        raise BuildError(
+            f"{model.folder} has digest {model.digest}, asked for is {options.digest}: the source "
+            "is not the one that was planned. Deploy again from a clean checkout"
+        )
+    progress = Printer(name)
+    if not options.bucket:
+        timing_cache = FolderTimingCache(CACHE / "timing-caches")
+        with build(
+            model, name=name, target=options.target, progress=progress, timing_cache=timing_cache
+        ) as built:
+            path = options.output / f"{name}-{model.digest[:LENGTH]}.tar.gz"
+            manifest = save(built, path, progress=progress)
+        return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
+    s3 = boto3.client("s3")
+    place = f"s3://{options.bucket}/{options.key}"
+    if publish.is_published(s3, bucket=options.bucket, key=options.key):
+        return Outcome(
+            text=f"{place} is there already: nothing to build",
+            data={"path": place, "built": False},
+        )
+    with build(
+        model,
+        name=name,
+        target=options.target,
+        progress=progress,
+        timing_cache=BucketTimingCache(s3, options.bucket),
+    ) as built:
+        publish.publish(s3, built, bucket=options.bucket, key=options.key, progress=progress)
+    return Outcome(text=f"published {place}", data={"path": place, "built": True})
+
+
+def _chosen(options: argparse.Namespace) -> WrittenModel:
+    model: WrittenModel = options.model
+    if not options.alternative:
+        return model
+    if options.alternative not in model.recipe.alternatives:
+        known = ", ".join(model.recipe.alternatives) or "none"
+        options.usage_error(f"no alternative {options.alternative}: the recipe has {known}")
+    return WrittenModel(model.folder, options.alternative)

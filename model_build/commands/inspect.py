@@ -1,0 +1,76 @@
+"""`inspect`: what an archive holds."""
+
+import argparse
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from model_build import checks
+from model_build.commands.arguments import Commands, command
+from model_build.commands.outcome import Outcome
+from model_build.errors import BuildError
+from model_build.manifest import Manifest, Signature
+from model_build.publish import manifest_key
+from model_build.repository import Repository
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "inspect",
+        run,
+        help="what an archive holds, how it was proven, and what is wrong with it",
+        examples=["inspect minilm-0123456789ab.tar.gz", "inspect model.tar.gz --json"],
+    )
+    parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="a .tar.gz of this machine")
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Unpack, check and describe an archive."""
+    path: Path = options.archive
+    if not path.is_file():
+        raise BuildError(f"{path} is no file")
+    with TemporaryDirectory(prefix="inspect-") as scratch:
+        try:
+            with tarfile.open(path) as tar:
+                sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
+                tar.extractall(scratch, filter="data")
+        except (tarfile.TarError, OSError, EOFError) as error:
+            raise BuildError(f"{path} is no gzip tar: {error}") from None
+        repository = Repository.read(Path(scratch), shown_as=Path())
+        findings = checks.findings(repository, checks.BUILT)
+        data: dict[str, Any] = {
+            "archive": str(path),
+            "bytes": path.stat().st_size,
+            "files": sizes,
+            "models": {
+                name: {"backend": model.backend, **Signature.of(model.config).model_dump()}
+                for name, model in repository.models.items()
+            },
+            "findings": [str(finding) for finding in findings],
+        }
+    manifest = path.with_name(manifest_key(path.name))
+    if manifest.is_file():
+        data["manifest"] = Manifest.model_validate_json(manifest.read_bytes()).model_dump()
+    return Outcome(text="\n".join(_lines(data)), data=data, failed=bool(findings))
+
+
+def _lines(data: dict[str, Any]) -> list[str]:
+    lines: list[str] = [f"{data['archive']}: {data['bytes'] / 1e6:.1f} MB"]
+    if manifest := data.get("manifest"):
+        lines.append(f"  {manifest['model']}, built for {manifest['target']['processor']} and Triton "
+                     f"{manifest['target']['release']} with "
+                     + ", ".join(f"{it} {version}" for it, version in manifest["built_with"].items()))
+        for what, gate in manifest["gates"].items():
+            lines.append(
+                f"  gate {what}: {gate['max_absolute_difference']:.1e} of {gate['allowed']:.0e}"
+            )
+    for name, model in data["models"].items():
+        lines.append(f"  {name} ({model['backend']}), batches up to {model['max_batch_size']}")
+        for kind in ("inputs", "outputs"):
+            tensors = (f"{it['name']} {it['datatype']} {it['shape']}" for it in model[kind])
+            lines.append(f"    {kind}: {', '.join(tensors)}")
+    lines += [f"  {size:>13,}  {name}" for name, size in data["files"].items()]
+    return [*lines, *data["findings"]]

@@ -1,0 +1,79 @@
+"""`lint`: everything that Triton on SageMaker would refuse or misread."""
+
+import argparse
+import json
+from pathlib import Path
+
+import checked_yaml
+from model_build import sarif
+from model_build.commands.arguments import Commands, command
+from model_build.commands.outcome import Outcome
+from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.written import WrittenModel, all_models, is_model
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "lint",
+        run,
+        help="check what people wrote: recipes, configurations, layouts, Python models",
+        examples=["lint models/", "lint models/minilm", "lint models/ --sarif lint.sarif"],
+    )
+    parser.add_argument(
+        "paths", type=Path, nargs="+", metavar="FOLDER", help="a model, or a folder of models"
+    )
+    parser.add_argument(
+        "--sarif", type=Path, metavar="FILE", help="also write SARIF 2.1.0 for pull requests"
+    )
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Lint every model below the given folders."""
+    folders = sorted({folder for path in options.paths for folder in _folders(path)})
+    findings = [finding for folder in folders for finding in _lint(folder)]
+    if options.sarif:
+        options.sarif.write_text(json.dumps(sarif.report(findings), indent=2) + "\n")
+    counted = "1 model" if len(folders) == 1 else f"{len(folders)} models"
+    summary = f"{counted}, {len(findings)} finding{'' if len(findings) == 1 else 's'}"
+    return Outcome(
+        text="\n".join([*map(str, findings), summary]),
+        data=[
+            {
+                "rule": it.rule,
+                "path": str(it.place.path),
+                "line": it.place.line,
+                "column": it.place.column,
+                "message": it.message,
+            }
+            for it in findings
+        ],
+        failed=bool(findings) or not folders,
+    )
+
+
+def _folders(path: Path) -> list[Path]:
+    if is_model(path) or not path.is_dir():
+        return [path]
+    return [folder for folder in path.iterdir() if folder.is_dir() and is_model(folder)]
+
+
+def _lint(folder: Path) -> list[Finding]:
+    if not folder.is_dir():
+        return [Finding("is_folder", Place(folder), "is no folder: write a model's, or models/")]
+    try:
+        alternatives = WrittenModel(folder).recipe.alternatives
+        found = [
+            finding
+            for alternative in (None, *alternatives)
+            for finding in WrittenModel(folder, alternative).lint()
+        ]
+    except RepositoryInvalid as error:
+        return error.findings
+    except checked_yaml.InvalidFile as error:
+        return [
+            Finding("recipe_schema", Place(it.path, it.line), f"{it.key}: {it.message}")
+            for it in error.problems
+        ]
+    return list(dict.fromkeys(found))  # alternatives share most files

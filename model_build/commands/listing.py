@@ -1,0 +1,37 @@
+"""`list`: the models, their versions and what they are."""
+
+import argparse
+
+from model_build.commands.arguments import Commands, command, models_folder
+from model_build.commands.outcome import Outcome
+from model_build.plan import plan_model
+from model_build.written import all_models
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "list",
+        run,
+        help="the models, their versions and what they are",
+        examples=["list", "list --json"],
+    )
+    parser.add_argument("models", type=models_folder, nargs="?", default="models", metavar="FOLDER")
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """List every model of a folder."""
+    found = []
+    for model in all_models(options.models):
+        plan = plan_model(model)
+        found.append(
+            {
+                "model": plan.name,
+                "version": plan.version,
+                "description": model.recipe.description,
+                "signature": plan.signature.model_dump(),
+            }
+        )
+    lines = [f"{it['model']:20} {it['version']}  {it['description']}" for it in found]
+    return Outcome(text="\n".join(lines), data=found)

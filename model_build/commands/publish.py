@@ -1,0 +1,107 @@
+"""`publish`: a model on a running multi-model endpoint, without a deploy."""
+
+import argparse
+
+import boto3
+
+from model_build import publish
+from model_build.build import build
+from model_build.catalog import Catalog
+from model_build.commands.arguments import Commands, add_endpoint, add_model, command
+from model_build.commands.copies import count
+from model_build.commands.outcome import Outcome
+from model_build.copies import renamed
+from model_build.hosted import ArchivePrefix, archive_prefixes
+from model_build.plan import ModelPlan, plan_model
+from model_build.progress import Printer
+from model_build.timing_cache import BucketTimingCache
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "publish",
+        run,
+        help="add a model, or its new version, to a running multi-model endpoint and make it "
+        "current; the next deploy sets the catalog to what the repository says",
+        examples=[
+            "publish models/minilm --stage dev --endpoint text",
+            "publish models/bert --copies 3 --stage dev --endpoint text",
+        ],
+    )
+    add_model(parser)
+    add_endpoint(parser)
+    parser.add_argument(
+        "--copies", type=count, metavar="N", help="publish N models, called MODEL-0 to MODEL-(N-1)"
+    )
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Build for every kind of instance that the endpoint has, then flip the catalog."""
+    plan = plan_model(options.model)
+    endpoint_name = f"{options.stage}-{options.endpoint}"
+    prefixes = archive_prefixes(boto3.client("sagemaker"), endpoint_name)
+    numbers = [None] if options.copies is None else list(range(options.copies))
+    names = [plan.name if number is None else f"{plan.name}-{number}" for number in numbers]
+    for prefix in prefixes:
+        _provide(options, plan, prefix, dict(zip(names, numbers, strict=True)))
+    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
+    current = catalog.entries()
+    said = []
+    for name in names:
+        entry = _entry(plan, name, endpoint_name)
+        if current.get(name) == entry:
+            said.append(f"{name} {plan.version} was current already")
+        else:
+            catalog.flip(entry)
+            said.append(f"{name} is now {plan.version}")
+    return Outcome(
+        text="\n".join(said), data={"models": names, "version": plan.version}
+    )
+
+
+def _entry(plan: ModelPlan, name: str, endpoint_name: str) -> dict[str, object]:
+    return {
+        "model": name,
+        "version": plan.version,
+        "endpoint": endpoint_name,
+        "target_model": _archive(plan, name),
+        "signature": plan.signature.model_dump(),
+    }
+
+
+def _archive(plan: ModelPlan, name: str) -> str:
+    return f"{name}-{plan.version}.tar.gz"
+
+
+def _provide(
+    options: argparse.Namespace,
+    plan: ModelPlan,
+    prefix: ArchivePrefix,
+    names: dict[str, int | None],
+) -> None:
+    """Build and upload what the prefix does not have."""
+    s3 = boto3.client("s3")
+    keys = {name: prefix.prefix + _archive(plan, name) for name in names}
+    missing = {
+        name: key
+        for name, key in keys.items()
+        if not publish.is_published(s3, bucket=prefix.bucket, key=key)
+    }
+    if not missing:
+        return
+    progress = Printer(plan.name)
+    with build(
+        options.model,
+        name=plan.name,
+        target=prefix.target,
+        progress=progress,
+        timing_cache=BucketTimingCache(s3, prefix.bucket),
+    ) as built:
+        for name, key in missing.items():
+            if names[name] is None:
+                publish.publish(s3, built, bucket=prefix.bucket, key=key, progress=progress)
+                continue
+            with renamed(built, str(names[name])) as copy:
+                publish.publish(s3, copy, bucket=prefix.bucket, key=key, progress=progress)

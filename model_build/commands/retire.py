@@ -1,0 +1,52 @@
+"""`retire`: delete archives that nobody is sent to any more."""
+
+import argparse
+
+import boto3
+
+from model_build.catalog import Catalog
+from model_build.commands.arguments import Commands, add_endpoint, command
+from model_build.commands.outcome import Outcome
+from model_build.errors import BuildError
+from model_build.hosted import archive_prefixes
+from model_build.publish import manifest_key
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = command(
+        commands,
+        "retire",
+        run,
+        help="delete the archives of one version of a model; never one that the catalog names",
+        examples=["retire minilm 0123456789ab --stage dev --endpoint text"],
+    )
+    parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
+    parser.add_argument("version", metavar="VERSION", help="12 digits, as in the archive's name")
+    add_endpoint(parser)
+
+
+def run(options: argparse.Namespace) -> Outcome:
+    """Delete archive and manifest below every prefix of the endpoint."""
+    catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
+    archive = f"{options.model}-{options.version}.tar.gz"
+    for name, entry in catalog.entries().items():
+        if entry["target_model"] == archive:
+            raise BuildError(
+                f"the catalog names {archive} for {name}: clients are sent there. Publish another "
+                "version or roll back first"
+            )
+    s3 = boto3.client("s3")
+    deleted = []
+    endpoint_name = f"{options.stage}-{options.endpoint}"
+    for prefix in archive_prefixes(boto3.client("sagemaker"), endpoint_name):
+        key = prefix.prefix + archive
+        found = s3.list_objects_v2(Bucket=prefix.bucket, Prefix=key.removesuffix(".tar.gz"))
+        there = [it["Key"] for it in found.get("Contents", ())]
+        for part in (manifest_key(key), key):  # without its manifest, an archive is none
+            if part in there:
+                s3.delete_object(Bucket=prefix.bucket, Key=part)
+                deleted.append(f"s3://{prefix.bucket}/{part}")
+    if not deleted:
+        return Outcome(text=f"{archive} was not there: nothing to delete", data=[])
+    return Outcome(text="\n".join(f"deleted {place}" for place in deleted), data=deleted)

@@ -1,0 +1,21 @@
+"""Serializes a DALI pipeline, in an environment that has DALI.
+
+It is run as a script, knows nothing of the package around it, and reads its order from standard
+input: `source` (FILE.py:FUNCTION), `decoder` ("cpu" or "mixed") and `to`.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+
+def main(order):
+    file, _, function = order["source"].rpartition(":")
+    # DALI writes the file names of its sources into the pipeline: a fixed one makes equal bytes.
+    module = {"__name__": "pipeline"}
+    exec(compile(Path(file).read_text(encoding="utf-8"), "pipeline.py", "exec"), module)
+    pipeline = module[function](order["decoder"])
+    Path(order["to"]).write_bytes(pipeline.serialize())
+
+
+main(json.load(sys.stdin))

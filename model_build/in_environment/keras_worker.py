@@ -1,0 +1,97 @@
+"""Freezes a Keras model into a GraphDef or an ONNX file, in an environment that has TensorFlow.
+
+It is run as a script, knows nothing of the package around it, and reads its order from standard
+input: `source` (FILE.py:FUNCTION), `weights` (a folder or null), `seed`, `form` ("graphdef" or
+"onnx"), `opset`, `to`, and `answers`: a .npz for what the model answers to seeded inputs of
+`batches` sizes, so that the builder can compare.
+"""
+
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its kernels round otherwise on each machine
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+
+def main(order):
+    keras.utils.set_random_seed(order["seed"])
+    model = load(order["source"])(order["weights"] and Path(order["weights"]))
+    names = ([it.name for it in model.inputs], list(model.output_names))
+    graph = freeze(model, *names)
+    if order["form"] == "onnx":
+        write_onnx(graph, *names, opset=order["opset"], to=order["to"])
+        frozen = None
+    else:
+        Path(order["to"]).write_bytes(graph.SerializeToString(deterministic=True))
+        frozen = runnable(graph, *names)
+    write_answers(model, frozen, *names, batches=order["batches"], to=order["answers"])
+
+
+def load(source):
+    file, _, function = source.rpartition(":")
+    spec = importlib.util.spec_from_file_location("model_source", file)
+    module = importlib.util.module_from_spec(spec)
+    sys.dont_write_bytecode = True
+    spec.loader.exec_module(module)
+    return getattr(module, function)
+
+
+def freeze(model, inputs, outputs):
+    """Return the model as one graph without variables, its tensors called as Keras calls them."""
+
+    def call(*given):
+        answers = tf.nest.flatten(model(list(given) if len(given) > 1 else given[0], training=False))
+        return [tf.identity(it, name=name) for it, name in zip(answers, outputs, strict=True)]
+
+    specs = [tf.TensorSpec(it.shape, it.dtype, name=name) for it, name in zip(model.inputs, inputs)]
+    concrete = tf.function(call).get_concrete_function(*specs)
+    return convert_variables_to_constants_v2(concrete).graph.as_graph_def()
+
+
+def write_onnx(graph, inputs, outputs, *, opset, to):
+    import tf2onnx
+
+    converted, _ = tf2onnx.convert.from_graph_def(
+        graph,
+        input_names=[f"{name}:0" for name in inputs],
+        output_names=[f"{name}:0" for name in outputs],
+        tensors_to_rename={f"{name}:0": name for name in inputs + outputs},
+        opset=opset,
+    )
+    Path(to).write_bytes(converted.SerializeToString(deterministic=True))
+
+
+def runnable(graph, inputs, outputs):
+    """Return a function that runs a GraphDef as Triton would: by the names of its tensors."""
+    wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
+    return wrapped.prune(
+        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in inputs],
+        [wrapped.graph.get_tensor_by_name(f"{name}:0") for name in outputs],
+    )
+
+
+def write_answers(model, frozen, inputs, outputs, *, batches, to):
+    random, arrays = np.random.default_rng(0), {}
+    for case, batch in enumerate(batches):
+        given = [
+            random.uniform(-1, 1, (batch, *it.shape[1:])).astype(it.dtype) for it in model.inputs
+        ]
+        arrays |= {f"{case}/input/{name}": it for name, it in zip(inputs, given, strict=True)}
+        answers = tf.nest.flatten(model(given if len(given) > 1 else given[0], training=False))
+        for name, it in zip(outputs, answers, strict=True):
+            arrays[f"{case}/output/{name}"] = it.numpy()
+        if frozen:
+            for name, it in zip(outputs, frozen(*map(tf.constant, given)), strict=True):
+                arrays[f"{case}/frozen/{name}"] = it.numpy()
+    np.savez(to, **arrays)
+
+
+main(json.load(sys.stdin))

@@ -1,0 +1,85 @@
+"""ONNX to a TensorRT plan, on this machine's GPU."""
+
+import importlib
+from pathlib import Path
+
+from platform_facts import ComputeCapability
+
+from model_build import gate, onnx_export, torch_source
+from model_build.engine_target import compatibility_level
+from model_build.errors import BuildError
+from model_build.half_precision import to_half_precision
+from model_build.nvidia_gpu import require_gpu
+from model_build.recipe import Engine, TensorRt
+from model_build.tensorrt_compiler import compile_engine
+from model_build.tensorrt_runner import engine_runner
+from model_build.torch_model import TorchModel
+from model_build.workshop import Workshop
+
+
+def export(
+    step: TensorRt, *, to: Path, workshop: Workshop
+) -> list[tuple[str, gate.GateReport]]:
+    """Write the plan `to` and return how closely ONNX and engine answer like their origins.
+
+    Raises `BuildError` where there is no GPU, or one that compiles nothing for the target's, or
+    TensorRT refuses the model, and `GateFailed` as the ONNX export does.
+    """
+    gpu = require_gpu()
+    assert workshop.target.compute_capability is not None
+    served = ComputeCapability.parse(workshop.target.compute_capability)
+    level = compatibility_level(builder=gpu.compute_capability, served=served)
+    onnx_file = workshop.scratch / f"{to.parent.parent.name}.onnx"
+    onnx_gate = onnx_export.export(step.onnx(), to=onnx_file, workshop=workshop)
+    compiled_from = onnx_file
+    if step.engine.precision == "fp16":
+        compiled_from = onnx_file.with_suffix(".fp16.onnx")
+        to_half_precision(onnx_file, compiled_from)
+
+    trt = importlib.import_module("tensorrt")
+    _require_version(trt.__version__, workshop)
+    cache_name = f"{gpu.name.replace(' ', '-')}-{trt.__version__}.cache"
+    plan, timings = compile_engine(
+        trt,
+        compiled_from,
+        step.engine,
+        level=level,
+        timings=workshop.timing_cache.load(cache_name),
+        progress=workshop.progress,
+    )
+    workshop.timing_cache.store(cache_name, timings)
+    to.write_bytes(plan)
+
+    model = torch_source.load(step.source, workshop)
+    report = gate.compare(
+        gate.Form(name=to.name, run=engine_runner(trt, plan, model)),
+        onnx_export.onnx_runtime(onnx_file, model),
+        model,
+        step.engine.gate,
+        shapes=shapes_in(step.engine, model),
+    )
+    return [onnx_gate, ("engine and ONNX Runtime", report)]
+
+
+def shapes_in(engine: Engine, model: TorchModel) -> list[gate.Sizes]:
+    """Return the sizes of every profile: the smallest, the best and the largest."""
+    return [
+        {
+            axis: getattr(profile[name], bound)[position]
+            for name, axes in model.axes.items()
+            for position, axis in enumerate(axes)
+        }
+        for profile in engine.profiles
+        for bound in ("min", "opt", "max")
+    ]
+
+
+def _require_version(found: str, workshop: Workshop) -> None:
+    """Plans load in the TensorRT version that compiled them, so it must be the release's."""
+    expected = workshop.tensorrt
+    if expected is not None and found.split(".")[:2] != expected.split(".")[:2]:
+        raise BuildError(
+            f"this machine has TensorRT {found}, Triton {workshop.target.release} has {expected}, "
+            "which would refuse its plans: build in the image that pairs with the release (see "
+            "builder_tag in platform_facts/releases.toml)"
+        )

@@ -1,0 +1,29 @@
+"""The pictures that InceptionV3 takes, out of JPEG files."""
+
+from nvidia.dali import Pipeline, fn, pipeline_def, types
+
+SIZE = 299
+
+
+def preprocess(decoder: str) -> Pipeline:
+    """JPEG bytes, UINT8 [batch, bytes], to images, FP32 [batch, 299, 299, 3] from -1 to 1.
+
+    `decoder` is "mixed" for GPU and CPU together, or "cpu"; what follows runs where it ends.
+    """
+
+    @pipeline_def(batch_size=1, num_threads=1, device_id=None)  # Triton sets its own
+    def pipeline():
+        encoded = fn.external_source(device="cpu", name="DALI_INPUT_0", dtype=types.UINT8, ndim=1)
+        images = fn.decoders.image(encoded, device=decoder, output_type=types.RGB)
+        images = fn.resize(images, resize_x=SIZE, resize_y=SIZE)
+        return fn.crop_mirror_normalize(
+            images,
+            crop=(SIZE, SIZE),
+            dtype=types.FLOAT,
+            mean=[127.5] * 3,
+            name="DALI_OUTPUT_0",
+            output_layout="HWC",
+            std=[127.5] * 3,
+        )
+
+    return pipeline()
