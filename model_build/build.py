@@ -14,9 +14,9 @@ from model_build.gate import GateReport
 from model_build.manifest import Manifest
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
-from model_build.workshop import Workshop
 from model_build.target import BuildTarget
 from model_build.timing_cache import TimingCache
+from model_build.workshop import Workshop
 from model_build.written import WrittenModel
 
 _NOT_SERVED = ("requirements.txt",)

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
-from platform_facts import ComputeCapability
-
 from model_build.errors import BuildError
+from platform_facts import ComputeCapability
 
 AMPERE = ComputeCapability(8, 0)
 

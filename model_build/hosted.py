@@ -53,4 +53,6 @@ def _parse(url: str) -> ArchivePrefix:
     try:
         return ArchivePrefix(bucket, prefix, BuildTarget.parse(written))
     except ValueError as error:
-        raise BuildError(f"{url} does not end in what its archives are built for: {error}") from None
+        raise BuildError(
+            f"{url} does not end in what its archives are built for: {error}"
+        ) from None

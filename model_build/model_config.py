@@ -11,7 +11,7 @@ from model_build.target import BuildTarget
 ModelConfig: TypeAlias = Any
 """Triton's `inference.ModelConfig` message; tritonclient ships it without types."""
 
-_KIND = model_config_pb2.ModelInstanceGroup.Kind
+KIND = model_config_pb2.ModelInstanceGroup.Kind
 
 BACKEND_FILES = {
     "python": "model.py",
@@ -28,13 +28,14 @@ PLATFORM_BACKENDS = {
     "ensemble": "ensemble",
     "onnxruntime_onnx": "onnxruntime",
     "pytorch_libtorch": "pytorch",
+    "torch_aoti": "pytorch",
     "tensorrt_plan": "tensorrt",
     "tensorflow_graphdef": "tensorflow",
     "tensorflow_savedmodel": "tensorflow",
 }
 """The older way to name a backend."""
 
-_PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel"}
+_PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel", "torch_aoti": "model.pt2"}
 """Where a platform opens another file than its backend's default."""
 
 
@@ -78,7 +79,7 @@ def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> Mod
     adapted.CopyFrom(config)
     if target.processor == "cpu":
         for group in adapted.instance_group:
-            group.kind = _KIND.KIND_CPU
+            group.kind = KIND.KIND_CPU
             del group.gpus[:]
         del adapted.optimization.execution_accelerators.gpu_execution_accelerator[:]
     if backend != backend_of(config):

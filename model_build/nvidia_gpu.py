@@ -3,9 +3,8 @@
 import ctypes
 from dataclasses import dataclass
 
-from platform_facts import ComputeCapability
-
 from model_build.errors import BuildError
+from platform_facts import ComputeCapability
 
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR of cuda.h
 _NAME_BYTES = 100

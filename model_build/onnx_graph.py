@@ -13,7 +13,11 @@ _TYPES = {
     "DOUBLE": "TYPE_FP64",
     "STRING": "TYPE_STRING",
     "BOOL": "TYPE_BOOL",
-    **{f"{sign}INT{bits}": f"TYPE_{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)},
+    **{
+        f"{sign}INT{bits}": f"TYPE_{sign}INT{bits}"
+        for sign in ("", "U")
+        for bits in (8, 16, 32, 64)
+    },
 }
 """ONNX's element types -> Triton's."""
 

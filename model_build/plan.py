@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from platform_facts import ComputeCapability
-
 from model_build.digest import LENGTH
 from model_build.engine_target import compatibility_level
 from model_build.errors import BuildError
@@ -12,6 +10,7 @@ from model_build.manifest import Signature
 from model_build.recipe import FILE, TensorRt
 from model_build.target import BuildTarget
 from model_build.written import WrittenModel
+from platform_facts import ComputeCapability
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,9 +34,7 @@ def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     return True
 
 
-def publish(
-    s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Progress
-) -> Archive:
+def publish(s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Progress) -> Archive:
     """Pack the build straight into S3, then write its manifest, each only where nothing stands.
 
     What a killed process left behind is removed or completed. Raises `BuildError` when other bytes

@@ -281,9 +281,7 @@ class Recipe(_Strict):
 
     @field_validator("alternatives")
     @classmethod
-    def _alternatives_change_backends(
-        cls, alternatives: dict[str, Files]
-    ) -> dict[str, Files]:
+    def _alternatives_change_backends(cls, alternatives: dict[str, Files]) -> dict[str, Files]:
         for name, files in alternatives.items():
             if not any(step.backend for step in files.values()):
                 raise ValueError(f"{name} makes no model file: give it one, or remove it")
@@ -299,9 +297,7 @@ class Recipe(_Strict):
         if alternative is None:
             return self.files
         chosen = self.alternatives[alternative]
-        replaced = {
-            PurePosixPath(path).parent for path, step in chosen.items() if step.backend
-        }
+        replaced = {PurePosixPath(path).parent for path, step in chosen.items() if step.backend}
         kept = {
             path: step
             for path, step in self.files.items()

@@ -102,5 +102,7 @@ class Repository:
         ensembles = [model for model in self.models.values() if model.is_ensemble]
         candidates = ensembles or list(self.models.values())
         if len(candidates) != 1:
-            raise KeyError(f"{self.folder} has no one entry model: {[it.name for it in candidates]}")
+            raise KeyError(
+                f"{self.folder} has no one entry model: {[it.name for it in candidates]}"
+            )
         return candidates[0]

@@ -47,9 +47,7 @@ def _result(finding: Finding) -> dict[str, Any]:
     path = place.path.absolute()
     inside = path.is_relative_to(Path.cwd())
     location: dict[str, Any] = {
-        "artifactLocation": {
-            "uri": (path.relative_to(Path.cwd()) if inside else path).as_posix()
-        }
+        "artifactLocation": {"uri": (path.relative_to(Path.cwd()) if inside else path).as_posix()}
     }
     if place.line is not None:
         location["region"] = {"startLine": place.line}

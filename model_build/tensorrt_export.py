@@ -3,8 +3,6 @@
 import importlib
 from pathlib import Path
 
-from platform_facts import ComputeCapability
-
 from model_build import gate, onnx_export, torch_source
 from model_build.engine_target import compatibility_level
 from model_build.errors import BuildError
@@ -15,11 +13,10 @@ from model_build.tensorrt_compiler import compile_engine
 from model_build.tensorrt_runner import engine_runner
 from model_build.torch_model import TorchModel
 from model_build.workshop import Workshop
+from platform_facts import ComputeCapability
 
 
-def export(
-    step: TensorRt, *, to: Path, workshop: Workshop
-) -> list[tuple[str, gate.GateReport]]:
+def export(step: TensorRt, *, to: Path, workshop: Workshop) -> list[tuple[str, gate.GateReport]]:
     """Write the plan `to` and return how closely ONNX and engine answer like their origins.
 
     Raises `BuildError` where there is no GPU, or one that compiles nothing for the target's, or
@@ -76,10 +73,15 @@ def shapes_in(engine: Engine, model: TorchModel) -> list[gate.Sizes]:
 
 def _require_version(found: str, workshop: Workshop) -> None:
     """Plans load in the TensorRT version that compiled them, so it must be the release's."""
-    expected = workshop.tensorrt
-    if expected is not None and found.split(".")[:2] != expected.split(".")[:2]:
-        raise BuildError(
-            f"this machine has TensorRT {found}, Triton {workshop.target.release} has {expected}, "
-            "which would refuse its plans: build in the image that pairs with the release (see "
-            "builder_tag in platform_facts/releases.toml)"
-        )
+    expected = workshop.release.tensorrt
+    if expected is None or found.split(".")[:2] == expected.split(".")[:2]:
+        return
+    said = (
+        f"this machine has TensorRT {found}, Triton {workshop.release.name} has {expected}, which "
+        "would refuse its plans: build in the image that pairs with the release (builder_tag in "
+        "platform_facts/releases.toml)"
+    )
+    if "tensorrt" in workshop.release.unsourced:
+        workshop.progress(f"warning: {said}; that version has no good source, so this goes on")
+    else:
+        raise BuildError(said)

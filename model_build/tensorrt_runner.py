@@ -59,7 +59,9 @@ def _profile_for(engine: Any, inputs: "dict[str, torch.Tensor]") -> int:
             for low, size, high in zip(smallest, tensor.shape, largest, strict=True)
         ):
             return index
-    raise BuildError(f"no optimization profile has shapes {[list(it.shape) for it in inputs.values()]}")
+    raise BuildError(
+        f"no optimization profile has shapes {[list(it.shape) for it in inputs.values()]}"
+    )
 
 
 def _torch_type(trt: Any, data_type: Any) -> "torch.dtype":

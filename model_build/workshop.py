@@ -27,14 +27,14 @@ class Workshop:
     timing_cache: TimingCache
 
     @property
-    def tensorrt(self) -> str | None:
-        """The TensorRT version of the release, None where it is not known."""
-        return platform_facts.release(self.target.release).tensorrt
+    def release(self) -> platform_facts.Release:
+        """The Triton release that is built for."""
+        return platform_facts.release(self.target.release)
 
     @property
     def triton_python(self) -> str:
         """The Python version in the Triton image (`3.12`). Raises `BuildError` if not known."""
-        python = platform_facts.release(self.target.release).python
+        python = self.release.python
         if python is None:
-            raise BuildError(f"the Python version of Triton {self.target.release} is not known")
+            raise BuildError(f"the Python version of Triton {self.release.name} is not known")
         return python

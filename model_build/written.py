@@ -100,9 +100,7 @@ def all_models(models: Path) -> Iterator[WrittenModel]:
             yield from (WrittenModel(folder, name) for name in model.recipe.alternatives)
 
 
-def recipe_meets_files(
-    model: WrittenModel, repository: Repository
-) -> Iterator[tuple[Place, str]]:
+def recipe_meets_files(model: WrittenModel, repository: Repository) -> Iterator[tuple[Place, str]]:
     """A recipe's files go into model directories, for their backends, made of what is there."""
     for section, files in _sections(model):
         for file, step in files.items():

@@ -13,6 +13,8 @@ _MAY_BE_UNKNOWN = (
     "cuda",
     "tensorrt",
     "python",
+    "onnxruntime",
+    "onnx_opset",
     "minimum_compute_capability",
     "inference_amis",
 )
@@ -29,9 +31,10 @@ class AccountSet(StrEnum):
 class Release:
     """One release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
 
-    `name` is the release as its tag says it ("25.09"); `triton`, `cuda`, `tensorrt` and `python`
-    are the versions inside. `builder_tag` is the tag of the NVIDIA container (nvcr.io) whose
-    TensorRT builds plans that this release can load. None, or no `inference_amis`, means unknown.
+    `name` is the release as its tag says it ("25.09"); `triton`, `cuda`, `tensorrt`, `python` and
+    `onnxruntime` are the versions inside, `onnx_opset` is the highest that the last accepts.
+    `builder_tag` is the tag of the NVIDIA container (nvcr.io) whose TensorRT builds plans that this
+    release can load. None, or no `inference_amis`, means unknown.
     `unsourced` names the fields that are unknown or rest on no source.
     """
 

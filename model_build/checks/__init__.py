@@ -25,9 +25,11 @@ from model_build.checks.one_response import one_response
 from model_build.checks.onnx_opset import onnx_opset
 from model_build.checks.onnx_tensors import onnx_tensors
 from model_build.checks.python_models import python_models
+from model_build.checks.python_parameters import python_parameters
 from model_build.checks.pytorch_parameters import pytorch_parameters
 from model_build.checks.queue_policies import queue_policies
 from model_build.checks.release_backends import release_backends
+from model_build.checks.response_cache import response_cache
 from model_build.checks.sequence_batching import sequence_batching
 from model_build.checks.tensor_declarations import tensor_declarations
 from model_build.checks.tensor_shapes import tensor_shapes
@@ -52,6 +54,7 @@ WRITTEN: tuple[Rule, ...] = (
     batch_sizes,
     queue_policies,
     sequence_batching,
+    response_cache,
     instance_groups,
     execution_accelerators,
     ensemble_settings,
@@ -62,6 +65,7 @@ WRITTEN: tuple[Rule, ...] = (
     model_warmups,
     label_files,
     python_models,
+    python_parameters,
     pytorch_parameters,
     torchscript_names,
 )

@@ -18,6 +18,8 @@ def batch_sizes(repository: Repository) -> Iterator[tuple[Place, str]]:
                 model.at("max_batch_size"),
                 f"is {limit}: write the largest batch, or 0 for a model that does not batch",
             )
+        if model.backend == "dali" and limit < 1:
+            yield model.at("max_batch_size"), "DALI pipelines run batches: write 1 or more"
         for scheduler in ("dynamic_batching", "sequence_batching"):
             if not model.config.HasField(scheduler):
                 continue

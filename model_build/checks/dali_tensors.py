@@ -2,9 +2,39 @@
 
 from collections.abc import Iterator
 
+from model_build.dali_pipeline import read_pipeline
 from model_build.findings import Place
+from model_build.model_config import model_file
 from model_build.repository import Repository
 
 
 def dali_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
-    yield from ()
+    """Inputs are called as the pipeline's external sources; outputs are as many as its own.
+
+    Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by their order.
+    """
+    for model in repository.models.values():
+        if model.backend != "dali":
+            continue
+        for version in model.versions:
+            file = model_file(model.config)
+            path = model.directory / version / file
+            if not path.is_file():
+                continue
+            pipeline = read_pipeline(path)
+            if pipeline is None:
+                yield model.file(version, file), "is no serialized DALI pipeline"
+                continue
+            declared = [tensor.name for tensor in model.config.input]
+            if sorted(declared) != sorted(pipeline.inputs):
+                yield (
+                    model.at("input"),
+                    f"declares inputs {', '.join(declared) or 'none'}; the external sources in "
+                    f"{version}/{file} are {', '.join(pipeline.inputs) or 'none'}",
+                )
+            if len(model.config.output) != len(pipeline.outputs):
+                yield (
+                    model.at("output"),
+                    f"declares {len(model.config.output)} outputs, {version}/{file} has "
+                    f"{len(pipeline.outputs)}",
+                )

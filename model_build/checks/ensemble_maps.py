@@ -97,6 +97,14 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Iterator[tuple
             for wrong in _mismatch("the ensemble's output", name, made[name], output):
                 yield place, wrong
     used = {tensor for _, step in known for tensor in step.input_map.values()}
+    given = {tensor.name for tensor in config.output}
+    for index, step in known:
+        for output, tensor in sorted(step.output_map.items()):
+            if tensor in made and tensor not in used | given:
+                yield (
+                    ensemble.at(*STEP, index, "output_map", output),
+                    f'tensor "{tensor}" is used by nothing: remove it from the map',
+                )
     for index, declared in enumerate(config.input):
         if declared.name not in used and len(known) == len(steps):
             yield (

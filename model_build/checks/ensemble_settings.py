@@ -7,9 +7,10 @@ from model_build.repository import Repository
 
 
 def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
-    """`platform: "ensemble"` and `ensemble_scheduling` come together, with at least one step.
+    """`platform: "ensemble"` and `ensemble_scheduling` come together, with steps that can be taken.
 
-    Source: core src/model_config_utils.cc, ValidateModelConfig and ValidateEnsembleConfig.
+    Sources: core src/model_config_utils.cc (ValidateEnsembleSchedulingConfig),
+    src/ensemble_scheduler/ensemble_utils.cc (ValidateEnsembleConfig).
     """
     for model in repository.models.values():
         steps = model.config.ensemble_scheduling.step
@@ -20,6 +21,13 @@ def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
                     f'stands in a model of platform "{model.config.platform}": remove one of them',
                 )
             continue
+        for field in ("optimization", "model_warmup"):
+            if (
+                model.config.HasField(field)
+                if field == "optimization"
+                else model.config.model_warmup
+            ):
+                yield model.at(field), "is of the steps' models, not of an ensemble: remove it"
         if not steps:
             yield (
                 model.at("ensemble_scheduling"),
@@ -35,6 +43,13 @@ def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
             if not step.output_map:
                 yield model.at(*path), f'step "{step.model_name}" has no output_map'
             used = repository.models.get(step.model_name)
+            limit = used.config.max_batch_size if used else 0
+            if 0 < limit < model.config.max_batch_size:
+                yield (
+                    model.at(*path, "model_name"),
+                    f'"{step.model_name}" takes batches up to {limit}, the ensemble up to '
+                    f"{model.config.max_batch_size}: make them equal",
+                )
             versions = used.versions if used else []
             if step.model_version > 0 and versions and str(step.model_version) not in versions:
                 yield (

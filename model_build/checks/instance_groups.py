@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from model_build.findings import Place
+from model_build.model_config import KIND
 from model_build.repository import Repository
 
 
@@ -28,6 +29,14 @@ def instance_groups(repository: Repository) -> Iterator[tuple[Place, str]]:
                 yield (
                     model.at(*path, "secondary_devices"),
                     "SageMaker's GPUs have no NVDLA cores: remove secondary_devices",
+                )
+            if model.backend == "tensorrt" and group.kind == KIND.KIND_CPU:
+                reason = "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)"
+                yield model.at(*path, "kind"), reason
+            if any(not profile.isdecimal() for profile in group.profile):
+                yield (
+                    model.at(*path, "profile"),
+                    "names an optimization profile by its index: write a number in quotes",
                 )
             if group.profile and model.backend != "tensorrt":
                 yield (

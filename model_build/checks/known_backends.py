@@ -34,7 +34,9 @@ def _findings(model: Model) -> Iterator[tuple[Place, str]]:
             model.at("backend"),
             f'"{config.backend}" is no backend that SageMaker\'s Triton has: {offer}',
         )
-    elif config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend:
+    elif (
+        config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend
+    ):
         yield (
             model.at("platform"),
             f'platform "{config.platform}" is not of backend "{config.backend}": remove platform',

@@ -39,7 +39,9 @@ def _findings(path: Path, shown: Path) -> Iterator[tuple[Place, str]]:
     if not classes and not _imports_it(module):
         yield Place(shown), f"has no class {CLASS}, which Triton's python backend looks for"
     for found in classes:
-        methods = [it.name for it in found.body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)]
+        methods = [
+            it.name for it in found.body if isinstance(it, ast.FunctionDef | ast.AsyncFunctionDef)
+        ]
         if "execute" not in methods and not found.bases:
             yield (
                 Place(shown, found.lineno, found.col_offset + 1),

@@ -9,14 +9,15 @@ SWITCHES = {
     "DISABLE_OPTIMIZED_EXECUTION": "runs TorchScript without its profiling optimizations",
     "INFERENCE_MODE": "runs without autograd's bookkeeping",
     "DISABLE_CUDNN": "runs without cuDNN",
-    "ENABLE_NVFUSER": "fuses kernels with nvFuser, where the release's torch still has it",
+    "ENABLE_NVFUSER": "fuses kernels with nvFuser, in releases up to 23.12; later ones do not read it",
     "ENABLE_WEIGHT_SHARING": "lets the instances on one device share one copy of the weights",
     "ENABLE_CACHE_CLEANING": "frees cached GPU memory after every execution",
     "ENABLE_JIT_EXECUTOR": "uses TorchScript's graph executor",
     "ENABLE_JIT_PROFILING": "lets that executor profile the first calls",
     "ENABLE_TENSOR_FUSER": "fuses kernels with NNC, TorchScript's tensor expression fuser",
 }
-"""Switch -> what `true` does. Source: triton-inference-server/pytorch_backend README."""
+"""Switch -> what `true` does. Source: triton-inference-server/pytorch_backend, README and
+src/pt/model_state.cc."""
 
 COUNTS = ("INTER_OP_THREAD_COUNT", "INTRA_OP_THREAD_COUNT")
 
@@ -35,5 +36,7 @@ def pytorch_parameters(repository: Repository) -> Iterator[tuple[Place, str]]:
                 yield place, f'{name} is "{value}": write "true" or "false"'
             elif name in COUNTS and not value.isdecimal():
                 yield place, f'{name} is "{value}": write a number of threads, 1 or more'
-            elif name not in SWITCHES and name not in COUNTS and name.upper() in {*SWITCHES, *COUNTS}:
+            elif (
+                name not in SWITCHES and name not in COUNTS and name.upper() in {*SWITCHES, *COUNTS}
+            ):
                 yield place, f"{name} is not known: write {name.upper()}"

@@ -1,9 +1,11 @@
-"""Priorities of dynamic batching are levels that exist."""
+"""Queues of dynamic batching have levels that exist, and orders that can be kept."""
 
 from collections.abc import Iterator
 
 from model_build.findings import Place
 from model_build.repository import Repository
+
+_DELAY = 1
 
 
 def queue_policies(repository: Repository) -> Iterator[tuple[Place, str]]:
@@ -27,3 +29,17 @@ def queue_policies(repository: Repository) -> Iterator[tuple[Place, str]]:
                     model.at("dynamic_batching", "priority_queue_policy"),
                     f"priority_queue_policy for level {level}: there are {levels} priority_levels",
                 )
+        if batching.preserve_ordering and levels > 1:
+            yield (
+                model.at("dynamic_batching", "preserve_ordering"),
+                f"keeps no order across {levels} priority_levels: remove one of them",
+            )
+        policies = [batching.default_queue_policy, *batching.priority_queue_policy.values()]
+        if batching.preserve_ordering and any(
+            policy.timeout_action == _DELAY and policy.default_timeout_microseconds
+            for policy in policies
+        ):
+            yield (
+                model.at("dynamic_batching", "preserve_ordering"),
+                "keeps no order where a timeout_action is DELAY: write REJECT, or remove one",
+            )

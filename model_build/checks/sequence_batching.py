@@ -21,11 +21,15 @@ def sequence_batching(repository: Repository) -> Iterator[tuple[Place, str]]:
 
 
 def _findings(model: Model) -> Iterator[tuple[Place, str]]:
+    batching = model.config.sequence_batching
+    kinds = Counter(tensor.name for tensor in batching.control_input)
     seen = Counter[int]()
-    for index, tensor in enumerate(model.config.sequence_batching.control_input):
+    for index, tensor in enumerate(batching.control_input):
         place = model.at("sequence_batching", "control_input", index)
         if not tensor.name:
             yield place, "a control input has no name"
+        elif kinds[tensor.name] > 1 or len(tensor.control) > 1:
+            yield place, f'control input "{tensor.name}" has several kinds: give it one'
         for control in tensor.control:
             name = _NAMES[control.kind]
             seen[control.kind] += 1

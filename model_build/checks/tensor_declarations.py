@@ -22,9 +22,21 @@ def tensor_declarations(repository: Repository) -> Iterator[tuple[Place, str]]:
             tensors = getattr(model.config, kind)
             if not tensors:
                 yield model.at(), f"declares no {kind}: add {kind} [ {{ name data_type dims }} ]"
+            for index, tensor in enumerate(tensors):
+                if kind == "input" and tensor.optional and _refuses_optional(model):
+                    yield (
+                        model.at(kind, index, "optional"),
+                        f'input "{tensor.name}" is optional, which the onnxruntime backend has for '
+                        "models that do not batch only",
+                    )
             names = Counter(tensor.name for tensor in tensors)
             for index, tensor in enumerate(tensors):
                 yield from _findings(model, kind, index, names[tensor.name])
+
+
+def _refuses_optional(model: Model) -> bool:
+    """Source: onnxruntime_backend src/onnxruntime.cc, "optional input ... is not supported"."""
+    return model.backend == "onnxruntime" and model.config.max_batch_size > 0
 
 
 def _findings(model: Model, kind: str, index: int, same: int) -> Iterator[tuple[Place, str]]:
@@ -57,6 +69,3 @@ def _findings(model: Model, kind: str, index: int, same: int) -> Iterator[tuple[
                 f'{kind} "{tensor.name}" has a dim of {size}: write a size from 1 up, or -1 for '
                 "any",
             )
-
-
-

@@ -17,7 +17,13 @@ Run = Callable[[argparse.Namespace], Outcome]
 
 
 def command(
-    commands: Commands, name: str, run: Run, *, help: str, examples: list[str], **more: Any  # noqa: A002
+    commands: Commands,
+    name: str,
+    run: Run,
+    *,
+    help: str,
+    examples: list[str],
+    **more: Any,
 ) -> argparse.ArgumentParser:
     """Add a command with `--json` and examples in its help."""
     shown = "\n".join(f"  python -m model_build {example}" for example in examples)
@@ -70,7 +76,9 @@ def model(written: str) -> WrittenModel:
     beside = path.parent
     try:
         if inside := [str(path / it.name) for it in all_models(path)] if path.is_dir() else []:
-            raise argparse.ArgumentTypeError(f"{path} is no model; models in it: {', '.join(inside)}")
+            raise argparse.ArgumentTypeError(
+                f"{path} is no model; models in it: {', '.join(inside)}"
+            )
         return find(beside if beside.is_dir() else Path("models"), path.name)
     except (BuildError, OSError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None

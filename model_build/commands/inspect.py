@@ -60,9 +60,11 @@ def run(options: argparse.Namespace) -> Outcome:
 def _lines(data: dict[str, Any]) -> list[str]:
     lines: list[str] = [f"{data['archive']}: {data['bytes'] / 1e6:.1f} MB"]
     if manifest := data.get("manifest"):
-        lines.append(f"  {manifest['model']}, built for {manifest['target']['processor']} and Triton "
-                     f"{manifest['target']['release']} with "
-                     + ", ".join(f"{it} {version}" for it, version in manifest["built_with"].items()))
+        lines.append(
+            f"  {manifest['model']}, built for {manifest['target']['processor']} and Triton "
+            f"{manifest['target']['release']} with "
+            + ", ".join(f"{it} {version}" for it, version in manifest["built_with"].items())
+        )
         for what, gate in manifest["gates"].items():
             lines.append(
                 f"  gate {what}: {gate['max_absolute_difference']:.1e} of {gate['allowed']:.0e}"

@@ -9,7 +9,7 @@ from model_build import sarif
 from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.findings import Finding, Place, RepositoryInvalid
-from model_build.written import WrittenModel, all_models, is_model
+from model_build.written import WrittenModel, is_model
 
 
 def add_to(commands: Commands) -> None:

@@ -56,9 +56,7 @@ def run(options: argparse.Namespace) -> Outcome:
         else:
             catalog.flip(entry)
             said.append(f"{name} is now {plan.version}")
-    return Outcome(
-        text="\n".join(said), data={"models": names, "version": plan.version}
-    )
+    return Outcome(text="\n".join(said), data={"models": names, "version": plan.version})
 
 
 def _entry(plan: ModelPlan, name: str, endpoint_name: str) -> dict[str, object]:

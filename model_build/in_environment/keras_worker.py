@@ -48,7 +48,9 @@ def freeze(model, inputs, outputs):
     """Return the model as one graph without variables, its tensors called as Keras calls them."""
 
     def call(*given):
-        answers = tf.nest.flatten(model(list(given) if len(given) > 1 else given[0], training=False))
+        answers = tf.nest.flatten(
+            model(list(given) if len(given) > 1 else given[0], training=False)
+        )
         return [tf.identity(it, name=name) for it, name in zip(answers, outputs, strict=True)]
 
     specs = [tf.TensorSpec(it.shape, it.dtype, name=name) for it, name in zip(model.inputs, inputs)]

@@ -33,9 +33,7 @@ def bert(weights: Path | None) -> TorchModel:
     if weights is None:
         model = BertModel(BertConfig(attn_implementation=eager))
     else:
-        model = BertModel.from_pretrained(
-            weights, attn_implementation=eager, local_files_only=True
-        )
+        model = BertModel.from_pretrained(weights, attn_implementation=eager, local_files_only=True)
     return TorchModel(
         module=_Bert(model).eval(),
         inputs={"token_ids": torch.int32, "attn_mask": torch.int32},

@@ -1,7 +1,6 @@
 from typing import TYPE_CHECKING
 
 import pytest
-
 from model_build.checks.multi_model_rules import multi_model_rules
 
 if TYPE_CHECKING:
