@@ -51,6 +51,10 @@ demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP
 test: install ## run the tests of all tiers
 	@python -m pytest
 
+.PHONY: models-test
+models-test: install ## build every model for the CPU, load it into Triton, compare with its framework
+	@python -m pytest models
+
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts; cdk-nag, cfn-lint and checkov on the templates
 	@ruff check . && ruff format --check .

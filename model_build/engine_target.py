@@ -25,6 +25,6 @@ def compatibility_level(*, builder: ComputeCapability, served: ComputeCapability
     raise BuildError(
         f"an engine for compute capability {served} cannot be compiled on a builder with "
         f"{builder}: TensorRT compiles across kinds of GPUs from 8.0 up only. Choose an instance "
-        f"type with a GPU of {max(builder, AMPERE)} or newer (ml.g5 has {ComputeCapability(8, 6)}), "
-        "or serve the model as ONNX or TorchScript, which need no engine"
+        f"type with a GPU of {AMPERE} or newer (ml.g5 has 8.6), or serve the model as ONNX or "
+        "TorchScript, which need no engine"
     )

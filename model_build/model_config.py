@@ -81,11 +81,13 @@ def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> Mod
         for group in adapted.instance_group:
             group.kind = KIND.KIND_CPU
             del group.gpus[:]
-        del adapted.optimization.execution_accelerators.gpu_execution_accelerator[:]
+        if adapted.HasField("optimization"):  # reading it would add an empty one
+            del adapted.optimization.execution_accelerators.gpu_execution_accelerator[:]
     if backend != backend_of(config):
         for field in ("platform", "default_model_filename", "parameters"):
             adapted.ClearField(field)
-        adapted.optimization.ClearField("execution_accelerators")
+        if adapted.HasField("optimization"):
+            adapted.optimization.ClearField("execution_accelerators")
         for group in adapted.instance_group:
             del group.profile[:]
         adapted.backend = backend

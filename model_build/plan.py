@@ -31,7 +31,7 @@ class ModelPlan:
     """The files that TensorRT compiles for GPU targets."""
 
     def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
-        """Raise `BuildError` where `builder`'s GPU cannot compile this model's engines for `target`.
+        """Raise `BuildError` where `builder`'s GPU cannot compile the model's engines for `target`.
 
         `builder` is None for a machine without a GPU, which builds for CPU targets.
         """

@@ -38,7 +38,7 @@ def publish(s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Pr
     """Pack the build straight into S3, then write its manifest, each only where nothing stands.
 
     What a killed process left behind is removed or completed. Raises `BuildError` when other bytes
-    stand under the key, which a content-addressed name excludes unless somebody wrote there by hand.
+    stand under the key, which a content-addressed name excludes unless somebody wrote there.
     """
     what = f"packing into s3://{bucket}/{key}"
     with progress.measure(what, total=archive.unpacked_bytes(built.folder)) as packed:

@@ -11,7 +11,7 @@ from typing import Any
 from model_build.engine_target import Level
 from model_build.errors import BuildError
 from model_build.progress import Progress
-from model_build.recipe import Engine
+from model_build.recipe import Engine, Shapes
 
 MIB = 1024 * 1024
 
@@ -37,21 +37,18 @@ def compile_engine(
     config = builder.create_builder_config()
     if engine.precision == "fp16" and not _is_strongly_typed(trt):
         config.set_flag(trt.BuilderFlag.FP16)
+    if engine.precision == "fp32":
+        config.clear_flag(trt.BuilderFlag.TF32)  # it rounds to 10 bits, and is on by default
     if engine.workspace_mib:
         config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, engine.workspace_mib * MIB)
     if level == "ampere-plus":
         config.hardware_compatibility_level = trt.HardwareCompatibilityLevel.AMPERE_PLUS
     for profile in engine.profiles:
-        shapes = builder.create_optimization_profile()
-        for name, bounds in profile.items():
-            shapes.set_shape(name, bounds.min, bounds.opt, bounds.max)
-        if config.add_optimization_profile(shapes) < 0:
-            raise BuildError(
-                f"TensorRT refuses the optimization profile {profile}: write shapes that the "
-                "model's inputs can have"
-            )
+        _add_profile(builder, config, profile)
     cache = config.create_timing_cache(timings)
-    config.set_timing_cache(cache, ignore_mismatch=False)
+    if cache is None or not config.set_timing_cache(cache, ignore_mismatch=False):
+        progress("TensorRT: the timing cache is of another GPU or version: starting a new one")
+        config.set_timing_cache(config.create_timing_cache(b""), ignore_mismatch=False)
     if hasattr(trt, "IProgressMonitor"):
         config.progress_monitor = _monitor(trt, progress)
     plan = builder.build_serialized_network(network, config)
@@ -61,6 +58,7 @@ def compile_engine(
 
 
 def _network_flags(trt: Any) -> int:
+    """Flags are shifted by their names: their numbers change between versions."""
     flags = trt.NetworkDefinitionCreationFlag
     chosen = flags.STRONGLY_TYPED if _is_strongly_typed(trt) else flags.EXPLICIT_BATCH
     return 1 << int(chosen)
@@ -71,12 +69,30 @@ def _is_strongly_typed(trt: Any) -> bool:
     return hasattr(trt.NetworkDefinitionCreationFlag, "STRONGLY_TYPED")
 
 
+def _add_profile(builder: Any, config: Any, profile: dict[str, Shapes]) -> None:
+    shapes = builder.create_optimization_profile()
+    try:
+        for name, bounds in profile.items():
+            shapes.set_shape(name, bounds.min, bounds.opt, bounds.max)
+        accepted = config.add_optimization_profile(shapes) >= 0
+    except (ValueError, RuntimeError) as error:
+        raise BuildError(f"TensorRT refuses the optimization profile {profile}: {error}") from None
+    if not accepted:
+        raise BuildError(
+            f"TensorRT refuses the optimization profile {profile}: write shapes that the model's "
+            "inputs can have, for every input"
+        )
+
+
 def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
     parser = trt.OnnxParser(network, logger)
     if parser.parse_from_file(str(onnx_file)):
         return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
-    said = "\n".join(f"  {_where(error)}: {error.desc()}" for error in errors)
+    said = "\n".join(
+        f"  {_where(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
+        for error in errors
+    )
     raise BuildError(
         f"TensorRT {trt.__version__} cannot parse {onnx_file.name}:\n{said}\n"
         "Mend the model, or export it with another opset"
@@ -85,9 +101,11 @@ def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
 
 def _where(error: Any) -> str:
     """Return the node of a parser's error; versions before 10 know its number only."""
-    name = getattr(error, "node_name", lambda: "")()
-    operator = getattr(error, "node_operator", lambda: "")()
-    return f"node {error.node()} {name} {operator}".rstrip()
+    where = f"node {error.node()}"
+    if hasattr(error, "node_name"):
+        where += f" {error.node_name()} ({error.node_operator()})"
+        where += "".join(f" in {function}" for function in error.local_function_stack())
+    return where
 
 
 def _logger(trt: Any, progress: Progress) -> Any:

@@ -31,8 +31,8 @@ def engine_runner(trt: Any, plan: bytes, model: TorchModel) -> gate.Run:
             profile = _profile_for(engine, given)
             context.set_optimization_profile_async(profile, stream.cuda_stream)
             for name, tensor in given.items():
-                context.set_input_shape(name, tuple(tensor.shape))
-                context.set_tensor_address(name, tensor.data_ptr())
+                _require(context.set_input_shape(name, tuple(tensor.shape)), name)
+                _require(context.set_tensor_address(name, tensor.data_ptr()), name)
             made = {}
             for name in model.outputs:
                 made[name] = torch.empty(
@@ -40,7 +40,7 @@ def engine_runner(trt: Any, plan: bytes, model: TorchModel) -> gate.Run:
                     dtype=_torch_type(trt, engine.get_tensor_dtype(name)),
                     device="cuda",
                 )
-                context.set_tensor_address(name, made[name].data_ptr())
+                _require(context.set_tensor_address(name, made[name].data_ptr()), name)
             if not context.execute_async_v3(stream.cuda_stream):
                 raise BuildError("TensorRT failed to run the engine: its errors stand above")
             stream.synchronize()
@@ -64,16 +64,27 @@ def _profile_for(engine: Any, inputs: "dict[str, torch.Tensor]") -> int:
     )
 
 
+def _require(accepted: bool, name: str) -> None:
+    if not accepted:
+        raise BuildError(
+            f'the engine has no tensor "{name}" of such a shape: name it in the recipe'
+        )
+
+
 def _torch_type(trt: Any, data_type: Any) -> "torch.dtype":
     import torch
 
     types = {
-        trt.DataType.FLOAT: torch.float32,
-        trt.DataType.HALF: torch.float16,
-        trt.DataType.INT32: torch.int32,
-        trt.DataType.INT8: torch.int8,
-        trt.DataType.BOOL: torch.bool,
+        "FLOAT": torch.float32,
+        "HALF": torch.float16,
+        "BF16": torch.bfloat16,
+        "INT64": torch.int64,
+        "INT32": torch.int32,
+        "INT8": torch.int8,
+        "UINT8": torch.uint8,
+        "BOOL": torch.bool,
     }
-    if hasattr(trt.DataType, "INT64"):  # from version 10 on; 8.6 makes INT32 of it
-        types[trt.DataType.INT64] = torch.int64
-    return types[data_type]
+    # Versions have different sets of types.
+    return {getattr(trt.DataType, it): types[it] for it in types if hasattr(trt.DataType, it)}[
+        data_type
+    ]

@@ -64,9 +64,9 @@ class ModelBuilder(Construct):
 
     `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it.
     The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and what to make of it in
-    `MODEL_NAME`, `MODEL_ALTERNATIVE` (or empty), `MODEL_DIGEST`, `MODEL_TARGET`, `MODEL_BUCKET`, `MODEL_KEY` (the archive's key)
-    and `BUILD_REQUIREMENTS`; it must write the archive's manifest, `MODEL_KEY` with `.json` for
-    `.tar.gz`, when all else is done.
+    `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless it is empty), `MODEL_DIGEST`, `MODEL_TARGET`,
+    `MODEL_BUCKET`, `MODEL_KEY` (the archive's key) and `BUILD_REQUIREMENTS`; it must write the
+    archive's manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done.
 
     The project never changes with a model: source, image and machine of each build come from its
     `BuiltModel`.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from local_aws.errors import ApiError, LocalAwsError
-from local_aws.hosting import archives
+from local_aws.hosting import archives, stand_in_packages
 from local_aws.hosting.multi_model_container import (
     MultiModelContainer,
     S3Prefix,
@@ -183,7 +183,13 @@ def _start_multi_model(
     environment = {**described.get("Environment", {}), "SAGEMAKER_MULTI_MODEL": "true"}
     arguments = multi_model_arguments(environment, repository=str(empty))
     triton = _triton(host, folder, arguments, environment)
-    return triton, MultiModelContainer(triton, s3=host.s3, prefix=prefix, folder=folder / "models")
+    return triton, MultiModelContainer(
+        triton,
+        s3=host.s3,
+        prefix=prefix,
+        folder=folder / "models",
+        backends=host.backends,
+    )
 
 
 def _start_single_model(
@@ -192,6 +198,7 @@ def _start_single_model(
     archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
     try:
         archives.fetch(host.s3, bucket=archive.bucket, key=archive.key, to=repository)
+        stand_in_packages.provide(repository, host.backends)
     except ApiError as error:
         raise LocalAwsError(error.message) from None
     environment = dict(described.get("Environment", {}))

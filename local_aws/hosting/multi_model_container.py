@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from local_aws.errors import ApiError
-from local_aws.hosting import archives
+from local_aws.hosting import archives, stand_in_packages
 from local_aws.hosting.triton import Response, Triton
 
 if TYPE_CHECKING:
@@ -42,8 +42,10 @@ class MultiModelContainer:
     POST /models, POST /models/{name}/invoke, DELETE /models/{name}).
     """
 
-    def __init__(self, triton: Triton, *, s3: "S3Client", prefix: S3Prefix, folder: Path) -> None:
-        self._triton = triton
+    def __init__(
+        self, triton: Triton, *, s3: "S3Client", prefix: S3Prefix, folder: Path, backends: Path
+    ) -> None:
+        self._triton, self._backends = triton, backends
         self._s3, self._prefix, self._folder = s3, prefix, folder
         self._lock = threading.Lock()
         self._loads: dict[str, Future[None]] = {}
@@ -123,6 +125,7 @@ class MultiModelContainer:
         if not folder.exists():
             key = f"{self._prefix.key}{target_model.lstrip('/')}"
             archives.fetch(self._s3, bucket=self._prefix.bucket, key=key, to=folder)
+        stand_in_packages.provide(folder, self._backends)
         response = self._triton.request(
             "POST",
             "/models",

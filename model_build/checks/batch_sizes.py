@@ -38,5 +38,5 @@ def batch_sizes(repository: Repository) -> Iterator[tuple[Place, str]]:
                 if not 1 <= size <= limit:
                     yield (
                         model.at(*path, "preferred_batch_size", index),
-                        f"prefers batches of {size}: write sizes from 1 to max_batch_size ({limit})",
+                        f"prefers batches of {size}: write 1 to max_batch_size ({limit})",
                     )

@@ -7,7 +7,7 @@ from model_build.repository import Repository
 
 
 def label_files(repository: Repository) -> Iterator[tuple[Place, str]]:
-    """`label_filename` is a file in the model directory with as many lines as the output has values.
+    """`label_filename` is a file in the model directory, with a line for each value.
 
     Triton answers requests for a `classification` with these labels.
     """

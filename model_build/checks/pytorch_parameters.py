@@ -9,7 +9,7 @@ SWITCHES = {
     "DISABLE_OPTIMIZED_EXECUTION": "runs TorchScript without its profiling optimizations",
     "INFERENCE_MODE": "runs without autograd's bookkeeping",
     "DISABLE_CUDNN": "runs without cuDNN",
-    "ENABLE_NVFUSER": "fuses kernels with nvFuser, in releases up to 23.12; later ones do not read it",
+    "ENABLE_NVFUSER": "fuses kernels with nvFuser, in releases up to 23.12 alone",
     "ENABLE_WEIGHT_SHARING": "lets the instances on one device share one copy of the weights",
     "ENABLE_CACHE_CLEANING": "frees cached GPU memory after every execution",
     "ENABLE_JIT_EXECUTOR": "uses TorchScript's graph executor",

@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import platform_facts
 from model_build.commands.outcome import Outcome
@@ -21,19 +21,17 @@ def command(
     name: str,
     run: Run,
     *,
-    help: str,
+    summary: str,
     examples: list[str],
-    **more: Any,
 ) -> argparse.ArgumentParser:
     """Add a command with `--json` and examples in its help."""
     shown = "\n".join(f"  python -m model_build {example}" for example in examples)
     parser = commands.add_parser(
         name,
-        help=help,
-        description=f"{help[0].upper()}{help[1:]}.",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"examples:\n{shown}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        **more,
     )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.set_defaults(run=run)

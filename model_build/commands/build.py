@@ -24,7 +24,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "build",
         run,
-        help="build one model's archive",
+        summary="build one model's archive",
         examples=[
             "build models/minilm --target cpu-24.09 --output .",
             "build models/resnet50-onnx --target cpu-24.09 --output .",

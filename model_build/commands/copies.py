@@ -20,7 +20,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "copies",
         run,
-        help="build one model, and write it as several archives of different names",
+        summary="build one model, and write it as several archives of different names",
         examples=["copies models/bert --count 3 --target cpu-24.09 --output copies/"],
     )
     add_model(parser)

@@ -21,7 +21,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "inspect",
         run,
-        help="what an archive holds, how it was proven, and what is wrong with it",
+        summary="what an archive holds, how it was proven, and what is wrong with it",
         examples=["inspect minilm-0123456789ab.tar.gz", "inspect model.tar.gz --json"],
     )
     parser.add_argument("archive", type=Path, metavar="ARCHIVE", help="a .tar.gz of this machine")

@@ -18,7 +18,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "lint",
         run,
-        help="check what people wrote: recipes, configurations, layouts, Python models",
+        summary="check what people wrote: recipes, configurations, layouts, Python models",
         examples=["lint models/", "lint models/minilm", "lint models/ --sarif lint.sarif"],
     )
     parser.add_argument(

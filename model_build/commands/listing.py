@@ -14,7 +14,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "list",
         run,
-        help="the models, their versions and what they are",
+        summary="the models, their versions and what they are",
         examples=["list", "list --json"],
     )
     parser.add_argument("models", type=models_folder, nargs="?", default="models", metavar="FOLDER")

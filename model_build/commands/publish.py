@@ -23,7 +23,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "publish",
         run,
-        help="add a model, or its new version, to a running multi-model endpoint and make it "
+        summary="add a model, or its new version, to a running multi-model endpoint and make it "
         "current; the next deploy sets the catalog to what the repository says",
         examples=[
             "publish models/minilm --stage dev --endpoint text",

@@ -18,7 +18,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "retire",
         run,
-        help="delete the archives of one version of a model; never one that the catalog names",
+        summary="delete the archives of one version of a model; never one that the catalog names",
         examples=["retire minilm 0123456789ab --stage dev --endpoint text"],
     )
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")

@@ -18,7 +18,7 @@ def add_to(commands: Commands) -> None:
         commands,
         "rollback",
         run,
-        help="make an earlier version of a model current again; builds and deploys nothing",
+        summary="make an earlier version of a model current again; builds and deploys nothing",
         examples=[
             "rollback minilm --stage dev --endpoint text",
             "rollback minilm --to 0123456789ab --stage dev --endpoint text",

@@ -53,7 +53,10 @@ def freeze(model, inputs, outputs):
         )
         return [tf.identity(it, name=name) for it, name in zip(answers, outputs, strict=True)]
 
-    specs = [tf.TensorSpec(it.shape, it.dtype, name=name) for it, name in zip(model.inputs, inputs)]
+    specs = [
+        tf.TensorSpec(it.shape, it.dtype, name=name)
+        for it, name in zip(model.inputs, inputs, strict=True)
+    ]
     concrete = tf.function(call).get_concrete_function(*specs)
     return convert_variables_to_constants_v2(concrete).graph.as_graph_def()
 

@@ -30,4 +30,5 @@ def install(triton: TritonInstallation, to: Path) -> None:
         folder = to / stand_in.name
         folder.mkdir(exist_ok=True)
         shutil.copy2(stand_in / "model.py", folder)
+        shutil.copy2(stand_in.parent / "stand_in.py", folder)
         shutil.copy2(bundled / "libtriton_python.so", folder)

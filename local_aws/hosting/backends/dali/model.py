@@ -1,0 +1,46 @@
+"""Stands in for Triton's C++ dali backend: the DALI Python package, on the CPU.
+
+Its packages lie in `site-packages` beside this file, where `stand_in_packages` puts them.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
+
+import triton_python_backend_utils as pb_utils
+from nvidia.dali import Pipeline
+from stand_in import StandIn
+
+
+class TritonPythonModel(StandIn):
+    file = "model.dali"
+
+    def load(self, path):
+        self.path = path
+        self.build()
+
+    def build(self):
+        self.pipeline = Pipeline.deserialize(
+            filename=str(self.path),
+            batch_size=self.max_batch_size,
+            num_threads=1,
+            device_id=None,
+            prefetch_queue_depth=1,  # an answer for each run
+        )
+        self.pipeline.build()
+
+    def answer(self, arrays):
+        try:
+            return super().answer(arrays)
+        except RuntimeError as error:
+            self.build()  # a pipeline that failed once is no longer valid
+            return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
+
+    def run(self, arrays):
+        samples = {name: list(it) for name, it in zip(self.inputs, arrays, strict=True)}
+        return [output.as_array() for output in self.pipeline.run(**samples)]
+
+    def execute(self, requests):
+        """Run each request for itself, so that a broken picture fails its own request only."""
+        return [self.answer(self.given(request)) for request in requests]

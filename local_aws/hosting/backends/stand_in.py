@@ -1,0 +1,53 @@
+"""What the stand-ins for Triton's C++ backends have in common; it is copied beside each of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class StandIn:
+    """A backend in Python. Subclasses say `file`, and how to `load` it and to `run` a batch.
+
+    `run` takes the input arrays and returns the output arrays, each in the order of config.pbtxt.
+    """
+
+    @staticmethod
+    def auto_complete_config(config):
+        return config
+
+    def initialize(self, args):
+        config = json.loads(args["model_config"])
+        file = config.get("default_model_filename") or self.file
+        self.inputs = [tensor["name"] for tensor in config["input"]]
+        self.outputs = [tensor["name"] for tensor in config["output"]]
+        self.max_batch_size = config["max_batch_size"]
+        self.load(Path(args["model_repository"], args["model_version"], file))
+
+    def execute(self, requests):
+        """Run all requests of equal shapes as one batch, as the C++ backends do."""
+        given = [self.given(request) for request in requests]
+        if not self.max_batch_size or len({_shape(arrays) for arrays in given}) > 1:
+            return [self.answer(arrays) for arrays in given]
+        ends = np.cumsum([len(arrays[0]) for arrays in given])[:-1]
+        whole = self.run([np.concatenate(column) for column in zip(*given, strict=True)])
+        parts = zip(*(np.split(output, ends) for output in whole), strict=True)
+        return [self.respond(part) for part in parts]
+
+    def given(self, request):
+        return [
+            pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs
+        ]
+
+    def answer(self, arrays):
+        return self.respond(self.run(arrays))
+
+    def respond(self, arrays):
+        tensors = zip(self.outputs, arrays, strict=True)
+        return pb_utils.InferenceResponse([pb_utils.Tensor(*tensor) for tensor in tensors])
+
+
+def _shape(arrays):
+    """The shapes behind the batch axis."""
+    return tuple(array.shape[1:] for array in arrays)

@@ -1,0 +1,160 @@
+"""Every model as users get it: built by the command line, loaded by the real Triton."""
+
+import hashlib
+import io
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
+from tritonclient.utils import np_to_triton_dtype
+
+from local_aws.hosting import backends
+from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
+from local_aws.hosting.serve import multi_model_arguments
+from local_aws.hosting.triton import Triton
+from local_aws.prerequisites import find_triton
+
+TARGET = "cpu-24.09"  # the SageMaker release closest to the local Triton
+BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
+LOAD_SECONDS = 120
+
+Array = npt.NDArray[Any]
+Arrays = dict[str, Array]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.models)
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """A built model that a multi-model container can load."""
+
+    archive: Path
+    manifest: dict[str, Any]
+    container: MultiModelContainer
+
+    def ask(self, inputs: Arrays) -> Arrays:
+        """Send one binary request as SageMaker forwards it."""
+        tensors = []
+        for name, array in inputs.items():
+            tensor = InferInput(name, list(array.shape), np_to_triton_dtype(array.dtype))
+            tensor.set_data_from_numpy(array, binary_data=True)
+            tensors.append(tensor)
+        names = [it["name"] for it in self.manifest["signature"]["outputs"]]
+        wanted = [InferRequestedOutput(name, binary_data=True) for name in names]
+        body, length = InferenceServerClient.generate_request_body(tensors, outputs=wanted)
+        answer = self.container.invoke(
+            self.archive.name, body=body, headers={"Content-Type": f"{BINARY}{length}"}
+        )
+        assert answer.status == 200, answer.body.decode()
+        header = int(answer.headers["Content-Type"].removeprefix(BINARY))
+        result = InferenceServerClient.parse_response_body(answer.body, header_length=header)
+        return {name: result.as_numpy(name) for name in names}
+
+
+class _FolderAsS3:
+    """The one call that a container makes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803, ARG002
+        return {"Body": io.BytesIO((self._folder / Key).read_bytes())}
+
+
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("archives")
+
+
+@pytest.fixture(scope="session")
+def container(
+    tmp_path_factory: pytest.TempPathFactory, archives: Path
+) -> Iterator[MultiModelContainer]:
+    folder = tmp_path_factory.mktemp("instance")
+    installation = find_triton()
+    backends.install(installation, folder / "backends")
+    (folder / "empty").mkdir()
+    environment = {"SAGEMAKER_TRITON_PING_MODE": "live", "SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+    triton = Triton(
+        installation,
+        arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
+        environment=environment,
+        backends=folder / "backends",
+        folder=folder,
+    )
+    try:
+        triton.wait_until_healthy(LOAD_SECONDS)
+        s3: Any = _FolderAsS3(archives)
+        yield MultiModelContainer(
+            triton,
+            s3=s3,
+            prefix=S3Prefix("models", ""),
+            folder=folder / "models",
+            backends=folder / "backends",
+        )
+    finally:
+        triton.stop()
+
+
+def _build(model: Path, output: Path) -> Path:
+    """Run the command line; return the archive."""
+    command = [sys.executable, "-m", "model_build", "build", str(model)]
+    command += ["--target", TARGET, "--output", str(output), "--json"]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    return Path(json.loads(finished.stdout)["path"])
+
+
+@pytest.fixture(scope="session")
+def serve(archives: Path, container: MultiModelContainer) -> Callable[[Path], ServedModel]:
+    """Build a model of this folder, for the container to load."""
+
+    def served(model: Path) -> ServedModel:
+        archive = _build(model, archives)
+        manifest = json.loads(archive.with_name(f"{archive.name[:-7]}.json").read_bytes())
+        return ServedModel(archive, manifest, container)
+
+    return served
+
+
+@pytest.fixture
+def sha256_elsewhere(tmp_path: Path) -> Callable[[Path], str]:
+    """Build a copy of a model that lies in another folder, as a second clone's does."""
+
+    def digest(model: Path) -> str:
+        folder = model if model.exists() else model.parent / model.name.rpartition("-")[0]
+        shutil.copytree(folder, tmp_path / "clone" / folder.name)
+        archive = _build(tmp_path / "clone" / model.name, tmp_path / "archives")
+        return hashlib.sha256(archive.read_bytes()).hexdigest()
+
+    return digest
+
+
+@pytest.fixture
+def agree(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
+    """Assert that answers differ by no more than a part of the largest expected value."""
+
+    def check(what: str, found: Array, expected: Array, *, relative: float) -> None:
+        assert found.shape == expected.shape
+        difference = np.max(np.abs(found - expected)) / np.max(np.abs(expected))
+        with capsys.disabled():
+            print(
+                f"\n  {what}: relative difference {difference:.1e} ({relative:.0e} allowed)",
+                end=" ",
+            )
+        assert difference <= relative
+
+    return check

@@ -1,0 +1,45 @@
+"""What DALI and Keras answer without Triton, written as a script for the recipe's environment.
+
+Its order on standard input: `folder` (the model's), `seed`, `pictures` (JPEG files) and `to`, a .npz.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+order = json.load(sys.stdin)
+sys.path.insert(0, order["folder"])
+sys.dont_write_bytecode = True
+from export import inception
+from nvidia.dali import Pipeline
+from pipeline import preprocess
+
+encoded = [np.frombuffer(Path(name).read_bytes(), np.uint8) for name in order["pictures"]]
+pipeline = Pipeline.deserialize(
+    preprocess("cpu").serialize(),
+    **{"batch_size": 1, "num_threads": 1, "device_id": None, "prefetch_queue_depth": 1},
+)
+pipeline.build()
+decoded = []
+for picture in encoded:
+    decoded.append(pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0])
+keras.utils.set_random_seed(order["seed"])
+predictions = inception(None).predict(np.stack(decoded), verbose=0)
+by_tensorflow = [
+    tf.image.resize(tf.io.decode_jpeg(bytes(picture), channels=3), (299, 299), antialias=True)
+    for picture in encoded
+]
+np.savez(
+    order["to"],
+    predictions=predictions,
+    decoded=np.stack(decoded),
+    by_tensorflow=np.stack(by_tensorflow) / 127.5 - 1,
+)

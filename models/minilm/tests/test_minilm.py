@@ -1,0 +1,26 @@
+"""Triton against transformers with the same weights."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from demo import reference
+
+MODEL = Path(__file__).parents[1]
+SENTENCES = ["A short one.", "Größer als 7,5 €? 🙂 " * 3, "word " * 300]
+
+
+def test_the_endpoint_answers_as_transformers_does(
+    serve: Callable[[Path], Any], agree: Callable[..., None]
+) -> None:
+    texts = np.array([[sentence.encode()] for sentence in SENTENCES], dtype=np.object_)
+    found = serve(MODEL).ask({"TEXT": texts})["EMBEDDING"]
+    agree("minilm, Triton and transformers", found, reference.embeddings(SENTENCES), relative=1e-4)
+
+
+def test_two_clones_give_the_same_archive(
+    serve: Callable[[Path], Any], sha256_elsewhere: Callable[[Path], str]
+) -> None:
+    assert serve(MODEL).manifest["archive"]["sha256"] == sha256_elsewhere(MODEL)

@@ -1,0 +1,37 @@
+"""Triton against transformers' ResNet50 of the same seed, as TorchScript and as ONNX."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+MODELS = Path(__file__).parents[2]
+
+
+def _expected(pictures: "np.ndarray[Any, np.dtype[np.float32]]") -> Any:
+    import torch
+    from transformers import ResNetConfig, ResNetForImageClassification
+
+    torch.manual_seed(50)
+    model = ResNetForImageClassification(ResNetConfig(num_labels=1000)).eval()
+    with torch.inference_mode():
+        return model(torch.from_numpy(pictures)).logits.numpy()
+
+
+@pytest.mark.parametrize("name", ["resnet50", "resnet50-onnx"])
+def test_the_endpoint_answers_as_transformers_does(
+    name: str, serve: Callable[[Path], Any], agree: Callable[..., None]
+) -> None:
+    model = serve(MODELS / name)
+    pictures = np.random.default_rng(1).standard_normal((3, 3, 224, 224)).astype(np.float32)
+    found = model.ask({"INPUT__0": pictures})["OUTPUT__0"]
+    agree(f"{name}, Triton and transformers", found, _expected(pictures), relative=1e-4)
+
+
+@pytest.mark.parametrize("name", ["resnet50", "resnet50-onnx"])
+def test_two_clones_give_the_same_archive(
+    name: str, serve: Callable[[Path], Any], sha256_elsewhere: Callable[[Path], str]
+) -> None:
+    assert serve(MODELS / name).manifest["archive"]["sha256"] == sha256_elsewhere(MODELS / name)

@@ -1,0 +1,294 @@
+"""What the linter passes, the real Triton loads: held against generated model repositories.
+
+One server runs as in a multi-model container, and is asked to load repositories that are right or
+have a slip. The linter may refuse more than Triton does, but no less.
+"""
+
+import itertools
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf import text_format
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tritonclient.grpc import model_config_pb2
+
+from local_aws.hosting import backends
+from local_aws.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL, UNLOAD_SECONDS
+from local_aws.hosting.serve import multi_model_arguments
+from local_aws.hosting.triton import Response, Triton
+from local_aws.prerequisites import find_triton
+from model_build import checks
+from model_build.model_config import ModelConfig
+from model_build.repository import CONFIG, Repository
+
+EXAMPLES = 40
+ENOUGH = 8
+"""How many repositories the linter must have passed, and refused, for a run to say something."""
+
+MODEL = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [pb_utils.InferenceResponse([]) for _ in requests]
+"""
+
+# What a configuration may say, besides its tensors: a line of each group, or none.
+
+MAY_SAY = (
+    ("max_batch_size: 1", "max_batch_size: 4", "max_batch_size: 4"),
+    (
+        "instance_group { kind: KIND_CPU }",
+        "instance_group { kind: KIND_CPU count: 2 }",
+        "instance_group [ { kind: KIND_CPU }, { kind: KIND_CPU name: 'second' count: 0 } ]",
+        "instance_group { kind: KIND_MODEL }",
+    ),
+    (
+        "dynamic_batching { }",
+        "dynamic_batching { preferred_batch_size: [ 4, 1 ] max_queue_delay_microseconds: 100 }",
+        "dynamic_batching { priority_levels: 2 default_priority_level: 1 "
+        "priority_queue_policy { key: 2 value { timeout_action: DELAY max_queue_size: 4 } } }",
+        "dynamic_batching { preserve_ordering: true default_queue_policy { max_queue_size: 8 } }",
+        "sequence_batching { }",
+        "sequence_batching { direct { } control_input { name: 'START' control { "
+        "kind: CONTROL_SEQUENCE_START fp32_false_true: [ 0, 1 ] } } }",
+        "sequence_batching { oldest { max_candidate_sequences: 4 preferred_batch_size: 4 } "
+        "control_input { name: 'ID' control { kind: CONTROL_SEQUENCE_CORRID "
+        "data_type: TYPE_UINT64 } } }",
+    ),
+    (
+        "version_policy { all { } }",
+        "version_policy { latest { num_versions: 2 } }",
+        "version_policy { specific { versions: 1 } }",
+    ),
+    (
+        "parameters { key: 'FORCE_CPU_ONLY_INPUT_TENSORS' value { string_value: 'no' } }",
+        "parameters [ { key: 'Ä \"b\"' value { } }, { key: '' value { string_value: 'x' } } ]",
+    ),
+    (
+        "optimization { priority: PRIORITY_MAX input_pinned_memory { enable: false } }",
+        "metric_tags { key: 'team' value: 'search' }",
+        "response_cache { enable: true }",
+    ),
+)
+SLIPS = (
+    "name: 'another'",
+    "platform: 'onnxruntime_onnx'",
+    "max_batch_size: -1",
+    "input { name: 'X' data_type: TYPE_FP32 }",
+    "input { name: 'X' data_type: TYPE_FP32 dims: 0 }",
+    "input { name: 'X' data_type: TYPE_FP32 dims: -2 }",
+    "input { name: 'X' dims: 1 }",
+    "input { data_type: TYPE_FP32 dims: 1 }",
+    "input { name: 'X' data_type: TYPE_FP32 dims: [ 2, 3 ] reshape { shape: 5 } }",
+    "input { name: 'X' data_type: TYPE_FP32 dims: [ 2, -1 ] reshape { shape: [ -1, 3 ] } }",
+    "input { name: 'X' data_type: TYPE_FP32 dims: 1 format: FORMAT_NCHW }",
+    "output { name: 'Y' data_type: TYPE_FP32 dims: [ 2, 0 ] }",
+    "output { name: 'Y' data_type: TYPE_FP32 dims: 4 reshape { shape: [ 2, 3 ] } }",
+    "output { name: 'Y' data_type: TYPE_FP32 dims: 2 label_filename: 'labels.txt' }",
+    "instance_group { kind: KIND_CPU count: -1 }",
+    "instance_group { kind: KIND_CPU gpus: 0 }",
+    "instance_group { kind: KIND_CPU profile: '0' }",
+    "dynamic_batching { preferred_batch_size: 0 }",
+    "dynamic_batching { preferred_batch_size: 5 }",
+    "dynamic_batching { priority_levels: 2 default_priority_level: 3 }",
+    "dynamic_batching { priority_levels: 2 default_priority_level: 2 preserve_ordering: true }",
+    "dynamic_batching { preserve_ordering: true default_queue_policy { timeout_action: DELAY "
+    "default_timeout_microseconds: 9 } }",
+    "sequence_batching { oldest { preferred_batch_size: 9 } }",
+    "sequence_batching { control_input { name: 'END' control { kind: CONTROL_SEQUENCE_END } } }",
+    "response_cache { enable: true } sequence_batching { }",
+    "version_policy { latest { num_versions: 0 } }",
+    "version_policy { specific { } }",
+    "version_policy { specific { versions: 7 } }",
+    "parameters { key: 'FORCE_CPU_ONLY_INPUT_TENSORS' value { string_value: 'maybe' } }",
+    "model_transaction_policy { decoupled: true }",
+    "optimization { execution_accelerators { cpu_execution_accelerator { name: 'openvino' } } }",
+)
+
+ENSEMBLE_SLIPS = (
+    "input { name: 'Z' data_type: TYPE_FP32 dims: 1 }",
+    "output { name: 'Z' data_type: TYPE_FP32 dims: 1 }",
+    "ensemble_scheduling { step { model_name: 'third' } }",
+    "ensemble_scheduling { step { model_name: 'second' model_version: 7 } }",
+    "ensemble_scheduling { step { model_name: 'first' input_map { key: 'Z' value: 'A' } } }",
+    "max_batch_size: 9",
+    "instance_group { kind: KIND_CPU }",
+    "optimization { }",
+    "model_warmup { name: 'first' batch_size: 1 }",
+)
+
+DIMS = st.lists(st.sampled_from([-1, 1, 2, 3, 16]), min_size=1, max_size=3)
+TYPES = st.sampled_from(model_config_pb2.DataType.values()[1:])
+
+
+@dataclass(frozen=True)
+class Written:
+    """A generated repository: configurations, and the version folders of every model."""
+
+    configs: dict[str, ModelConfig]
+    versions: list[str]
+
+    def write(self, folder: Path) -> None:
+        for name, config in self.configs.items():
+            for version in self.versions:
+                (folder / name / version).mkdir(parents=True)
+                if config.platform != "ensemble":
+                    (folder / name / version / "model.py").write_text(MODEL)
+            (folder / name / CONFIG).write_text(text_format.MessageToString(config, as_utf8=True))
+
+    def __repr__(self) -> str:
+        configs = {name: text_format.MessageToString(it) for name, it in self.configs.items()}
+        return "\n".join(f"--- {name} {self.versions}\n{it}" for name, it in configs.items())
+
+
+@st.composite
+def tensors(draw: st.DrawFn, kind: Any, names: str) -> list[Any]:
+    """Draw inputs or outputs, some of them reshaped."""
+    made = []
+    for name in draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)):
+        tensor = kind(name=name, data_type=draw(TYPES), dims=draw(DIMS))
+        shape = list(tensor.dims)
+        match draw(st.integers(0, 9)):
+            case 0:
+                tensor.reshape.shape.extend([1, *shape])
+            case 1:
+                tensor.reshape.shape.extend(size for size in shape if size != 1)
+                tensor.reshape.SetInParent()
+        made.append(tensor)
+    return made
+
+
+@st.composite
+def python_models(draw: st.DrawFn, inputs: list[Any] | None = None) -> ModelConfig:
+    """Draw a model of the Python backend."""
+    config = model_config_pb2.ModelConfig(
+        backend="python",
+        input=draw(tensors(model_config_pb2.ModelInput, "AB")) if inputs is None else inputs,
+        output=draw(tensors(model_config_pb2.ModelOutput, "CD")),
+    )
+    for lines in MAY_SAY:
+        text_format.Merge(draw(st.sampled_from(["", *lines])), config)
+    return config
+
+
+@st.composite
+def takers(draw: st.DrawFn, given: list[Any]) -> list[Any]:
+    """Draw inputs for tensors that another model makes: mostly ones that fit."""
+    taken = []
+    for tensor in given:
+        dims = [draw(st.sampled_from([size] * 9 + [-1, 7])) for size in tensor.dims]
+        kind = draw(st.sampled_from([tensor.data_type] * 19 + [1]))
+        taken.append(model_config_pb2.ModelInput(name=tensor.name, data_type=kind, dims=dims))
+    return taken
+
+
+def ensemble_of(first: ModelConfig, second: ModelConfig, *, batch: int) -> ModelConfig:
+    """Return an ensemble in which `second` takes all that `first` makes."""
+    config = model_config_pb2.ModelConfig(platform="ensemble", max_batch_size=batch)
+    for tensor in first.input:
+        config.input.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    for tensor in second.output:
+        config.output.add(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+    for name, model in (("first", first), ("second", second)):
+        step = config.ensemble_scheduling.step.add(model_name=name, model_version=-1)
+        for tensor in model.input:
+            step.input_map[tensor.name] = tensor.name if model is first else f"M {tensor.name}"
+        for tensor in model.output:
+            step.output_map[tensor.name] = f"M {tensor.name}" if model is first else tensor.name
+    return config
+
+
+@st.composite
+def repositories(draw: st.DrawFn) -> Written:
+    """Draw one model, or an ensemble of two; every other repository has a slip."""
+    slips = [SLIPS]
+    if draw(st.integers(0, 3)):
+        configs = {"model": draw(python_models())}
+    else:
+        first = draw(python_models())
+        second = draw(python_models(draw(takers(first.output))))
+        batch = draw(st.sampled_from([first.max_batch_size, second.max_batch_size]))
+        configs = {"both": ensemble_of(first, second, batch=batch), "first": first}
+        configs["second"] = second
+        slips = [ENSEMBLE_SLIPS, SLIPS, SLIPS]
+    if draw(st.booleans()):
+        changed, lines = draw(st.sampled_from(list(zip(configs.values(), slips, strict=True))))
+        text_format.Merge(draw(st.sampled_from(lines)), changed)
+    return Written(configs, draw(st.sampled_from([["1"], ["1"], ["1", "3"]])))
+
+
+@dataclass(frozen=True)
+class Server:
+    """A Triton to which models come one after another, each in a folder of its own."""
+
+    triton: Triton
+    folder: Path
+    numbers: Iterator[int]
+
+    def load_and_unload(self, repository: Path) -> Response:
+        """Load as a multi-model container does, unload, and return the answer to the load."""
+        name = f"model-{next(self.numbers)}"
+        headers = {"Content-Type": "application/json", TARGET_MODEL: f"{name}.tar.gz"}
+        body = json.dumps({"model_name": name, "url": str(repository)}).encode()
+        answer = self.triton.request(
+            "POST", "/models", body=body, headers=headers, timeout=LOAD_SECONDS
+        )
+        self.triton.request("DELETE", f"/models/{name}", headers=headers, timeout=UNLOAD_SECONDS)
+        return answer
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("triton")
+    (folder / "empty").mkdir()
+    installation = find_triton()
+    backends.install(installation, folder / "backends")
+    environment = {"SAGEMAKER_MULTI_MODEL": "true", "SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+    triton = Triton(
+        installation,
+        arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
+        environment=environment,
+        backends=folder / "backends",
+        folder=folder,
+    )
+    try:
+        triton.wait_until_healthy(30)
+        yield Server(triton, folder, itertools.count(1))
+    finally:
+        triton.stop()
+
+
+def test_what_the_linter_passes_is_loaded(server: Server) -> None:
+    seen = Counter[str]()
+
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(repositories())
+    def each(written: Written) -> None:
+        folder = server.folder / "model"
+        shutil.rmtree(folder, ignore_errors=True)
+        written.write(folder)
+        findings = checks.findings(Repository.read(folder), checks.BUILT)
+        if findings:
+            seen["refused"] += 1
+            return
+        answer = server.load_and_unload(folder)
+        seen["loaded"] += 1
+        assert answer.status == 200, answer.body.decode()
+
+    each()
+    assert min(seen["loaded"], seen["refused"]) >= ENOUGH, seen

@@ -1,0 +1,198 @@
+"""Repositories in which nothing is wrong."""
+
+from functools import partial
+
+from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.broken.case import Files
+
+MODEL = """\
+class TritonPythonModel:
+    def execute(self, requests):
+        return []
+"""
+
+PYTHON: Files = {
+    "twice/config.pbtxt": """\
+name: "twice"
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+# more
+""",
+    "twice/1/model.py": MODEL,
+}
+
+SEQUENCE: Files = {
+    **PYTHON,
+    "twice/config.pbtxt": """\
+name: "twice"
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+sequence_batching {
+  oldest { preferred_batch_size: [ 8 ] }
+  control_input {
+    name: "START"
+    control { kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] }
+  }
+  control_input {
+    name: "ID"
+    control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 }
+  }
+}
+""",
+}
+
+WARMED: Files = {
+    **PYTHON,
+    "twice/config.pbtxt": """\
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ -1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] } ]
+model_warmup {
+  name: "one"
+  batch_size: 8
+  inputs {
+    key: "X"
+    value { data_type: TYPE_FP32 dims: [ 2 ] zero_data: true }
+  }
+}
+""",
+}
+
+ONNX: Files = {
+    "twice/config.pbtxt": """\
+backend: "onnxruntime"
+max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+# more
+""",
+    "twice/1/model.onnx": partial(files.onnx, {"x": ["batch", 2]}, {"y": ["batch", 2]}),
+}
+
+TORCHSCRIPT: Files = {
+    "twice/config.pbtxt": """\
+platform: "pytorch_libtorch"
+max_batch_size: 8
+input [
+  { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 2 ] },
+  { name: "INPUT__1" data_type: TYPE_FP32 dims: [ 2 ] }
+]
+output [
+  { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 2 ] },
+  { name: "OUTPUT__1" data_type: TYPE_FP32 dims: [ 2 ] }
+]
+# more
+""",
+    "twice/1/model.pt": partial(files.torchscript, tensors=2),
+}
+
+TENSORRT: Files = {
+    "twice/config.pbtxt": """\
+platform: "tensorrt_plan"
+max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+instance_group { kind: KIND_GPU profile: [ "0" ] }
+""",
+    "twice/1/model.plan": "",
+}
+
+TENSORFLOW: Files = {
+    "twice/config.pbtxt": """\
+platform: "tensorflow_graphdef"
+max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+# more
+""",
+    "twice/1/model.graphdef": "",
+}
+"""For releases up to 25.02."""
+
+DALI: Files = {
+    "pictures/config.pbtxt": """\
+backend: "dali"
+max_batch_size: 8
+input [ { name: "DALI_INPUT_0" data_type: TYPE_UINT8 dims: [ -1 ] } ]
+output [ { name: "PIXELS" data_type: TYPE_FP32 dims: [ 3, 224, 224 ] } ]
+""",
+    "pictures/1/model.dali": files.dali,
+}
+
+ENSEMBLE: Files = {
+    "both/config.pbtxt": """\
+platform: "ensemble"
+input [ { name: "X" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ -1 ] } ]
+ensemble_scheduling { step [
+  {
+    model_name: "first"
+    model_version: -1
+    input_map { key: "A" value: "X" }
+    output_map { key: "B" value: "M" }
+  },
+  {
+    model_name: "second"
+    model_version: -1
+    input_map { key: "C" value: "M" }
+    output_map { key: "D" value: "Y" }
+  }
+] }
+""",
+    "both/1/": "",
+    "first/config.pbtxt": """\
+backend: "python"
+input [ { name: "A" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [ { name: "B" data_type: TYPE_INT64 dims: [ -1, 4 ] } ]
+# more
+""",
+    "first/1/model.py": MODEL,
+    "second/config.pbtxt": """\
+backend: "python"
+input [
+  { name: "C" data_type: TYPE_INT64 dims: [ 3, 4 ] },
+  { name: "hint" data_type: TYPE_FP32 dims: [ 1 ] optional: true }
+]
+output [ { name: "D" data_type: TYPE_FP32 dims: [ 2 ] } ]
+# more
+""",
+    "second/1/model.py": MODEL,
+}
+"""`first` makes M of X, `second` makes Y of M."""
+
+RECIPE: Files = {
+    "recipe.yaml": """\
+description: Twice a number
+files:
+  twice/1/model.onnx:
+    to: onnx
+    source: export.py:twice
+    opset: 18
+    gate: { max_absolute_difference: 0.1 }
+alternatives:
+  torch:
+    twice/1/model.pt:
+      to: torchscript
+      source: export.py:twice
+      gate: { max_absolute_difference: 0.1 }
+""",
+    "export.py": "",
+    "twice/config.pbtxt": ONNX["twice/config.pbtxt"],
+}
+
+ALL = {
+    "Python": PYTHON,
+    "sequence batching": SEQUENCE,
+    "warm-up": WARMED,
+    "ONNX": ONNX,
+    "TorchScript": TORCHSCRIPT,
+    "TensorRT": TENSORRT,
+    "DALI": DALI,
+    "ensemble": ENSEMBLE,
+    "recipe": RECIPE,
+}

@@ -1,0 +1,148 @@
+"""A `tensorrt` that has exactly the names of one version, and writes down how it is called.
+
+The api-VERSION.json files were read by record_api.py out of NVIDIA's own bindings: classes, methods
+with their parameters, properties, and enum entries with their numbers. A name that a version lacks
+raises AttributeError here as it does there, and so do wrong argument names and counts.
+"""
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+VERSIONS = ("8.6.0", "10.16.1.11", "11.4.0.106")
+
+Surface = dict[str, dict[str, int | str]]
+
+
+class RecordedTensorRt:
+    """The module. `calls` has every call in order; `properties` has what was set.
+
+    `answers` overrides what a method returns, or a property is.
+    """
+
+    def __init__(self, version: str) -> None:
+        file = Path(__file__).parent / f"api-{version}.json"
+        self.surface: Surface = json.loads(file.read_text())
+        self.calls: list[str] = []
+        self.answers: dict[str, Any] = {}
+        self.properties: dict[str, Any] = {}
+        self.__version__ = version
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self.surface:
+            raise AttributeError(f"module 'tensorrt' has no attribute '{name}'")
+        members = self.surface[name]
+        if members and all(isinstance(it, int) for it in members.values()):
+            entries = {it: _Entry(name, it, int(number)) for it, number in members.items()}
+            return SimpleNamespace(**entries)
+        if name in ("ILogger", "IProgressMonitor"):  # what users subclass
+            severities = SimpleNamespace(INTERNAL_ERROR=0, ERROR=1, WARNING=2, INFO=3, VERBOSE=4)
+            return type(name, (), {"Severity": severities})
+        return _Class(self, name)
+
+
+class _Class:
+    """A class of the module, which is called to make an object."""
+
+    def __init__(self, module: RecordedTensorRt, name: str) -> None:
+        self._module, self._name = module, name
+
+    def __getattr__(self, member: str) -> "_Entry":
+        if member not in self._module.surface[self._name]:
+            raise AttributeError(f"type object 'tensorrt.{self._name}' has no '{member}'")
+        return _Entry(self._name, member, 0)
+
+    def __call__(self, *arguments: Any) -> "_Object":
+        self._module.calls.append(f"{self._name}({', '.join(map(_shown, arguments))})")
+        return _Object(self._module, self._name)
+
+
+class _Entry(int):
+    """An enum entry: its number, shown by its name."""
+
+    _shown: str
+
+    def __new__(cls, enum: str, name: str, number: int) -> "_Entry":
+        entry = super().__new__(cls, number)
+        entry._shown = f"{enum}.{name}"
+        return entry
+
+
+class _Object:
+    """An object of the module; `_name` is its class."""
+
+    def __init__(self, module: RecordedTensorRt, name: str) -> None:
+        object.__setattr__(self, "_module", module)
+        object.__setattr__(self, "_name", name)
+
+    def __getattr__(self, member: str) -> Any:
+        module, name = self._module, self._name
+        if member not in module.surface[name]:
+            raise AttributeError(f"'tensorrt.{name}' object has no attribute '{member}'")
+        told = str(module.surface[name][member])
+        if told.startswith("property"):
+            return module.answers.get(f"{name}.{member}")
+        return lambda *given, **named: self._call(member, told, given, named)
+
+    def __setattr__(self, member: str, value: Any) -> None:
+        module, name = self._module, self._name
+        if module.surface[name].get(member) != "property read-write":
+            raise AttributeError(f"'tensorrt.{name}' has no attribute '{member}' to set")
+        module.calls.append(f"{name}.{member} = {_shown(value)}")
+        module.properties[f"{name}.{member}"] = value
+
+    def __bytes__(self) -> bytes:
+        assert self._name == "IHostMemory"
+        return b"serialized"
+
+    def _call(self, member: str, told: str, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        module, name = self._module, self._name
+        overloads = [_Signature.parse(it) for it in told.split(" | ")]
+        fitting = [it for it in overloads if it.fits(given, named)]
+        if not fitting:
+            raise TypeError(f"{name}.{member}: incompatible arguments {given} {named}; {told}")
+        arguments = [*map(_shown, given), *(f"{it}={_shown(named[it])}" for it in named)]
+        module.calls.append(f"{name}.{member}({', '.join(arguments)})")
+        if f"{name}.{member}" in module.answers:
+            answer = module.answers[f"{name}.{member}"]
+            return answer(*given) if callable(answer) else answer
+        returned = fitting[0].returned
+        plain = {"bool": True, "int": 0, "str": "", "None": None}
+        return plain[returned] if returned in plain else _Object(module, returned)
+
+
+class _Signature:
+    def __init__(self, parameters: list[tuple[str, bool]], returned: str) -> None:
+        self._parameters, self.returned = parameters, returned
+
+    @classmethod
+    def parse(cls, told: str) -> "_Signature":
+        match = re.search(r"\w+\((.*)\) -> (.+)$", told)
+        assert match, told
+        written = re.split(r", (?=\w+: )", match[1])  # a default may have commas, but no names
+        parameters = [(it.partition(":")[0], " = " in it) for it in written]
+        returned = match[2].replace("nvonnxparser::I", "")  # a type that pybind11 did not know
+        return cls([it for it in parameters if it[0] != "self"], returned)
+
+    def fits(self, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        rest = self._parameters[len(given) :]
+        needed = {name for name, has_default in rest if not has_default}
+        return (
+            len(given) <= len(self._parameters)
+            and needed <= named.keys()
+            and named.keys() <= {name for name, _ in rest}
+        )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, _Entry):
+        return value._shown
+    if isinstance(value, _Object):
+        return f"<{value._name}>"
+    if isinstance(value, bytes):
+        return f"<{len(value)} bytes>"
+    if isinstance(value, int | str | list | tuple | bool):
+        return repr(value)
+    return f"<{type(value).__name__}>"
