@@ -210,7 +210,7 @@ def ensemble_of(first: ModelConfig, second: ModelConfig, *, batch: int) -> Model
 @st.composite
 def repositories(draw: st.DrawFn) -> Written:
     """Draw one model, or an ensemble of two; every other repository has a slip."""
-    slips = [SLIPS]
+    slips: list[tuple[str, ...]] = [SLIPS]
     if draw(st.integers(0, 3)):
         configs = {"model": draw(python_models())}
     else:

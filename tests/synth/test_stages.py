@@ -48,7 +48,7 @@ def test_unknown_stage_is_one_line_with_the_stages_there_are() -> None:
     )
     assert finished.returncode == 1
     assert finished.stderr == (
-        "error: no stage 'prdo': did you mean prod? stages are dev, local, prod (one YAML file "
+        "error: no stage 'prdo': did you mean prod? stages are dev, examples, local, prod (one YAML file "
         "each in stages/); write for example: cdk synth -c stage=dev\n"
     )
 

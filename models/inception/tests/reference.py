@@ -1,6 +1,6 @@
 """What DALI and Keras answer without Triton, written as a script for the recipe's environment.
 
-Its order on standard input: `folder` (the model's), `seed`, `pictures` (JPEG files) and `to`, a .npz.
+Its order on standard input: `folder` (the model's), `seed`, `pictures` (JPEG files), `to` (a .npz).
 """
 
 import json
@@ -28,9 +28,7 @@ pipeline = Pipeline.deserialize(
     **{"batch_size": 1, "num_threads": 1, "device_id": None, "prefetch_queue_depth": 1},
 )
 pipeline.build()
-decoded = []
-for picture in encoded:
-    decoded.append(pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0])
+decoded = [pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0] for picture in encoded]
 keras.utils.set_random_seed(order["seed"])
 predictions = inception(None).predict(np.stack(decoded), verbose=0)
 by_tensorflow = [

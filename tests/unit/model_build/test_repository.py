@@ -3,8 +3,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model_build import RepositoryInvalid
-from model_build.repository import Repository, is_ensemble
+from model_build import Place, RepositoryInvalid
+from model_build.repository import Repository
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteConfigs, WriteFiles
@@ -27,13 +27,117 @@ def test_every_folder_with_a_configuration_is_a_model(
         },
     )
     repository = Repository.read(tmp_path)
-    assert list(repository.configs) == ["a", "b"]
-    assert repository.configs["b"].backend == "python"
+    assert list(repository.models) == ["a", "b"]
+    model = repository.models["b"]
+    assert (model.name, model.directory, model.backend) == ("b", tmp_path / "b", "python")
 
 
-def test_a_configuration_that_does_not_parse_is_named(write_configs: "WriteConfigs") -> None:
-    with pytest.raises(RepositoryInvalid, match=r"/b/config\.pbtxt:1:1: .*no field named"):
-        write_configs(a=PYTHON, b="backnd: 1")
+def test_every_configuration_that_does_not_parse_is_told_at_its_place(
+    write_configs: "WriteConfigs", tmp_path: Path
+) -> None:
+    with pytest.raises(RepositoryInvalid) as refused:
+        write_configs(a=PYTHON, b="backnd: 1", c='\n backend: "python')
+    first, second = refused.value.findings
+    assert first.place == Place(tmp_path / "b" / "config.pbtxt", 1, 1)
+    assert 'has no field named "backnd"' in first.message
+    assert second.place == Place(tmp_path / "c" / "config.pbtxt", 2, 11)
+    assert {first.rule, second.rule} == {"config_parses"}
+
+
+def test_findings_call_a_repository_as_they_are_told_to(
+    tmp_path: Path, write_files: "WriteFiles"
+) -> None:
+    write_files(tmp_path, {"a/config.pbtxt": PYTHON})
+    repository = Repository.read(tmp_path, shown_as=Path())
+    assert repository.file("a", "1") == Place(Path("a/1"))
+    assert repository.models["a"].file("1", "model.py") == Place(Path("a/1/model.py"))
+    assert repository.models["a"].at("backend") == Place(Path("a/config.pbtxt"), 1, 1)
+
+
+def test_what_does_not_parse_is_called_so_too(tmp_path: Path, write_files: "WriteFiles") -> None:
+    write_files(tmp_path, {"a/config.pbtxt": "x"})
+    with pytest.raises(RepositoryInvalid, match=r"^a/config\.pbtxt:1:1: .* \[config_parses\]$"):
+        Repository.read(tmp_path, shown_as=Path())
+
+
+PLACED = """\
+name: "a"
+input [
+  { name: "X" data_type: TYPE_FP32 dims: [ 1 ] },
+  { name: "Y" data_type: TYPE_FP32 }
+]
+parameters {
+  key: "max_length"
+  value { string_value: "128" }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "column"),
+    [
+        (("name",), 1, 1),
+        (("input",), 2, 1),
+        (("input", 1), 4, 3),
+        (("input", 0, "dims"), 3, 36),
+        (("input", 1, "dims"), 4, 3),  # not written: where its tensor is
+        (("input", 7, "dims"), 2, 1),
+        (("parameters", "max_length"), 6, 1),
+        (("output",), None, None),
+        ((), None, None),
+    ],
+)
+def test_a_field_stands_where_it_is_written_or_where_the_nearest_around_it_is(
+    write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
+) -> None:
+    model = write_configs(a=PLACED).models["a"]
+    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+
+
+NESTED = """\
+dynamic_batching {
+  default_priority_level: 1
+}
+ensemble_scheduling {
+  step [
+    { model_name: "b" input_map { key: "A" value: "X" } },
+    { model_name: "c" }
+  ]
+}
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="Model.at does not look into singular messages")
+@pytest.mark.parametrize(
+    ("path", "line", "column"),
+    [
+        (("dynamic_batching", "default_priority_level"), 2, 3),
+        (("ensemble_scheduling", "step"), 5, 3),
+        (("ensemble_scheduling", "step", 1), 7, 5),
+        (("ensemble_scheduling", "step", 1, "model_name"), 7, 7),
+        (("ensemble_scheduling", "step", 0, "input_map", "A"), 6, 23),
+        (("ensemble_scheduling", "step", 1, "model_version"), 7, 5),
+    ],
+)
+def test_a_field_of_a_message_that_stands_once_is_found_without_an_index(
+    write_configs: "WriteConfigs", path: tuple[str | int, ...], line: int, column: int
+) -> None:
+    model = write_configs(a=NESTED).models["a"]
+    assert model.at(*path) == Place(model.directory / "config.pbtxt", line, column)
+
+
+def test_versions_are_the_folders_with_a_number(tmp_path: Path, write_files: "WriteFiles") -> None:
+    write_files(
+        tmp_path,
+        {
+            "a/config.pbtxt": PYTHON,
+            "a/1/model.py": "",
+            "a/12/model.py": "",
+            "a/notes/x": "",
+            "a/3": "a file",
+        },
+    )
+    assert Repository.read(tmp_path).models["a"].versions == ["1", "12"]
 
 
 @pytest.mark.parametrize(
@@ -47,7 +151,7 @@ def test_a_configuration_that_does_not_parse_is_named(write_configs: "WriteConfi
 def test_the_entry_is_the_one_ensemble_or_the_only_model(
     write_configs: "WriteConfigs", configs: dict[str, str], entry: str
 ) -> None:
-    assert write_configs(**configs).entry == entry
+    assert write_configs(**configs).entry.name == entry
 
 
 @pytest.mark.parametrize(
@@ -72,4 +176,4 @@ def test_without_one_choice_there_is_no_entry(
 def test_an_ensemble_is_one_in_the_spelling_that_sagemaker_sees(
     write_configs: "WriteConfigs", config: str, found: bool
 ) -> None:
-    assert is_ensemble(write_configs(a=config).configs["a"]) is found
+    assert write_configs(a=config).models["a"].is_ensemble is found

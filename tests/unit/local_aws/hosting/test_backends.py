@@ -11,7 +11,7 @@ FILES = {
         "triton_python_backend_stub",
         "triton_python_backend_utils.py",
     ],
-    "onnxruntime": ["libtriton_python.so", "model.py"],
+    "onnxruntime": ["libtriton_python.so", "model.py", "stand_in.py"],
 }
 
 

@@ -63,7 +63,13 @@ def container(triton: Any, s3: Any, tmp_path: Path) -> MultiModelContainer:
     """A container with one archive in its bucket."""
     s3.objects["models", f"text/{TARGET}"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
     prefix = S3Prefix.parse("s3://models/text/")
-    return MultiModelContainer(triton, s3=s3, prefix=prefix, folder=tmp_path / "models")
+    return MultiModelContainer(
+        triton,
+        s3=s3,
+        prefix=prefix,
+        folder=tmp_path / "models",
+        backends=tmp_path / "backends",
+    )
 
 
 def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:

@@ -1,4 +1,7 @@
-"""Repositories in which nothing is wrong."""
+"""Repositories in which nothing is wrong.
+
+Cases replace the comment `# more`, where there is one, by more of the configuration.
+"""
 
 from functools import partial
 
@@ -183,16 +186,4 @@ alternatives:
 """,
     "export.py": "",
     "twice/config.pbtxt": ONNX["twice/config.pbtxt"],
-}
-
-ALL = {
-    "Python": PYTHON,
-    "sequence batching": SEQUENCE,
-    "warm-up": WARMED,
-    "ONNX": ONNX,
-    "TorchScript": TORCHSCRIPT,
-    "TensorRT": TENSORRT,
-    "DALI": DALI,
-    "ensemble": ENSEMBLE,
-    "recipe": RECIPE,
 }

@@ -1,5 +1,6 @@
-"""One broken repository, and what the linter says of it."""
+"""One repository, and what the linter says of it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +23,19 @@ Change = Content | Link | dict[str, str] | None
 
 @dataclass(frozen=True)
 class Case:
-    """`base` with the `changes` is `wrong`, and lint prints the lines `told`, no more and no less.
+    """`base` with the `changes`, of which lint prints the lines `told`, no more and no less.
 
-    `release` is the Triton that is to serve it.
+    `name` is a sentence, `release` the Triton that is to serve it.
     """
 
-    wrong: str
+    name: str
     base: Files
     changes: Mapping[str, Change]
     told: list[str]
     release: str = "25.09"
 
     def write(self, folder: Path) -> None:
-        """Write the broken repository."""
+        """Write the repository."""
         files: dict[str, Change] = {**self.base}
         for path, change in self.changes.items():
             if isinstance(change, dict):
@@ -47,10 +48,9 @@ class Case:
 
 def _replaced(text: Content, pieces: dict[str, str]) -> str:
     assert isinstance(text, str)
-    for old, new in pieces.items():
+    for old in pieces:
         assert text.count(old) == 1, f"{old!r} is there {text.count(old)} times"
-        text = text.replace(old, new)
-    return text
+    return re.sub("|".join(map(re.escape, pieces)), lambda found: pieces[found[0]], text)
 
 
 def _write(path: Path, content: Change, *, is_folder: bool) -> None:

@@ -22,9 +22,9 @@ def onnx(
 
     `weights` are inputs that the file itself has values for.
     """
-    from onnx import TensorProto, helper
+    from onnx import TensorProto, ValueInfoProto, helper
 
-    def tensor(name: str, dims: Sequence[int | str]) -> object:
+    def tensor(name: str, dims: Sequence[int | str]) -> ValueInfoProto:
         kind = TensorProto.DataType.Value((types or {}).get(name, "FLOAT"))
         return helper.make_tensor_value_info(name, kind, dims)
 
@@ -57,7 +57,9 @@ def torchscript(*, tensors: int) -> bytes:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         example = (torch.ones(1, 2),) * tensors
-        torch.jit.save(torch.jit.trace({1: One, 2: Two}[tensors](), example), written)
+        module = {1: One, 2: Two}[tensors]()
+        traced = torch.jit.trace(module, example)  # type: ignore[no-untyped-call]
+        torch.jit.save(traced, written)
     return written.getvalue()
 
 

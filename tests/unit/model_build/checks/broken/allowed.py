@@ -1,0 +1,245 @@
+"""Repositories in which nothing is wrong: the bases, and what may be written in other ways."""
+
+from functools import partial
+
+from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.broken.bases import (
+    DALI,
+    ENSEMBLE,
+    MODEL,
+    ONNX,
+    PYTHON,
+    RECIPE,
+    SEQUENCE,
+    TENSORFLOW,
+    TENSORRT,
+    TORCHSCRIPT,
+    WARMED,
+)
+from tests.unit.model_build.checks.broken.case import Case, Link
+
+BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
+CONFIG = "twice/config.pbtxt"
+TENSORS = """
+max_batch_size: 8
+input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+"""
+
+BASES = {
+    "Python": PYTHON,
+    "sequences": SEQUENCE,
+    "warm-up": WARMED,
+    "ONNX": ONNX,
+    "TorchScript": TORCHSCRIPT,
+    "TensorRT": TENSORRT,
+    "DALI": DALI,
+    "ensemble": ENSEMBLE,
+    "recipe": RECIPE,
+}
+FILES = {
+    'platform: "tensorrt_plan"': "model.plan",
+    'backend: "tensorrt"': "model.plan",
+    'backend: "tensorrt" default_model_filename: "twice.plan"': "twice.plan",
+    'platform: "torch_aoti"': "model.pt2",
+    'platform: "tensorflow_graphdef"': "model.graphdef",
+    'platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
+    'backend: "tensorflow" platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
+}
+"""What names a backend -> the file that it opens."""
+
+CASES = [
+    *(Case(f"a base: {name}", files_, {}, []) for name, files_ in BASES.items()),
+    Case("TensorFlow in a release that has it", TENSORFLOW, {}, [], release="24.09"),
+    *(
+        Case(
+            f"{file} for {named}",
+            {CONFIG: named + TENSORS, f"twice/1/{file}": ""},
+            {},
+            [],
+            release="24.09",
+        )
+        for named, file in FILES.items()
+    ),
+    # Layout
+    Case("the name is left out", PYTHON, {CONFIG: {'name: "twice"\n': ""}}, []),
+    Case(
+        "what an editor and Python leave behind is no part of a model",
+        PYTHON,
+        {"twice/1/.cache": Link("/nowhere"), "twice/1/__pycache__/model.pyc": "", ".git/1/": ""},
+        [],
+    ),
+    Case(
+        "folders whose names are no numbers hold what a model needs",
+        PYTHON,
+        {"twice/data/words.txt": "", "twice/vocabulary/1/words.txt": ""},
+        [],
+    ),
+    Case(
+        "one of two versions is served",
+        PYTHON,
+        {
+            CONFIG: {"# more": "version_policy { specific { versions: [ 3 ] } }"},
+            "twice/3/model.py": MODEL,
+        },
+        [],
+    ),
+    Case(
+        "an output has a label for each value",
+        PYTHON,
+        {
+            CONFIG: {'"Y" data_type': '"Y" label_filename: "labels.txt" data_type'},
+            "twice/labels.txt": "cat\ndog",
+        },
+        [],
+    ),
+    # Tensors
+    Case(
+        "a reshape keeps the elements",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 2, -1, 6 ] '
+                "reshape { shape: [ 1, 2, -1, 3, 2 ] } }"
+            }
+        },
+        [],
+    ),
+    Case(
+        "a reshape takes away the only dim, and leaves the batch axis",
+        PYTHON,
+        {CONFIG: {"# more": 'input { name: "Z" data_type: TYPE_INT8 dims: [ 1 ] reshape { } }'}},
+        [],
+    ),
+    Case(
+        "inputs of a TorchScript model are called as its arguments",
+        TORCHSCRIPT,
+        {CONFIG: {"INPUT__0": "y", "INPUT__1": "x"}},
+        [],
+    ),
+    Case(
+        "an ONNX file has more outputs, other sizes and an input with a value of its own",
+        ONNX,
+        {
+            "twice/1/model.onnx": partial(
+                files.onnx,
+                {"x": ["n", "m"], "w": [1]},
+                {"y": ["n", "m"], "z": ["n", "m"]},
+                weights=["w"],
+            )
+        },
+        [],
+    ),
+    Case(
+        "an ONNX model that does not batch has all dims, and optional inputs",
+        ONNX,
+        {
+            CONFIG: {
+                "max_batch_size: 8\n": "",
+                '"x" data_type: TYPE_FP32 dims: [': '"x" optional: true '
+                "data_type: TYPE_FP32 dims: [ 4,",
+                '"y" data_type: TYPE_FP32 dims: [': '"y" data_type: TYPE_FP32 dims: [ -1,',
+            }
+        },
+        [],
+    ),
+    # Scheduling
+    Case(
+        "one level of requests is kept in order",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": "dynamic_batching { preferred_batch_size: [ 1, 8 ] priority_levels: 1 "
+                "default_priority_level: 1 preserve_ordering: true }"
+            }
+        },
+        [],
+    ),
+    Case(
+        "an ONNX model has both kinds of accelerators",
+        ONNX,
+        {
+            CONFIG: {
+                "# more": "optimization { execution_accelerators {\n"
+                '  gpu_execution_accelerator { name: "tensorrt"\n'
+                '    parameters { key: "precision_mode" value: "FP16" } }\n'
+                '  cpu_execution_accelerator { name: "openvino" }\n} }'
+            }
+        },
+        [],
+    ),
+    Case(
+        "instances are on CPUs, or left to the server",
+        PYTHON,
+        {CONFIG: {"# more": "instance_group [ { count: 2 kind: KIND_CPU }, { kind: KIND_GPU } ]"}},
+        [],
+    ),
+    Case(
+        "a model is said not to be decoupled",
+        PYTHON,
+        {CONFIG: {"# more": "model_transaction_policy { decoupled: false }"}},
+        [],
+    ),
+    # Python models
+    *(
+        Case(f"a Python model that {how}", PYTHON, {"twice/1/model.py": text}, [])
+        for how, text in {
+            "imports its class": "from base import TritonPythonModel\n",
+            "imports its class under another name": "from a import B as TritonPythonModel\n",
+            "assigns its class": "import base\nTritonPythonModel = base.Model\n",
+            "inherits its execute": "import base\nclass TritonPythonModel(base.Model): ...\n",
+            "executes asynchronously": MODEL.replace("def execute", "async def execute"),
+        }.items()
+    ),
+    Case(
+        "a packed environment lies beside the configuration",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": 'parameters { key: "EXECUTION_ENV_PATH"\n'
+                '  value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" } }'
+            },
+            "twice/env.tar.gz": "",
+        },
+        [],
+    ),
+    # Ensembles
+    Case(
+        "the steps stand in another order",
+        ENSEMBLE,
+        {
+            BOTH: {
+                'model_name: "first"': 'model_name: "second"',
+                'model_name: "second"': 'model_name: "first"',
+                'key: "A" value: "X"': 'key: "C" value: "M"',
+                'key: "C" value: "M"': 'key: "A" value: "X"',
+                'key: "B" value: "M"': 'key: "D" value: "Y"',
+                'key: "D" value: "Y"': 'key: "B" value: "M"',
+            }
+        },
+        [],
+    ),
+    *(
+        Case(f"a step takes [ 3, 4 ] of {dims}", ENSEMBLE, {FIRST: {"[ -1, 4 ]": dims}}, [])
+        for dims in ("[ 3, 4 ]", "[ 3, -1 ]", "[ -1, -1 ]")
+    ),
+    Case(
+        "a step spells the batch axis out of one that batches",
+        ENSEMBLE,
+        {
+            FIRST: {"# more": "max_batch_size: 8", "[ -1, 4 ]": "[ 4 ]"},
+            SECOND: {"[ 3, 4 ]": "[ -1, 4 ]"},
+        },
+        [],
+    ),
+    Case(
+        "an ensemble takes smaller batches than its steps",
+        ENSEMBLE,
+        {
+            BOTH: {"input [": "max_batch_size: 4\ninput ["},
+            FIRST: {"# more": "max_batch_size: 8"},
+            SECOND: {"# more": "max_batch_size: 8"},
+        },
+        [],
+    ),
+]

@@ -1,0 +1,393 @@
+"""Ensembles whose steps do not fit: `first` makes M of X, `second` makes Y of M."""
+
+from tests.unit.model_build.checks.broken.bases import ENSEMBLE, MODEL, PYTHON
+from tests.unit.model_build.checks.broken.case import Case, Files
+
+BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
+ONE_MORE_INPUT = ',\n  {{ name: "{}" data_type: TYPE_FP32 dims: [ 1 ] }}'
+MAP_OF_D = 'output_map { key: "D"'
+HINT = 'input_map { key: "hint" value: "X" }'
+
+PASSING: Files = {
+    "circle/config.pbtxt": """\
+platform: "ensemble"
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+ensemble_scheduling {
+  step {
+    model_name: "sum"
+    model_version: -1
+    input_map [ { key: "A" value: "X" }, { key: "B" value: "N" } ]
+    output_map { key: "C" value: "M" }
+  }
+  step {
+    model_name: "sum"
+    model_version: -1
+    input_map [ { key: "A" value: "X" }, { key: "B" value: "M" } ]
+    output_map { key: "C" value: "Y" }
+  }
+  # more
+}
+""",
+    "circle/1/": "",
+    "sum/config.pbtxt": """\
+backend: "python"
+input [
+  { name: "A" data_type: TYPE_FP32 dims: [ 1 ] },
+  { name: "B" data_type: TYPE_FP32 dims: [ 1 ] }
+]
+output [ { name: "C" data_type: TYPE_FP32 dims: [ 1 ] } ]
+""",
+    "sum/1/model.py": MODEL,
+}
+
+CASES = [
+    # ensemble_settings
+    Case(
+        "a Python model has the steps of an ensemble",
+        PYTHON,
+        {
+            "twice/config.pbtxt": {
+                'backend: "python"': 'backend: "python" platform: "python"',
+                "# more": 'ensemble_scheduling { step { model_name: "first" } }',
+            }
+        },
+        [
+            'twice/config.pbtxt:2:19: "python" is no platform of Triton: remove it and write '
+            'one of backend: "dali", backend: "onnxruntime", backend: "python", backend: '
+            '"pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
+            'twice/config.pbtxt:6:1: stands in a model of platform "python": remove one of '
+            "them [ensemble_settings]",
+        ],
+    ),
+    Case(
+        "an ensemble has no steps",
+        PYTHON,
+        {
+            "twice/config.pbtxt": {'backend: "python"': 'platform: "ensemble"'},
+            "twice/1/model.py": None,
+            "twice/1/": "",
+        },
+        [
+            "twice/config.pbtxt: an ensemble needs ensemble_scheduling with at least one step "
+            "[ensemble_settings]",
+            'twice/config.pbtxt:5:10: output "Y" is made by no step: map a step\'s output to '
+            "it [ensemble_maps]",
+            'twice/config.pbtxt:4:9: input "X" is used by no step: map it to one, or remove '
+            "it [ensemble_maps]",
+        ],
+    ),
+    Case(
+        "an ensemble is to be optimized and warmed up",
+        ENSEMBLE,
+        {BOTH: {"input [": 'optimization { }\nmodel_warmup { name: "w" }\ninput ['}},
+        [
+            "both/config.pbtxt:2:1: is of the steps' models, not of an ensemble: remove it "
+            "[ensemble_settings]",
+            "both/config.pbtxt:3:1: is of the steps' models, not of an ensemble: remove it "
+            "[ensemble_settings]",
+            'both/config.pbtxt:3:1: gives nothing for input "X" [model_warmups]',
+        ],
+    ),
+    Case(
+        "a step has no model",
+        ENSEMBLE,
+        {BOTH: {'    model_name: "second"\n': ""}},
+        [
+            "both/config.pbtxt:11:3: a step has no model_name [ensemble_settings]",
+            'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
+            "[ensemble_maps]",
+            'both/config.pbtxt:9:5: tensor "M" is used by nothing: remove it from the map '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "a step gives nothing to its model",
+        ENSEMBLE,
+        {BOTH: {'    input_map { key: "C" value: "M" }\n': ""}},
+        [
+            'both/config.pbtxt:11:3: step "second" has no input_map [ensemble_settings]',
+            'both/config.pbtxt:11:3: step "second" gives no tensor for its input "C" '
+            "[ensemble_maps]",
+            'both/config.pbtxt:9:5: tensor "M" is used by nothing: remove it from the map '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "a step takes nothing from its model",
+        ENSEMBLE,
+        {BOTH: {'    output_map { key: "D" value: "Y" }\n': ""}},
+        [
+            'both/config.pbtxt:11:3: step "second" has no output_map [ensemble_settings]',
+            'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "an ensemble takes larger batches than its step",
+        ENSEMBLE,
+        {
+            BOTH: {"input [": "max_batch_size: 8\ninput ["},
+            FIRST: {"# more": "max_batch_size: 4"},
+            SECOND: {"# more": "max_batch_size: 8"},
+        },
+        [
+            'both/config.pbtxt:7:5: "first" takes batches up to 4, the ensemble up to 8: make '
+            "them equal [ensemble_settings]",
+        ],
+    ),
+    Case(
+        "a step asks for a version that is not there",
+        ENSEMBLE,
+        {BOTH: {'"first"\n    model_version: -1': '"first"\n    model_version: 2'}},
+        [
+            'both/config.pbtxt:7:5: "first" has no version 2: write -1, or one of 1 '
+            "[ensemble_settings]",
+        ],
+    ),
+    Case(
+        "a step asks for a version that cannot be",
+        ENSEMBLE,
+        {BOTH: {'"first"\n    model_version: -1': '"first"\n    model_version: -2'}},
+        [
+            "both/config.pbtxt:7:5: model_version is -2: write -1 for the latest "
+            "[ensemble_settings]",
+        ],
+    ),
+    # ensemble_maps: names
+    Case(
+        "a step's model is misspelt",
+        ENSEMBLE,
+        {BOTH: {'model_name: "first"': 'model_name: "frist"'}},
+        [
+            'both/config.pbtxt:6:5: step "frist" is no other model of this archive: write one '
+            "of first, second [ensemble_maps]",
+            'both/config.pbtxt:14:5: step "second" uses tensor "M", which no step makes '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "an ensemble is a step of its own",
+        ENSEMBLE,
+        {BOTH: {'model_name: "first"': 'model_name: "both"'}},
+        [
+            'both/config.pbtxt:6:5: step "both" is no other model of this archive: write one '
+            "of first, second [ensemble_maps]",
+            'both/config.pbtxt:14:5: step "second" uses tensor "M", which no step makes '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "the steps' models are in no archive",
+        ENSEMBLE,
+        {FIRST: None, SECOND: None, "first/1/model.py": None, "second/1/model.py": None},
+        [
+            'both/config.pbtxt:6:5: step "first" is no other model of this archive: there is '
+            "none, remove it or add one [ensemble_maps]",
+            'both/config.pbtxt:12:5: step "second" is no other model of this archive: there '
+            "is none, remove it or add one [ensemble_maps]",
+            'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "an input's name is misspelt",
+        ENSEMBLE,
+        {BOTH: {'key: "A"': 'key: "a"'}},
+        [
+            'both/config.pbtxt:8:5: "first" has no input "a": write one of A [ensemble_maps]',
+            'both/config.pbtxt:5:3: step "first" gives no tensor for its input "A" [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "an output's name is misspelt",
+        ENSEMBLE,
+        {BOTH: {'key: "B"': 'key: "b"'}},
+        [
+            'both/config.pbtxt:9:5: "first" has no output "b": write one of B [ensemble_maps]',
+            'both/config.pbtxt:14:5: step "second" uses tensor "M", which no step makes '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "a step's model has no tensors that could be mapped",
+        ENSEMBLE,
+        {FIRST: 'backend: "python"'},
+        [
+            "first/config.pbtxt: declares no input: add input [ { name data_type dims } ] "
+            "[tensor_declarations]",
+            "first/config.pbtxt: declares no output: add output [ { name data_type dims } ] "
+            "[tensor_declarations]",
+            'both/config.pbtxt:9:5: "first" has no output "B": there is none, remove it or '
+            "add one [ensemble_maps]",
+            'both/config.pbtxt:8:5: "first" has no input "A": there is none, remove it or add '
+            "one [ensemble_maps]",
+            'both/config.pbtxt:14:5: step "second" uses tensor "M", which no step makes '
+            "[ensemble_maps]",
+        ],
+    ),
+    # ensemble_maps: who makes a tensor, and who uses it
+    Case(
+        "a step uses a tensor that no step makes",
+        ENSEMBLE,
+        {BOTH: {'key: "C" value: "M"': 'key: "C" value: "N"'}},
+        [
+            'both/config.pbtxt:14:5: step "second" uses tensor "N", which no step makes '
+            "[ensemble_maps]",
+            'both/config.pbtxt:9:5: tensor "M" is used by nothing: remove it from the map '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "two steps make one tensor",
+        ENSEMBLE,
+        {BOTH: {'key: "D" value: "Y"': 'key: "D" value: "M"'}},
+        [
+            'both/config.pbtxt:15:5: tensor "M" is made twice: give one of them another name '
+            "[ensemble_maps]",
+            'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "a step makes what the caller gives",
+        ENSEMBLE,
+        {BOTH: {'key: "D" value: "Y"': 'key: "D" value: "X"'}},
+        [
+            'both/config.pbtxt:15:5: tensor "X" is made twice: give one of them another name '
+            "[ensemble_maps]",
+            'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "an output is made by no step",
+        ENSEMBLE,
+        {BOTH: {'name: "Y"': 'name: "Z"'}},
+        [
+            'both/config.pbtxt:3:10: output "Z" is made by no step: map a step\'s output to it '
+            "[ensemble_maps]",
+            'both/config.pbtxt:15:5: tensor "Y" is used by nothing: remove it from the map '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "an input is used by no step",
+        ENSEMBLE,
+        {BOTH: {"dims: [ 1 ] } ]": 'dims: [ 1 ] }, { name: "Z" data_type: TYPE_INT8 dims: 1 } ]'}},
+        [
+            'both/config.pbtxt:2:59: input "Z" is used by no step: map it to one, or remove '
+            "it [ensemble_maps]",
+        ],
+    ),
+    Case(
+        "inputs of a step's model get no tensor",
+        ENSEMBLE,
+        {
+            SECOND: {
+                "optional: true }": "optional: true }" + "".join(map(ONE_MORE_INPUT.format, "zgqb"))
+            }
+        },
+        [
+            'both/config.pbtxt:11:3: step "second" gives no tensor for its input "b" '
+            "[ensemble_maps]",
+            'both/config.pbtxt:11:3: step "second" gives no tensor for its input "g" '
+            "[ensemble_maps]",
+            'both/config.pbtxt:11:3: step "second" gives no tensor for its input "q" '
+            "[ensemble_maps]",
+            'both/config.pbtxt:11:3: step "second" gives no tensor for its input "z" '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "two steps make tensors out of each other",
+        PASSING,
+        {
+            "circle/config.pbtxt": {
+                "# more": 'step {\n    model_name: "sum" model_version: -1\n'
+                '    input_map [ { key: "A" value: "X" }, { key: "B" value: "M" } ]\n'
+                '    output_map { key: "C" value: "N" }\n  }'
+            }
+        },
+        [
+            'circle/config.pbtxt:4:1: tensor "M" is used before it is made (M -> N -> M): '
+            "give one of these steps a tensor that does not come out of it [ensemble_maps]",
+        ],
+    ),
+    # ensemble_maps: types and dims
+    Case(
+        "the caller gives another type than the step's model takes",
+        ENSEMBLE,
+        {BOTH: {'"X" data_type: TYPE_STRING': '"X" data_type: TYPE_UINT8'}},
+        [
+            'both/config.pbtxt:8:5: first: "A" is BYTES, what it is given is UINT8 [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "the caller gives other dims than the step's model takes",
+        ENSEMBLE,
+        {BOTH: {"TYPE_STRING dims: [ 1 ]": "TYPE_STRING dims: [ 2 ]"}},
+        [
+            'both/config.pbtxt:8:5: first: "A" has dims [1], given [2] [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "the caller gets another type than the step's model makes",
+        ENSEMBLE,
+        {BOTH: {'"Y" data_type: TYPE_FP32': '"Y" data_type: TYPE_FP16'}},
+        [
+            'both/config.pbtxt:3:10: the ensemble\'s output: "Y" is FP16, what it is given is '
+            "FP32 [ensemble_maps]",
+        ],
+    ),
+    Case(
+        "the caller gets more dims than the step's model makes",
+        ENSEMBLE,
+        {BOTH: {"dims: [ -1 ]": "dims: [ -1, 2 ]"}},
+        [
+            'both/config.pbtxt:3:10: the ensemble\'s output: "Y" has dims [-1, 2], given [2] '
+            "[ensemble_maps]",
+        ],
+    ),
+    Case(
+        "one step makes other sizes than the next takes",
+        ENSEMBLE,
+        {FIRST: {"[ -1, 4 ]": "[ 5, 4 ]"}},
+        [
+            'both/config.pbtxt:14:5: second: "C" has dims [3, 4], given [5, 4] [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "one step makes another size than the next takes, beside a variable one",
+        ENSEMBLE,
+        {FIRST: {"[ -1, 4 ]": "[ -1, 5 ]"}},
+        [
+            'both/config.pbtxt:14:5: second: "C" has dims [3, 4], given [-1, 5] [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "one step makes fewer dims than the next takes",
+        ENSEMBLE,
+        {FIRST: {"[ -1, 4 ]": "[ 3 ]"}},
+        [
+            'both/config.pbtxt:14:5: second: "C" has dims [3, 4], given [3] [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "one step makes no batches, and too few dims for the batch axis of the next",
+        ENSEMBLE,
+        {FIRST: {"[ -1, 4 ]": "[ 4 ]"}, SECOND: {"# more": "max_batch_size: 8"}},
+        [
+            'both/config.pbtxt:14:5: second: "C" has dims [3, 4], given [4] [ensemble_maps]',
+        ],
+    ),
+    Case(
+        "an optional input is given another type",
+        ENSEMBLE,
+        {BOTH: {MAP_OF_D: f"{HINT}\n    {MAP_OF_D}"}},
+        [
+            'both/config.pbtxt:15:5: second: "hint" is FP32, what it is given is BYTES '
+            "[ensemble_maps]",
+        ],
+    ),
+]

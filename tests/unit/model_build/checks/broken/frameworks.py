@@ -1,0 +1,286 @@
+"""Model files, and parameters, that a backend cannot do with."""
+
+from functools import partial
+
+from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.broken.bases import DALI, ONNX, PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.broken.case import Case
+
+CONFIG = "twice/config.pbtxt"
+
+CASES = [
+    # python_models
+    Case(
+        "a Python model does not parse",
+        PYTHON,
+        {"twice/1/model.py": "class TritonPythonModel:\n    def execute(self, requests)\n"},
+        [
+            "twice/1/model.py:2:32: does not parse: expected ':' [python_models]",
+        ],
+    ),
+    Case(
+        "a Python model has a null byte",
+        PYTHON,
+        {"twice/1/model.py": b"class TritonPythonModel:\0"},
+        [
+            "twice/1/model.py: does not parse: source code string cannot contain null bytes "
+            "[python_models]",
+        ],
+    ),
+    Case(
+        "a Python model's class is called otherwise",
+        PYTHON,
+        {"twice/1/model.py": {"TritonPythonModel": "TritonModel"}},
+        [
+            "twice/1/model.py: has no class TritonPythonModel, which Triton's python backend "
+            "looks for [python_models]",
+        ],
+    ),
+    Case(
+        "a Python model has no execute",
+        PYTHON,
+        {"twice/1/model.py": {"class": "import json\n\n\nclass", "execute": "run"}},
+        [
+            "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
+            "[python_models]",
+        ],
+    ),
+    # python_parameters
+    Case(
+        "a packed environment lies outside the archive",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": "parameters {\n"
+                '  key: "EXECUTION_ENV_PATH" value { string_value: "/opt/env.tar.gz" }\n}'
+            }
+        },
+        [
+            'twice/config.pbtxt:6:1: "/opt/env.tar.gz" is not in the archive: write '
+            '"$$TRITON_MODEL_DIRECTORY/FILE.tar.gz" [python_parameters]',
+        ],
+    ),
+    Case(
+        "a packed environment is not there",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": 'parameters { key: "EXECUTION_ENV_PATH"\n'
+                '  value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" } }'
+            }
+        },
+        [
+            "twice/config.pbtxt:6:1: env.tar.gz is not beside config.pbtxt: add it there "
+            "[python_parameters]",
+        ],
+    ),
+    Case(
+        "a parameter of the Python backend is neither yes nor no",
+        PYTHON,
+        {
+            CONFIG: {
+                "# more": "parameters {\n"
+                '  key: "FORCE_CPU_ONLY_INPUT_TENSORS"\n  value { string_value: "false" }\n}'
+            }
+        },
+        [
+            'twice/config.pbtxt:6:1: is "false": write "yes" or "no" [python_parameters]',
+        ],
+    ),
+    # pytorch_parameters
+    Case(
+        "a switch of the PyTorch backend is neither true nor false",
+        TORCHSCRIPT,
+        {CONFIG: {"# more": 'parameters { key: "INFERENCE_MODE" value { string_value: "1" } }'}},
+        [
+            'twice/config.pbtxt:11:1: INFERENCE_MODE is "1": write "true" or "false" '
+            "[pytorch_parameters]",
+        ],
+    ),
+    Case(
+        "a number of threads is a word",
+        TORCHSCRIPT,
+        {
+            CONFIG: {
+                "# more": 'parameters { key: "INTRA_OP_THREAD_COUNT"\n'
+                '  value { string_value: "two" } }'
+            }
+        },
+        [
+            'twice/config.pbtxt:11:1: INTRA_OP_THREAD_COUNT is "two": write a number of '
+            "threads, 1 or more [pytorch_parameters]",
+        ],
+    ),
+    Case(
+        "a switch of the PyTorch backend is in lower case",
+        TORCHSCRIPT,
+        {CONFIG: {"# more": 'parameters { key: "disable_cudnn" value { string_value: "true" } }'}},
+        [
+            "twice/config.pbtxt:11:1: disable_cudnn is not known: write DISABLE_CUDNN "
+            "[pytorch_parameters]",
+        ],
+    ),
+    # onnx_tensors
+    Case(
+        "an ONNX file is a pointer to one",
+        ONNX,
+        {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
+        [
+            "twice/1/model.onnx: is no ONNX file: build or copy it again [onnx_tensors]",
+        ],
+    ),
+    Case(
+        "an ONNX file is empty",
+        ONNX,
+        {"twice/1/model.onnx": ""},
+        [
+            "twice/1/model.onnx: is no ONNX file: build or copy it again [onnx_tensors]",
+        ],
+    ),
+    Case(
+        "an ONNX file calls an input otherwise",
+        ONNX,
+        {"twice/1/model.onnx": partial(files.onnx, {"X": ["n", 2]}, {"y": ["n", 2]})},
+        [
+            'twice/config.pbtxt:3:11: 1/model.onnx has no input "x"; it has X [onnx_tensors]',
+            'twice/config.pbtxt:3:1: 1/model.onnx needs an input "X": declare it [onnx_tensors]',
+        ],
+    ),
+    Case(
+        "an ONNX file lacks an output",
+        ONNX,
+        {CONFIG: {"# more": 'output { name: "z" data_type: TYPE_FP32 dims: 2 }'}},
+        [
+            'twice/config.pbtxt:5:10: 1/model.onnx has no output "z"; it has y [onnx_tensors]',
+        ],
+    ),
+    Case(
+        "an ONNX file takes another type",
+        ONNX,
+        {
+            "twice/1/model.onnx": partial(
+                files.onnx,
+                {"x": ["n", 2]},
+                {"y": ["n", 2]},
+                types={"x": "INT64", "y": "INT64"},
+            )
+        },
+        [
+            'twice/config.pbtxt:3:21: input "x" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
+            'twice/config.pbtxt:4:22: output "y" is TYPE_INT64 in 1/model.onnx [onnx_tensors]',
+        ],
+    ),
+    Case(
+        "an ONNX file takes another size",
+        ONNX,
+        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 3]}, {"y": ["n", "m"]})},
+        [
+            'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [3] behind the '
+            "batch axis [onnx_tensors]",
+        ],
+    ),
+    Case(
+        "an ONNX file takes one batch size",
+        ONNX,
+        {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
+        [
+            'twice/config.pbtxt:3:42: input "x" is [1, 2] in 1/model.onnx: its first axis is '
+            "not dynamic, so the model cannot batch: write max_batch_size: 0 with all dims, "
+            "or export a dynamic batch axis [onnx_tensors]",
+        ],
+    ),
+    Case(
+        "an ONNX file's batch axis is not among the dims of a model that does not batch",
+        ONNX,
+        {CONFIG: {"max_batch_size: 8": "max_batch_size: 0"}},
+        [
+            'twice/config.pbtxt:3:42: input "x" has dims [2], 1/model.onnx has [-1, 2] '
+            "[onnx_tensors]",
+            'twice/config.pbtxt:4:43: output "y" has dims [2], 1/model.onnx has [-1, 2] '
+            "[onnx_tensors]",
+        ],
+    ),
+    Case(
+        "the second version's ONNX file takes other dims",
+        ONNX,
+        {"twice/2/model.onnx": partial(files.onnx, {"x": ["n", 2, 2]}, {"y": ["n", 2]})},
+        [
+            'twice/config.pbtxt:3:42: input "x" has dims [2], 2/model.onnx has [2, 2] behind '
+            "the batch axis [onnx_tensors]",
+        ],
+    ),
+    # onnx_opset
+    Case(
+        "an ONNX file is newer than the release",
+        ONNX,
+        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, opset=20)},
+        [
+            "twice/1/model.onnx: has opset 20; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
+            "to 19: export with opset: 19 or lower [onnx_opset]",
+        ],
+        release="24.01",
+    ),
+    # torchscript_tensors
+    Case(
+        "a TorchScript file is none",
+        TORCHSCRIPT,
+        {"twice/1/model.pt": "PK"},
+        [
+            "twice/1/model.pt: is no TorchScript file: PytorchStreamReader failed reading zip "
+            "archive: not a ZIP archive. This is an internal miniz error. If you are seeing "
+            "this error, there is a high likelihood that your checkpoint file is corrupted. "
+            "This can happen if the checkpoint was not saved properly, was transferred "
+            "incorrectly, or the file was modified after saving. [torchscript_tensors]",
+        ],
+    ),
+    Case(
+        "a TorchScript file takes and returns fewer tensors",
+        TORCHSCRIPT,
+        {"twice/1/model.pt": partial(files.torchscript, tensors=1)},
+        [
+            "twice/config.pbtxt:3:1: declares 2 inputs, forward in 1/model.pt takes 1: x "
+            "[torchscript_tensors]",
+            "twice/config.pbtxt:7:1: declares 2 outputs, forward in 1/model.pt returns 1 "
+            "[torchscript_tensors]",
+        ],
+    ),
+    Case(
+        "a TorchScript file's arguments have other names",
+        TORCHSCRIPT,
+        {CONFIG: {"INPUT__0": "x", "INPUT__1": "z"}},
+        [
+            "twice/config.pbtxt:3:1: declares inputs x, z, forward in 1/model.pt takes x, y "
+            "[torchscript_tensors]",
+        ],
+    ),
+    # dali_tensors
+    Case(
+        "a DALI pipeline is none",
+        DALI,
+        {"pictures/1/model.dali": "pipeline"},
+        [
+            "pictures/1/model.dali: is no serialized DALI pipeline [dali_tensors]",
+        ],
+    ),
+    Case(
+        "a DALI pipeline's source has another name",
+        DALI,
+        {"pictures/config.pbtxt": {"DALI_INPUT_0": "IMAGE"}},
+        [
+            "pictures/config.pbtxt:3:1: declares inputs IMAGE; the external sources in "
+            "1/model.dali are DALI_INPUT_0 [dali_tensors]",
+        ],
+    ),
+    Case(
+        "a DALI pipeline has fewer outputs",
+        DALI,
+        {
+            "pictures/config.pbtxt": {
+                "output [": 'output { name: "SIZE" data_type: TYPE_INT64 dims: 2 }\noutput ['
+            }
+        },
+        [
+            "pictures/config.pbtxt:4:1: declares 2 outputs, 1/model.dali has 1 [dali_tensors]",
+        ],
+    ),
+]

@@ -1,0 +1,115 @@
+"""Recipes that ask for what the folder does not have."""
+
+from tests.unit.model_build.checks.broken.bases import RECIPE
+from tests.unit.model_build.checks.broken.case import Case
+
+YAML = "recipe.yaml"
+ONNX_STEP = """\
+    to: onnx
+    source: export.py:twice
+    opset: 18
+    gate: { max_absolute_difference: 0.1 }
+"""
+SHA256 = "a" * 64
+
+CASES = [
+    # recipe_meets_files
+    Case(
+        "a recipe's file goes into a folder that is no model's",
+        RECIPE,
+        {YAML: {"twice/1/model.onnx": "double/1/model.onnx"}},
+        [
+            "recipe.yaml:3: double/1/model.onnx: double is no model directory; there are: "
+            "twice [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe's file is for another backend than the configuration's",
+        RECIPE,
+        {"twice/config.pbtxt": {'"onnxruntime"': '"python"'}},
+        [
+            "recipe.yaml:3: twice/1/model.onnx: `to: onnx` makes a file for the onnxruntime "
+            "backend, twice/config.pbtxt names python [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe's code is not there",
+        RECIPE,
+        {"export.py": None},
+        [
+            "recipe.yaml:3: twice/1/model.onnx: source export.py does not exist: add it "
+            "beside the recipe, or write another path [recipe_meets_files]",
+            "recipe.yaml:10: twice/1/model.pt: source export.py does not exist: add it beside "
+            "the recipe, or write another path [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe copies a file that is not there",
+        RECIPE,
+        {YAML: {ONNX_STEP: "    to: copy\n    weights: twice.onnx\n"}},
+        [
+            "recipe.yaml:3: twice/1/model.onnx: weights twice.onnx does not exist: add it "
+            "beside the recipe, or write another path [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe copies none of its weights",
+        RECIPE,
+        {
+            YAML: {
+                "files:\n": f"weights: {{ from: folder, path: ., files: {{ a.onnx: {SHA256} }} }}\n"
+                "files:\n",
+                ONNX_STEP: "    to: copy\n    weights: twice.onnx\n",
+            }
+        },
+        [
+            "recipe.yaml:4: twice/1/model.onnx: twice.onnx is none of the recipe's weights: "
+            "write one of a.onnx [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe's packages are listed nowhere",
+        RECIPE,
+        {
+            YAML: {
+                "files:\n": "files:\n  twice/1/packages:\n    to: python-packages\n"
+                "    requirements: requirements.txt\n"
+            }
+        },
+        [
+            "recipe.yaml:3: twice/1/packages: requirements requirements.txt does not exist: "
+            "add it beside the recipe, or write another path [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe's environment is listed nowhere",
+        RECIPE,
+        {
+            YAML: {
+                "    to: onnx\n": "    to: tensorflow-onnx\n    environment: packages.txt\n",
+            }
+        },
+        [
+            "recipe.yaml:3: twice/1/model.onnx: environment packages.txt does not exist: add "
+            "it beside the recipe, or write another path [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "an alternative's code is not there",
+        RECIPE,
+        {YAML: {"torchscript\n      source: export.py": "torchscript\n      source: torch.py"}},
+        [
+            "recipe.yaml:10: twice/1/model.pt: source torch.py does not exist: add it beside "
+            "the recipe, or write another path [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "what people wrote beside a recipe is wrong, whatever it makes",
+        RECIPE,
+        {"twice/config.pbtxt": {"max_batch_size: 8": "max_batch_size: -8"}},
+        [
+            "twice/config.pbtxt:2:1: is -8: write the largest batch, or 0 for a model that "
+            "does not batch [batch_sizes]",
+        ],
+    ),
+]

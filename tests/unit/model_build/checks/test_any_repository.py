@@ -1,0 +1,177 @@
+"""Whatever people write, the linter has findings to show for it, and no traceback."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from google.protobuf import text_format
+from google.protobuf.descriptor import FieldDescriptor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tritonclient.grpc import model_config_pb2
+
+import platform_facts
+from model_build import checks
+from model_build.findings import Finding, RepositoryInvalid
+from model_build.model_config import BACKEND_FILES, PLATFORM_BACKENDS
+from model_build.repository import CONFIG, Repository
+from tests.unit.model_build.checks.broken import files
+from tests.unit.model_build.checks.broken.bases import MODEL
+
+RULES = checks.of_release(platform_facts.release("25.09"))
+
+# Texts and numbers that mean something to a rule, and some that mean nothing.
+TEXTS = st.sampled_from(
+    [
+        *("", "X", "Y", "INPUT__0", "INPUT__1", "DALI_INPUT_0", "first", "both", "true", "0"),
+        *("FORCE_CPU_ONLY_INPUT_TENSORS", "EXECUTION_ENV_PATH", "$$TRITON_MODEL_DIRECTORY/1"),
+        *("INFERENCE_MODE", "INTRA_OP_THREAD_COUNT", "tensorrt", "precision_mode"),
+        *("../X", "a\n\"'\0ß"),
+    ]
+) | st.text(st.characters(codec="utf-8"), max_size=4)
+BACKENDS = st.sampled_from(["", "ensemble", *BACKEND_FILES, *PLATFORM_BACKENDS])
+NAMED = {
+    "backend": BACKENDS,
+    "platform": BACKENDS,
+    "model_name": st.sampled_from(["", "both", "first", "second", "third"]),
+    "default_model_filename": st.sampled_from(["", "", "X", ".", "model.json", "model.onnxtxt"]),
+    "max_batch_size": st.sampled_from([-1, 0, 1, 8]),
+}
+NUMBERS = {
+    FieldDescriptor.CPPTYPE_INT32: st.sampled_from([0, 1, 2, 8, -1, -(2**31), 2**31 - 1]),
+    FieldDescriptor.CPPTYPE_INT64: st.sampled_from([0, 1, 2, 8, -1, -(2**63), 2**63 - 1]),
+    FieldDescriptor.CPPTYPE_UINT32: st.sampled_from([0, 1, 2, 8, 2**32 - 1]),
+    FieldDescriptor.CPPTYPE_UINT64: st.sampled_from([0, 1, 2, 8, 2**64 - 1]),
+    FieldDescriptor.CPPTYPE_FLOAT: st.floats(width=32),
+    FieldDescriptor.CPPTYPE_DOUBLE: st.floats(),
+    FieldDescriptor.CPPTYPE_BOOL: st.booleans(),
+    FieldDescriptor.CPPTYPE_STRING: TEXTS,
+}
+
+
+def fill(draw: st.DrawFn, message: Any) -> None:
+    """Give some of a protobuf message's fields drawn values."""
+    fields = list(message.DESCRIPTOR.fields)
+    for field in draw(
+        st.lists(st.sampled_from([*fields]), max_size=6, unique_by=lambda it: it.name)
+    ):
+        entry = field.message_type and field.message_type.GetOptions().map_entry
+        if entry:
+            fill_map(draw, getattr(message, field.name), *field.message_type.fields)
+        elif field.message_type and field.is_repeated:
+            for _ in range(draw(st.integers(0, 2))):
+                fill(draw, getattr(message, field.name).add())
+        elif field.message_type:
+            getattr(message, field.name).SetInParent()
+            fill(draw, getattr(message, field.name))
+        elif field.is_repeated:
+            getattr(message, field.name).extend(draw(st.lists(values_of(field), max_size=3)))
+        else:
+            setattr(message, field.name, draw(values_of(field)))
+
+
+def fill_map(draw: st.DrawFn, entries: Any, key: FieldDescriptor, value: FieldDescriptor) -> None:
+    for drawn in draw(st.lists(values_of(key), max_size=2)):
+        if value.message_type:
+            fill(draw, entries[drawn])
+        else:
+            entries[drawn] = draw(values_of(value))
+
+
+def values_of(field: FieldDescriptor) -> st.SearchStrategy[Any]:
+    """Return what a field that is no message may have."""
+    if field.enum_type:
+        return st.sampled_from([*(it.number for it in field.enum_type.values), 99])
+    return NAMED.get(field.name, NUMBERS[field.cpp_type])
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> str:
+    """Draw a config.pbtxt that protobuf can read."""
+    config = model_config_pb2.ModelConfig(
+        backend=draw(BACKENDS), max_batch_size=draw(NAMED["max_batch_size"])
+    )
+    for field in ("input", "output"):
+        for _ in range(draw(st.integers(0, 2))):
+            fill(draw, getattr(config, field).add())
+    fill(draw, config)
+    return text_format.MessageToString(config, as_utf8=draw(st.booleans()))
+
+
+def real_files() -> list[bytes]:
+    return [
+        MODEL.encode(),
+        files.onnx({"X": ["n", 2]}, {"Y": ["n", 2]}),
+        files.torchscript(tensors=2),
+        files.dali(),
+    ]
+
+
+@st.composite
+def contents(draw: st.DrawFn) -> bytes:
+    """Draw a file: a real one, one with some other bytes in it, or any bytes."""
+    content = draw(st.deferred(lambda: st.sampled_from(real_files())) | st.binary(max_size=20))
+    if draw(st.booleans()):
+        start = draw(st.integers(0, len(content)))
+        content = content[:start] + draw(st.binary(max_size=3)) + content[start + 2 :]
+    return content
+
+
+PATHS = [f"{version}/{file}" for version in ("1", "2", "v1") for file in BACKEND_FILES.values()]
+PATHS += ["1/X", "1/model.json", "1/model.onnxtxt", "X", "warmup/X"]
+FILES = st.dictionaries(st.sampled_from(PATHS), contents(), max_size=4)
+
+
+def lint(texts: dict[str, str], others: dict[str, bytes]) -> list[Finding]:
+    """Write model directories, and lint them. Raises `RepositoryInvalid` and nothing else."""
+    with tempfile.TemporaryDirectory() as name:
+        for model, text in texts.items():
+            written = {**others, CONFIG: text.encode()}
+            for path, content in written.items():
+                (Path(name) / model / path).parent.mkdir(parents=True, exist_ok=True)
+                (Path(name) / model / path).write_bytes(content)
+        return checks.findings(Repository.read(Path(name)), RULES)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.sampled_from(["both", "first"]), configs(), min_size=1), FILES)
+def test_any_configuration_has_findings_or_none(
+    texts: dict[str, str], others: dict[str, bytes]
+) -> None:
+    for finding in lint(texts, others):
+        assert finding.message
+        assert finding.place.line is None or finding.place.line >= 1
+
+
+WORDS = st.sampled_from(
+    [
+        *("name", "input", "dims", "parameters", "key", "value", "ensemble_scheduling", "step"),
+        *"{}[]<>:,;#\"'\\\n\r -1ß",
+        *('backend: "python"', "max_batch_size: -1", 'name: "X"', "TYPE_FP32", "true"),
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(WORDS, max_size=12).map("".join) | st.text(st.characters(codec="utf-8")))
+def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
+    try:
+        lint({"X": text}, {})
+    except RepositoryInvalid as error:
+        (finding,) = error.findings
+        assert finding.rule == "config_parses"
+        assert finding.place.line
+        assert finding.message
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=30))
+def test_any_bytes_are_read_or_refused(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "X").mkdir()
+        (Path(name) / "X" / CONFIG).write_bytes(content)
+        try:
+            repository = Repository.read(Path(name))
+        except RepositoryInvalid:
+            return
+        checks.findings(repository, RULES)

@@ -1,0 +1,68 @@
+"""The linter, held against repositories in which something is wrong, and ones like them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import platform_facts
+from model_build import checks, recipe
+from model_build.repository import Repository
+from model_build.written import WrittenModel, recipe_meets_files
+from tests.unit.model_build.checks.broken import (
+    allowed,
+    ensembles,
+    frameworks,
+    layout,
+    recipes,
+    scheduling,
+    tensors,
+)
+from tests.unit.model_build.checks.broken.case import Case
+
+CASES = [
+    *layout.CASES,
+    *tensors.CASES,
+    *scheduling.CASES,
+    *ensembles.CASES,
+    *frameworks.CASES,
+    *recipes.CASES,
+]
+
+
+def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Write a case's repository, and return what the linter prints in its folder."""
+    case.write(folder)
+    monkeypatch.chdir(folder)
+    here = Path()
+    if (folder / recipe.FILE).is_file():
+        alternatives = (None, *WrittenModel(here).recipe.alternatives)
+        found = [it for name in alternatives for it in WrittenModel(here, name).lint()]
+        return list(dict.fromkeys(map(str, found)))
+    rules = checks.of_release(platform_facts.release(case.release))
+    return [str(finding) for finding in checks.findings(Repository.read(here), rules)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_broken_repository_is_told_what_is_wrong_and_where(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lint(case, tmp_path, monkeypatch) == case.told
+
+
+@pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
+def test_a_repository_in_which_nothing_is_wrong_is_told_nothing(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert lint(case, tmp_path, monkeypatch) == []
+
+
+def test_every_rule_is_broken_by_some_case() -> None:
+    named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.told}
+    rules = {rule.__name__ for rule in (*checks.BUILT, *checks.FOR_RELEASE, recipe_meets_files)}
+    assert {found[1] for found in named if found} == rules
+
+
+def test_no_two_cases_are_the_same() -> None:
+    names = [case.name for case in (*CASES, *allowed.CASES)]
+    assert len(names) == len(set(names))

@@ -1,0 +1,67 @@
+"""The rules together: one module each, and one error that lists all that they find."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import platform_facts
+from model_build import checks
+from model_build.findings import Finding, Place, RepositoryInvalid
+from model_build.repository import Repository
+from model_build.written import WrittenModel, all_models
+
+SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
+
+
+@pytest.mark.parametrize("model", SHIPPED, ids=lambda model: model.name)
+def test_nothing_is_wrong_with_a_shipped_model(model: WrittenModel) -> None:
+    assert model.lint() == []
+
+
+def test_models_are_shipped_with_and_without_alternatives() -> None:
+    assert {model.alternative is None for model in SHIPPED} == {True, False}
+
+
+def test_every_rule_is_a_module_of_its_name_and_says_what_it_asks_for() -> None:
+    folder = Path(checks.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    rules = [*checks.BUILT, *checks.FOR_RELEASE]
+    assert {rule.__name__ for rule in rules} == modules
+    for rule in rules:
+        assert rule.__module__ == f"model_build.checks.{rule.__name__}"
+        assert rule.__doc__
+
+
+def test_a_release_adds_its_rules_to_those_for_all() -> None:
+    rules = checks.of_release(platform_facts.release("25.09"))
+    assert set(checks.WRITTEN) < set(checks.BUILT) < set(rules)
+    names = [checks.rule_name(rule) for rule in rules]
+    assert names[-2:] == ["release_backends", "onnx_opset"]
+
+
+def test_one_error_lists_every_finding_of_every_rule_in_order(tmp_path: Path) -> None:
+    repository = Repository(tmp_path, Path("shown"))
+
+    def two(asked: Repository) -> Iterator[tuple[Place, str]]:
+        assert asked is repository
+        yield asked.file("a", "b.txt"), "is first"
+        yield Place(Path("c"), 3, 4), "is second"
+
+    def one(asked: Repository) -> Iterator[tuple[Place, str]]:
+        yield Place(Path("d"), 5), "is third"
+
+    with pytest.raises(RepositoryInvalid) as refused:
+        checks.check(repository, (two, one))
+    assert refused.value.findings == [
+        Finding("two", Place(Path("shown/a/b.txt")), "is first"),
+        Finding("two", Place(Path("c"), 3, 4), "is second"),
+        Finding("one", Place(Path("d"), 5), "is third"),
+    ]
+    assert str(refused.value) == (
+        "shown/a/b.txt: is first [two]\nc:3:4: is second [two]\nd:5: is third [one]"
+    )
+
+
+def test_without_a_finding_nothing_is_raised(tmp_path: Path) -> None:
+    checks.check(Repository(tmp_path, tmp_path), (lambda _: iter(()),))

@@ -1,0 +1,269 @@
+"""What stands in for AWS and for a terminal."""
+
+import binascii
+import hashlib
+import io
+import itertools
+import json
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from botocore.exceptions import ClientError
+from botocore.response import StreamingBody
+
+from model_build.progress import Counter
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sagemaker import SageMakerClient
+    from mypy_boto3_ssm import SSMClient
+
+PAGE = 2
+"""AWS's pages are longer; what reads only the first is seen with short ones."""
+
+
+class Lines:
+    """Progress, kept: the lines that were said, and of measured work its size and what was done."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.measured: dict[str, tuple[int, int]] = {}
+
+    def __call__(self, line: str, /) -> None:
+        self.lines.append(line)
+
+    @contextmanager
+    def measure(self, what: str, *, total: int) -> Iterator[Counter]:
+        self.measured[what] = (0, total)
+
+        def count(amount: int) -> None:
+            done, size = self.measured[what]
+            self.measured[what] = (done + amount, size)
+
+        yield count
+
+
+class _Pages:
+    """A paginator over everything that `of` returns."""
+
+    def __init__(self, key: str, of: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> None:
+        self._key, self._of = key, of
+
+    def paginate(self, **asked: Any) -> Iterator[dict[str, Any]]:
+        found = self._of(asked)
+        for start in range(0, max(len(found), 1), PAGE):
+            page = found[start : start + PAGE]
+            yield {self._key: page} if page else {}
+
+
+class FakeS3:
+    """What S3 does with the calls that publishing makes, for one bucket `bucket`.
+
+    `objects` is what stands there, `unfinished` the multipart uploads that were neither completed
+    nor aborted, `calls` the operations in order. A function put into `before` under an operation's
+    name runs first, with the call's arguments: it can fail, or let somebody else write.
+    """
+
+    def __init__(self) -> None:
+        self.objects: dict[str, dict[str, Any]] = {}
+        self.unfinished: dict[str, dict[str, Any]] = {}
+        self.calls: list[str] = []
+        self.before: dict[str, Callable[[dict[str, Any]], None]] = {}
+        self._ids = itertools.count(1)
+
+    @property
+    def client(self) -> "S3Client":
+        """Itself, as boto3 types it."""
+        return cast("S3Client", self)
+
+    def create_multipart_upload(self, **asked: Any) -> dict[str, Any]:
+        self._begin("CreateMultipartUpload", asked)
+        upload = f"upload-{next(self._ids)}"
+        self.unfinished[upload] = {**asked, "Parts": {}}
+        return {"UploadId": upload}
+
+    def upload_part(self, **asked: Any) -> dict[str, Any]:
+        self._begin("UploadPart", asked)
+        body: bytes = asked["Body"]
+        part = {
+            "ETag": f'"{hashlib.md5(body).hexdigest()}"',
+            "ChecksumCRC32": b64encode(binascii.crc32(body).to_bytes(4, "big")).decode(),
+        }
+        upload = self.unfinished[asked["UploadId"]]
+        assert asked["ChecksumAlgorithm"] == upload["ChecksumAlgorithm"]
+        upload["Parts"][asked["PartNumber"]] = (part, body)
+        return part
+
+    def complete_multipart_upload(self, **asked: Any) -> dict[str, Any]:
+        self._begin("CompleteMultipartUpload", asked)
+        self._only_if_new("CompleteMultipartUpload", asked)
+        upload = self.unfinished[asked["UploadId"]]
+        parts = asked["MultipartUpload"]["Parts"]
+        numbers = [part["PartNumber"] for part in parts]
+        if numbers != sorted(upload["Parts"]):
+            raise refusal("CompleteMultipartUpload", "InvalidPartOrder")
+        for part in parts:
+            if {k: v for k, v in part.items() if k != "PartNumber"} != upload["Parts"][
+                part["PartNumber"]
+            ][0]:
+                raise refusal("CompleteMultipartUpload", "InvalidPart")
+        body = b"".join(upload["Parts"][number][1] for number in numbers)
+        del self.unfinished[asked["UploadId"]]
+        self._store(asked["Key"], body, upload)
+        return {}
+
+    def abort_multipart_upload(self, **asked: Any) -> dict[str, Any]:
+        self._begin("AbortMultipartUpload", asked)
+        if asked["UploadId"] not in self.unfinished:
+            raise refusal("AbortMultipartUpload", "NoSuchUpload")
+        del self.unfinished[asked["UploadId"]]
+        return {}
+
+    def put_object(self, **asked: Any) -> dict[str, Any]:
+        self._begin("PutObject", asked)
+        self._only_if_new("PutObject", asked)
+        self._store(asked["Key"], asked["Body"], asked)
+        return {}
+
+    def head_object(self, **asked: Any) -> dict[str, Any]:
+        self._begin("HeadObject", asked)
+        if asked["Key"] not in self.objects:
+            raise refusal("HeadObject", "404")
+        return self.objects[asked["Key"]]
+
+    def get_object(self, **asked: Any) -> dict[str, Any]:
+        self._begin("GetObject", asked)
+        if asked["Key"] not in self.objects:
+            raise refusal("GetObject", "NoSuchKey")
+        body: bytes = self.objects[asked["Key"]]["Body"]
+        return {"Body": StreamingBody(io.BytesIO(body), len(body))}
+
+    def download_file(self, bucket: str, key: str, to: str) -> None:
+        content = self.get_object(Bucket=bucket, Key=key)["Body"].read()
+        with open(to, "wb") as file:  # noqa: PTH123
+            file.write(content)
+
+    def list_objects_v2(self, **asked: Any) -> dict[str, Any]:
+        self._begin("ListObjectsV2", asked)
+        found = [{"Key": key} for key in sorted(self.objects) if key.startswith(asked["Prefix"])]
+        return {"KeyCount": len(found), **({"Contents": found} if found else {})}
+
+    def delete_object(self, **asked: Any) -> dict[str, Any]:
+        self._begin("DeleteObject", asked)
+        self.objects.pop(asked["Key"], None)
+        return {}
+
+    def get_paginator(self, operation: str) -> _Pages:
+        assert operation == "list_multipart_uploads"
+        return _Pages("Uploads", self._list_multipart_uploads)
+
+    def _list_multipart_uploads(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        self._begin("ListMultipartUploads", asked)
+        return [
+            {"Key": upload["Key"], "UploadId": upload_id}
+            for upload_id, upload in self.unfinished.items()
+            if upload["Key"].startswith(asked["Prefix"])
+        ]
+
+    def _begin(self, operation: str, asked: dict[str, Any]) -> None:
+        assert asked["Bucket"] == "bucket"
+        self.calls.append(operation)
+        if operation in self.before:
+            self.before[operation](asked)
+
+    def _only_if_new(self, operation: str, asked: dict[str, Any]) -> None:
+        if asked["Key"].startswith("timing-caches/"):
+            return  # what may be written over
+        assert asked["IfNoneMatch"] == "*"  # or it could write over an object
+        if asked["Key"] in self.objects:
+            raise refusal(operation, "PreconditionFailed")
+
+    def _store(self, key: str, body: bytes, asked: dict[str, Any]) -> None:
+        self.objects[key] = {
+            "Body": body,
+            "ContentType": asked.get("ContentType", "binary/octet-stream"),
+        }
+
+
+def refusal(operation: str, code: str) -> ClientError:
+    """The error that botocore raises for S3's answer `code`."""
+    return ClientError({"Error": {"Code": code, "Message": "no"}}, operation)
+
+
+class FakeSsm:
+    """Parameter Store: `history` is every value that a parameter had, the first one first."""
+
+    def __init__(self) -> None:
+        self.history: dict[str, list[str]] = {}
+        self.writes: list[dict[str, Any]] = []
+
+    @property
+    def client(self) -> "SSMClient":
+        """Itself, as boto3 types it."""
+        return cast("SSMClient", self)
+
+    def put(self, name: str, entry: dict[str, Any]) -> None:
+        """Give a parameter a value, as a deploy does."""
+        self.history.setdefault(name, []).append(json.dumps(entry))
+
+    def current(self, name: str) -> Any:
+        """What a parameter says now."""
+        return json.loads(self.history[name][-1])
+
+    def get_paginator(self, operation: str) -> _Pages:
+        return {
+            "get_parameters_by_path": _Pages("Parameters", self._by_path),
+            "get_parameter_history": _Pages("Parameters", self._versions),
+        }[operation]
+
+    def put_parameter(self, **asked: Any) -> dict[str, Any]:
+        assert asked["Overwrite"]
+        assert asked["Type"] == "String"
+        self.writes.append(asked)
+        self.history.setdefault(asked["Name"], []).append(asked["Value"])
+        return {}
+
+    def _by_path(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        below = f"{asked['Path']}/"
+        return [
+            {"Name": name, "Value": values[-1]}
+            for name, values in self.history.items()
+            if name.startswith(below) and "/" not in name.removeprefix(below)
+        ]
+
+    def _versions(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        values = self.history[asked["Name"]]
+        return [{"Version": number, "Value": value} for number, value in enumerate(values, 1)]
+
+
+class FakeSageMaker:
+    """Endpoints by name: the container of each variant's model."""
+
+    def __init__(self) -> None:
+        self.endpoints: dict[str, list[dict[str, Any]]] = {}
+
+    @property
+    def client(self) -> "SageMakerClient":
+        """Itself, as boto3 types it."""
+        return cast("SageMakerClient", self)
+
+    def host(self, endpoint: str, *urls: str) -> None:
+        """Deploy a multi-model endpoint with a variant for each prefix."""
+        self.endpoints[endpoint] = [{"Mode": "MultiModel", "ModelDataUrl": url} for url in urls]
+
+    def describe_endpoint(self, **asked: Any) -> dict[str, Any]:
+        name = asked["EndpointName"]
+        if name not in self.endpoints:
+            raise refusal("DescribeEndpoint", "ValidationException")
+        return {"EndpointConfigName": f"config of {name}"}
+
+    def describe_endpoint_config(self, **asked: Any) -> dict[str, Any]:
+        name = asked["EndpointConfigName"].removeprefix("config of ")
+        variants = range(len(self.endpoints[name]))
+        return {"ProductionVariants": [{"ModelName": f"{name}:{it}"} for it in variants]}
+
+    def describe_model(self, **asked: Any) -> dict[str, Any]:
+        name, _, variant = asked["ModelName"].rpartition(":")
+        return {"PrimaryContainer": self.endpoints[name][int(variant)]}

@@ -1,0 +1,160 @@
+"""Every field is found where a person would point at it."""
+
+from typing import Any
+
+import pytest
+from google.protobuf import text_format
+from google.protobuf.descriptor import FieldDescriptor
+from hypothesis import given
+from hypothesis import strategies as st
+from tritonclient.grpc import model_config_pb2
+
+from model_build.field_places import FieldPath, field_places
+
+names = st.text(max_size=6)
+keys = st.text("abz_09", min_size=1, max_size=6)
+dims = st.lists(st.integers(-1, 2**40), max_size=3)
+tensors = st.builds(
+    model_config_pb2.ModelInput,
+    name=names,
+    data_type=st.sampled_from(model_config_pb2.DataType.values()),
+    dims=dims,
+    reshape=st.none() | st.builds(model_config_pb2.ModelTensorReshape, shape=dims),
+)
+steps = st.builds(
+    model_config_pb2.ModelEnsembling.Step,
+    model_name=names,
+    model_version=st.integers(-1, 3),
+    input_map=st.dictionaries(keys, names, max_size=2),
+    output_map=st.dictionaries(keys, names, max_size=2),
+)
+configs = st.builds(
+    model_config_pb2.ModelConfig,
+    name=names,
+    max_batch_size=st.integers(0, 64),
+    input=st.lists(tensors, max_size=3),
+    instance_group=st.lists(
+        st.builds(
+            model_config_pb2.ModelInstanceGroup,
+            count=st.integers(0, 4),
+            gpus=st.lists(st.integers(0, 7), max_size=3),
+            profile=st.lists(names, max_size=2),
+        ),
+        max_size=2,
+    ),
+    ensemble_scheduling=st.none()
+    | st.builds(model_config_pb2.ModelEnsembling, step=st.lists(steps, max_size=3)),
+    parameters=st.dictionaries(
+        keys, st.builds(model_config_pb2.ModelParameter, string_value=names), max_size=3
+    ),
+    model_warmup=st.lists(
+        st.builds(
+            model_config_pb2.ModelWarmup,
+            inputs=st.dictionaries(
+                keys, st.builds(model_config_pb2.ModelWarmup.Input, dims=dims), max_size=2
+            ),
+        ),
+        max_size=2,
+    ),
+)
+
+
+def _is_map(field: Any) -> bool:
+    return bool(
+        field.type == FieldDescriptor.TYPE_MESSAGE and field.message_type.GetOptions().map_entry
+    )
+
+
+def _fields(message: Any, path: FieldPath = ()) -> list[FieldPath]:
+    """Every field that a message has, as `field_places` calls it."""
+    found: list[FieldPath] = []
+    for field, value in message.ListFields():
+        found.append((*path, field.name))
+        if _is_map(field):
+            found += [(*path, field.name, key) for key in value]
+            continue
+        values = value if field.is_repeated else [value]
+        for index, each in enumerate(values):
+            found.append((*path, field.name, index))
+            if field.type == FieldDescriptor.TYPE_MESSAGE:
+                found += _fields(each, (*path, field.name, index))
+    return found
+
+
+def _line_from(text: str, place: tuple[int, int]) -> str:
+    line, column = place
+    return text.split("\n")[line - 1][column - 1 :]
+
+
+@given(configs)
+def test_the_place_of_every_field_that_protobuf_prints_is_where_its_name_stands(
+    config: Any,
+) -> None:
+    text = text_format.MessageToString(config)
+    places = field_places(text)
+    for path in _fields(config):
+        name = next(step for step in reversed(path) if isinstance(step, str))
+        if len(path) > 1 and path[-1] == name and not isinstance(path[-2], int):
+            name = str(path[-2])  # a key of a map: its entry begins with the map's name
+        assert _line_from(text, places[path]).startswith(f"{name}"), path
+
+
+@given(configs)
+def test_two_entries_of_a_repeated_field_never_share_a_place(config: Any) -> None:
+    places = field_places(text_format.MessageToString(config))
+    entries = [path for path in _fields(config) if isinstance(path[-1], int)]
+    assert len({places[path] for path in entries}) == len(entries)
+
+
+@given(configs)
+def test_printed_on_one_line_every_field_is_still_found(config: Any) -> None:
+    text = text_format.MessageToString(config, as_one_line=True)
+    places = field_places(text)
+    assert all(path in places for path in _fields(config))
+    assert {line for line, _ in places.values()} <= {1}
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "place"),
+    [
+        ('name: "a"', ("name",), (1, 1)),
+        ('\n\n  name: "a"', ("name",), (3, 3)),
+        ('name:"a"max_batch_size:1', ("max_batch_size",), (1, 9)),
+        ('# name: "b"\nname: "a" # c', ("name",), (2, 1)),
+        ('name: "# {" max_batch_size: 1', ("max_batch_size",), (1, 13)),
+        ("name: '\"' max_batch_size: 1", ("max_batch_size",), (1, 11)),
+        ('name: "\\"{" max_batch_size: 1', ("max_batch_size",), (1, 13)),
+        ('name: "a"\n  "b" \'c\' max_batch_size: 1', ("max_batch_size",), (2, 11)),
+        ('input [ { name: "a" }, { name: "b" } ]', ("input", 1), (1, 24)),
+        ('input [ { name: "a" }, { name: "b" } ]', ("input", 1, "name"), (1, 26)),
+        ('input: [ { name: "a" } ]', ("input", 0, "name"), (1, 12)),
+        ('input { name: "a" } input { name: "b" }', ("input", 1), (1, 21)),
+        ('input < name: "a" >', ("input", 0, "name"), (1, 9)),
+        ("input: { dims: [ 1,\n -1 ] }", ("input", 0, "dims", 1), (2, 2)),
+        ("input { dims: 1 dims: 2 }", ("input", 0, "dims", 1), (1, 17)),
+        ("input { dims: 1, dims: 2; reshape { } }", ("input", 0, "reshape"), (1, 27)),
+        ('input { dims: [] name: "a" }', ("input", 0, "name"), (1, 18)),
+        ('parameters [ { key: "k" value { string_value: "v" } } ]', ("parameters", "k"), (1, 14)),
+        ('parameters { value { string_value: "v" } key: \'k\' }', ("parameters", "k"), (1, 1)),
+        ('name: "a"\r\nbackend: "b"\r\n', ("backend",), (2, 1)),
+        ('name: "ü" backend: "b"', ("backend",), (1, 11)),
+    ],
+)
+def test_the_spellings_that_people_use_are_read(
+    text: str, path: FieldPath, place: tuple[int, int]
+) -> None:
+    text_format.Parse(text, model_config_pb2.ModelConfig())  # it is one that protobuf takes
+    assert field_places(text)[path] == place
+
+
+@pytest.mark.xfail(strict=True, reason="escapes in keys are not resolved")
+@pytest.mark.parametrize("key", ["ü", "it's", 'say "a"'])
+def test_an_entry_of_a_map_is_found_under_any_key(key: str) -> None:
+    config = model_config_pb2.ModelConfig()
+    config.parameters[key].string_value = "x"
+    assert ("parameters", key) in field_places(text_format.MessageToString(config))
+
+
+def test_nothing_has_no_fields() -> None:
+    assert field_places("") == {}
+    assert field_places("# nothing\n") == {}
