@@ -6,6 +6,7 @@ from pathlib import Path
 from model_build.digest import LENGTH
 from model_build.engine_target import compatibility_level
 from model_build.errors import BuildError
+from model_build.findings import Place
 from model_build.manifest import Signature
 from model_build.recipe import FILE, TensorRt
 from model_build.target import BuildTarget
@@ -41,7 +42,8 @@ class ModelPlan:
         try:
             compatibility_level(builder=builder, served=served)
         except BuildError as error:
-            raise BuildError(f"{self.folder / FILE}: {', '.join(self.engines)}: {error}") from None
+            place = Place(self.folder / FILE)
+            raise BuildError(f"{place}: {', '.join(self.engines)}: {error}") from None
 
     @property
     def target_model(self) -> str:

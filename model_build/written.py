@@ -7,6 +7,7 @@ from pathlib import Path
 
 import checked_yaml
 from model_build import checks, recipe
+from model_build.checks.engine_profiles import engine_profiles
 from model_build.digest import digest_of
 from model_build.errors import BuildError
 from model_build.findings import Finding, Place
@@ -72,7 +73,18 @@ class WrittenModel:
 
     def _rules(self) -> tuple[checks.Rule, ...]:
         complete = not (self.folder / recipe.FILE).is_file()
-        return checks.BUILT if complete else (*checks.WRITTEN, partial(recipe_meets_files, self))
+        if complete:
+            return checks.BUILT
+        return (*checks.WRITTEN, partial(recipe_meets_files, self), partial(engine_profiles, self))
+
+    def steps(self) -> Iterator[tuple[tuple[str, ...], str, Step]]:
+        """Yield the recipe's steps: the keys that lead to their files, the file, the step."""
+        own = {} if self.alternative is None else self.recipe.alternatives[self.alternative]
+        for keys, files in (
+            (("files",), self.recipe.files),
+            (("alternatives", str(self.alternative)), own),
+        ):
+            yield from ((keys, file, step) for file, step in files.items())
 
 
 def is_model(folder: Path) -> bool:
@@ -102,31 +114,23 @@ def all_models(models: Path) -> Iterator[WrittenModel]:
 
 def recipe_meets_files(model: WrittenModel, repository: Repository) -> Iterator[tuple[Place, str]]:
     """A recipe's files go into model directories, for their backends, made of what is there."""
-    for section, files in _sections(model):
-        for file, step in files.items():
-            line = checked_yaml.line_of(model.folder / recipe.FILE, *section, file)
-            place = Place(repository.file(recipe.FILE).path, line)
-            directory = file.partition("/")[0]
-            if directory not in repository.models:
-                known = ", ".join(sorted(repository.models)) or "none"
-                yield place, f"{file}: {directory} is no model directory; there are: {known}"
-            elif section == ("files",) and step.backend:
-                backend = repository.models[directory].backend
-                if backend != step.backend:
-                    yield (
-                        place,
-                        f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
-                        f"{directory}/{CONFIG} names {backend}",
-                    )
-            if missing := _missing_source(step, model.recipe, model.folder):
-                yield place, f"{file}: {missing}"
-
-
-def _sections(model: WrittenModel) -> list[tuple[tuple[str, ...], Files]]:
-    own: list[tuple[tuple[str, ...], Files]] = [(("files",), model.recipe.files)]
-    if model.alternative is None:
-        return own
-    return [*own, (("alternatives", model.alternative), model.recipe.files_of(model.alternative))]
+    for keys, file, step in model.steps():
+        line = checked_yaml.line_of(model.folder / recipe.FILE, *keys, file)
+        place = Place(repository.file(recipe.FILE).path, line)
+        directory = file.partition("/")[0]
+        if directory not in repository.models:
+            known = ", ".join(sorted(repository.models)) or "none"
+            yield place, f"{file}: {directory} is no model directory; there are: {known}"
+        elif keys == ("files",) and step.backend:  # an alternative brings its own backend
+            backend = repository.models[directory].backend
+            if backend != step.backend:
+                yield (
+                    place,
+                    f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
+                    f"{directory}/{CONFIG} names {backend}",
+                )
+        if missing := _missing_source(step, model.recipe, model.folder):
+            yield place, f"{file}: {missing}"
 
 
 def _missing_source(step: Step, planned: Recipe, folder: Path) -> str | None:

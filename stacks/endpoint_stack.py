@@ -7,7 +7,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 import platform_facts
-from model_build import BuildTarget, ModelPlan, find_model, plan_model
+from model_build import BuildError, BuildTarget, ModelPlan, find_model, plan_model
 from model_build.digest import IGNORED
 from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack
@@ -59,6 +59,7 @@ class EndpointStack(Stack):
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self._short_name = endpoint_name
+        self._settings_place = f"stages/{stage_name}.yaml: endpoints.{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models
         self._release = platform_facts.release(stage.release)
         self._plans = [plan_model(find_model(MODELS, name)) for name in endpoint.models]
@@ -101,7 +102,10 @@ class EndpointStack(Stack):
         environment = BuildEnvironment.cpu()
         if target.processor == "cuda":
             environment = BuildEnvironment.gpu(ngc_tag=self._release.builder_tag)
-        plan.check_target(target, builder=environment.compute_capability)
+        try:
+            plan.check_target(target, builder=environment.compute_capability)
+        except BuildError as error:
+            raise BuildError(f"{self._settings_place}: {error}") from None
         return self._models.builder.build(
             self,
             f"{plan.name}-{target.processor}{target.compute_capability or ''}",

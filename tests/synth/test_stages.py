@@ -8,8 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+from aws_cdk import App, Environment
+from aws_cdk.assertions import Template
 from syrupy.assertion import SnapshotAssertion
 
+from model_build import BuildError
+from stacks import EndpointStack, ModelStack
+from stages import Stage
 from tests.synth.conftest import ROOT, Templates
 
 
@@ -48,8 +54,45 @@ def test_unknown_stage_is_one_line_with_the_stages_there_are() -> None:
     )
     assert finished.returncode == 1
     assert finished.stderr == (
-        "error: no stage 'prdo': did you mean prod? stages are dev, examples, local, prod (one YAML file "
-        "each in stages/); write for example: cdk synth -c stage=dev\n"
+        "error: no stage 'prdo': did you mean prod? stages are dev, examples, local, prod (one YAML "
+        "file each in stages/); write for example: cdk synth -c stage=dev\n"
+    )
+
+
+def _text_endpoint(instance_type: str) -> Template:
+    endpoint = {"models": ["minilm"], "instance_type": instance_type}
+    stage = Stage.model_validate(
+        {"region": "us-east-1", "release": "25.09", "endpoints": {"text": endpoint}}
+    )
+    app, env = App(), Environment(region="us-east-1")
+    stack = EndpointStack(
+        app,
+        "dev-text",
+        stage_name="dev",
+        stage=stage,
+        endpoint_name="text",
+        endpoint=stage.endpoints["text"],
+        models=ModelStack(app, "dev-models", env=env),
+        network=None,
+        env=env,
+    )
+    return Template.from_stack(stack)
+
+
+def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:
+    with pytest.raises(BuildError) as raised:
+        _text_endpoint("ml.g4dn.xlarge")
+    assert str(raised.value) == (
+        "stages/dev.yaml: endpoints.text: models/minilm/recipe.yaml: encoder/1/model.plan: an "
+        "engine for compute capability 7.5 cannot be compiled on a builder with 8.6: TensorRT "
+        "compiles across kinds of GPUs from 8.0 up only. Choose an instance type with a GPU of 8.0 "
+        "or newer (ml.g5 has 8.6), or serve the model as ONNX or TorchScript, which need no engine"
+    )
+
+
+def test_a_newer_gpu_gets_an_engine_of_its_own_prefix() -> None:
+    _text_endpoint("ml.g6.xlarge").has_resource_properties(
+        "Custom::TritonModel", {"Target": "cuda-25.09-sm89"}
     )
 
 
