@@ -18,7 +18,7 @@ PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
 
 .PHONY: help
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 .PHONY: install
 install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current
@@ -60,6 +60,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts; cdk-nag, cf
 	@ruff check . && ruff format --check .
 	@mypy
 	@lint-imports
+	@python -m model_build lint models/
 	@python -m stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
 	@for stage in $$(basename -s .yaml stages/*.yaml); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \

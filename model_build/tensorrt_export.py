@@ -2,6 +2,7 @@
 
 import importlib
 from pathlib import Path
+from types import ModuleType
 
 from model_build import gate, onnx_export, torch_source
 from model_build.engine_target import compatibility_level
@@ -26,6 +27,7 @@ def export(step: TensorRt, *, to: Path, workshop: Workshop) -> list[tuple[str, g
     assert workshop.target.compute_capability is not None
     served = ComputeCapability.parse(workshop.target.compute_capability)
     level = compatibility_level(builder=gpu.compute_capability, served=served)
+    trt = _tensorrt(workshop)
     onnx_file = workshop.scratch / f"{to.parent.parent.name}.onnx"
     onnx_gate = onnx_export.export(step.onnx(), to=onnx_file, workshop=workshop)
     compiled_from = onnx_file
@@ -33,8 +35,6 @@ def export(step: TensorRt, *, to: Path, workshop: Workshop) -> list[tuple[str, g
         compiled_from = onnx_file.with_suffix(".fp16.onnx")
         to_half_precision(onnx_file, compiled_from)
 
-    trt = importlib.import_module("tensorrt")
-    _require_version(trt.__version__, workshop)
     cache_name = f"{gpu.name.replace(' ', '-')}-{trt.__version__}.cache"
     plan, timings = compile_engine(
         trt,
@@ -71,11 +71,22 @@ def shapes_in(engine: Engine, model: TorchModel) -> list[gate.Sizes]:
     ]
 
 
-def _require_version(found: str, workshop: Workshop) -> None:
-    """Plans load in the TensorRT version that compiled them, so it must be the release's."""
+def _tensorrt(workshop: Workshop) -> ModuleType:
+    """Return the module `tensorrt`. Raises `BuildError` where there is none, or not the release's.
+
+    Plans load in the version that compiled them and in no other.
+    """
+    try:
+        trt = importlib.import_module("tensorrt")
+    except ImportError as error:
+        raise BuildError(
+            f"TensorRT cannot be imported ({error}): build in NVIDIA's image "
+            f"nvcr.io/nvidia/pytorch:{workshop.release.builder_tag}, which has it"
+        ) from None
+    found = str(trt.__version__)
     expected = workshop.release.tensorrt
     if expected is None or found.split(".")[:2] == expected.split(".")[:2]:
-        return
+        return trt
     said = (
         f"this machine has TensorRT {found}, Triton {workshop.release.name} has {expected}, which "
         "would refuse its plans: build in the image that pairs with the release (builder_tag in "
@@ -83,5 +94,5 @@ def _require_version(found: str, workshop: Workshop) -> None:
     )
     if "tensorrt" in workshop.release.unsourced:
         workshop.progress(f"warning: {said}; that version has no good source, so this goes on")
-    else:
-        raise BuildError(said)
+        return trt
+    raise BuildError(said)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -120,8 +121,9 @@ def _build(model: Path, output: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def serve(archives: Path, container: MultiModelContainer) -> Callable[[Path], ServedModel]:
-    """Build a model of this folder, for the container to load."""
+    """Build a model of this folder, once, for the container to load."""
 
+    @cache
     def served(model: Path) -> ServedModel:
         archive = _build(model, archives)
         manifest = json.loads(archive.with_name(f"{archive.name[:-7]}.json").read_bytes())

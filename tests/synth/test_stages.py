@@ -54,8 +54,8 @@ def test_unknown_stage_is_one_line_with_the_stages_there_are() -> None:
     )
     assert finished.returncode == 1
     assert finished.stderr == (
-        "error: no stage 'prdo': did you mean prod? stages are dev, examples, local, prod (one YAML "
-        "file each in stages/); write for example: cdk synth -c stage=dev\n"
+        "error: no stage 'prdo': did you mean prod? stages are dev, examples, local, prod (one "
+        "YAML file each in stages/); write for example: cdk synth -c stage=dev\n"
     )
 
 

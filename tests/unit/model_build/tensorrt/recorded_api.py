@@ -29,6 +29,7 @@ class RecordedTensorRt:
         self.answers: dict[str, Any] = {}
         self.properties: dict[str, Any] = {}
         self.__version__ = version
+        self.__spec__: Any = None
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.surface:
