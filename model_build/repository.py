@@ -1,5 +1,6 @@
 """A Triton model repository on disk: the directories that one archive holds."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +42,10 @@ class Model:
         """The names of the version folders."""
         paths = sorted(self.directory.iterdir())
         return [path.name for path in paths if path.is_dir() and path.name.isdigit()]
+
+    def inner(self, path: Path) -> str:
+        """Return a path below the directory as text: `1/model.onnx`."""
+        return path.relative_to(self.directory).as_posix()
 
     def at(self, *path: str | int) -> Place:
         """Return where a field of config.pbtxt stands: `at("input", 0, "dims")`.
@@ -90,6 +95,14 @@ class Repository:
     def file(self, *parts: str) -> Place:
         """Return a path below the folder, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
+
+    def model_files(self, backend: str) -> Iterator[tuple[Model, Path]]:
+        """Yield the files that are there for a backend to open, each with its model."""
+        for model in self.models.values():
+            if model.backend == backend:
+                name = model_config.model_file(model.config)
+                paths = (model.directory / version / name for version in model.versions)
+                yield from ((model, path) for path in paths if path.is_file())
 
     @property
     def entry(self) -> Model:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from model_build.dali_pipeline import read_pipeline
 from model_build.findings import Place
-from model_build.model_config import model_file
 from model_build.repository import Repository
 
 
@@ -13,28 +12,21 @@ def dali_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
 
     Source: dali_backend src/config_tools/config_tools.cc. Outputs are matched by their order.
     """
-    for model in repository.models.values():
-        if model.backend != "dali":
+    for model, path in repository.model_files("dali"):
+        file = model.inner(path)
+        pipeline = read_pipeline(path)
+        if pipeline is None:
+            yield model.file(file), "is no serialized DALI pipeline"
             continue
-        for version in model.versions:
-            file = model_file(model.config)
-            path = model.directory / version / file
-            if not path.is_file():
-                continue
-            pipeline = read_pipeline(path)
-            if pipeline is None:
-                yield model.file(version, file), "is no serialized DALI pipeline"
-                continue
-            declared = [tensor.name for tensor in model.config.input]
-            if sorted(declared) != sorted(pipeline.inputs):
-                yield (
-                    model.at("input"),
-                    f"declares inputs {', '.join(declared) or 'none'}; the external sources in "
-                    f"{version}/{file} are {', '.join(pipeline.inputs) or 'none'}",
-                )
-            if len(model.config.output) != len(pipeline.outputs):
-                yield (
-                    model.at("output"),
-                    f"declares {len(model.config.output)} outputs, {version}/{file} has "
-                    f"{len(pipeline.outputs)}",
-                )
+        declared = [tensor.name for tensor in model.config.input]
+        if sorted(declared) != sorted(pipeline.inputs):
+            yield (
+                model.at("input"),
+                f"declares inputs {', '.join(declared) or 'none'}; the external sources in "
+                f"{file} are {', '.join(pipeline.inputs) or 'none'}",
+            )
+        if len(model.config.output) != len(pipeline.outputs):
+            yield (
+                model.at("output"),
+                f"declares {len(model.config.output)} outputs, {file} has {len(pipeline.outputs)}",
+            )

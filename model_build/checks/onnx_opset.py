@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import platform_facts
 from model_build.findings import Place
-from model_build.model_config import model_file
 from model_build.onnx_graph import read_graph
 from model_build.repository import Repository
 
@@ -16,15 +15,11 @@ def onnx_opset(
     limit = release.onnx_opset
     if limit is None:
         return
-    for model in repository.models.values():
-        if model.backend != "onnxruntime":
-            continue
-        for version in model.versions:
-            path = model.directory / version / model_file(model.config)
-            graph = read_graph(path) if path.is_file() else None
-            if graph and graph.opset > limit:
-                yield (
-                    model.file(version, path.name),
-                    f"has opset {graph.opset}; ONNX Runtime {release.onnxruntime} of Triton "
-                    f"{release.name} knows up to {limit}: export with opset: {limit} or lower",
-                )
+    for model, path in repository.model_files("onnxruntime"):
+        graph = read_graph(path)
+        if graph and graph.opset > limit:
+            yield (
+                model.file(model.inner(path)),
+                f"has opset {graph.opset}; ONNX Runtime {release.onnxruntime} of Triton "
+                f"{release.name} knows up to {limit}: export with opset: {limit} or lower",
+            )

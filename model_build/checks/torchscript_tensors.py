@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from model_build.findings import Place
-from model_build.model_config import model_file
 from model_build.repository import Model, Repository
 
 
@@ -15,14 +14,9 @@ def torchscript_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
 
     TorchScript has neither types nor dims of tensors; arguments have names.
     """
-    for model in repository.models.values():
-        if model.backend != "pytorch" or model.config.platform == "torch_aoti":
-            continue
-        file = model_file(model.config)
-        for version in model.versions:
-            path = model.directory / version / file
-            if path.is_file():
-                yield from _findings(model, path, f"{version}/{file}")
+    for model, path in repository.model_files("pytorch"):
+        if model.config.platform != "torch_aoti":
+            yield from _findings(model, path, model.inner(path))
 
 
 def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]]:
@@ -30,7 +24,7 @@ def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]
         module = _load(path)
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        yield model.file(*file.split("/")), f"is no TorchScript file: {reason}"
+        yield model.file(file), f"is no TorchScript file: {reason}"
         return
     arguments = [it.name for it in module.forward.schema.arguments if it.name != "self"]
     declared = [it.name for it in model.config.input]

@@ -1,0 +1,181 @@
+"""DeliveryStack: who may become what, and what that may do. Whatever is not listed here may not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aws_cdk import App, Environment
+from aws_cdk.assertions import Template
+
+import app as stage_app
+from stacks import DeliveryStack
+from stages import DeliveryStage, Stage
+from tests.synth.conftest import CONTEXT
+
+ACCOUNT, REGION = "123456789012", "eu-west-1"
+ISSUER = "token.actions.githubusercontent.com"
+PROVIDER = "AWS::IAM::OIDCProvider"
+
+
+def template(**delivery: Any) -> Template:
+    stack = DeliveryStack(
+        App(context=CONTEXT),
+        "prod-delivery",
+        stage_name="prod",
+        delivery=DeliveryStage(**{"repository": "octo-org/octo-repo", **delivery}),
+        env=Environment(account=ACCOUNT, region=REGION),
+    )
+    return Template.from_stack(stack)
+
+
+def role(template: Template, name: str) -> dict[str, Any]:
+    return resource(template, "AWS::IAM::Role", name)
+
+
+def statements(template: Template, name: str) -> list[dict[str, Any]]:
+    """All that a role may do: its one policy, next to which it has none."""
+    assert not {"ManagedPolicyArns", "Policies"} & role(template, name).keys()
+    policy = resource(template, "AWS::IAM::Policy", name)
+    assert [it["Ref"].rstrip("0123456789ABCDEF") for it in policy["Roles"]] == [name]
+    return [as_read(it) for it in policy["PolicyDocument"]["Statement"]]
+
+
+def resource(template: Template, kind: str, name: str) -> dict[str, Any]:
+    found = template.find_resources(kind)
+    (only,) = (it for logical_id, it in found.items() if logical_id.startswith(name))
+    properties: dict[str, Any] = only["Properties"]
+    return properties
+
+
+def as_read(value: Any) -> Any:
+    """Return a part of a template with the partition filled in, so that ARNs can be read."""
+    match value:
+        case {"Fn::Join": [separator, parts]}:
+            return separator.join(as_read(part) for part in parts)
+        case {"Ref": "AWS::Partition"}:
+            return "aws"
+        case dict():
+            return {key: as_read(it) for key, it in value.items()}
+        case list():
+            return [as_read(it) for it in value]
+    return value
+
+
+def bootstrap_role(name: str) -> str:
+    return f"arn:aws:iam::{ACCOUNT}:role/cdk-hnb659fds-{name}-role-{ACCOUNT}-{REGION}"
+
+
+@pytest.mark.parametrize(
+    ("name", "subjects"),
+    [
+        (
+            "Review",
+            ["repo:octo-org/octo-repo:pull_request", "repo:octo-org/octo-repo:ref:refs/heads/main"],
+        ),
+        ("Deploy", ["repo:octo-org/octo-repo:environment:prod"]),
+    ],
+)
+def test_a_role_is_for_tokens_of_this_repository_with_these_subjects_alone(
+    name: str, subjects: list[str]
+) -> None:
+    given = template()
+    (provider,) = given.find_resources(PROVIDER)
+    (statement,) = role(given, name)["AssumeRolePolicyDocument"]["Statement"]
+    assert statement.pop("Principal") == {"Federated": {"Fn::GetAtt": [provider, "Arn"]}}
+    said = statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub")
+    assert ([said] if isinstance(said, str) else said) == subjects
+    assert statement == {
+        "Action": "sts:AssumeRoleWithWebIdentity",
+        "Condition": {"StringEquals": {f"{ISSUER}:aud": "sts.amazonaws.com"}},
+        "Effect": "Allow",
+    }
+
+
+def test_a_repository_with_ids_is_trusted_with_them() -> None:
+    given = template(repository="octo-org@1/octo-repo@2")
+    (statement,) = role(given, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    subject = statement["Condition"]["StringEquals"][f"{ISSUER}:sub"]
+    assert subject == ["repo:octo-org@1/octo-repo@2:environment:prod"]
+
+
+def test_what_reviews_may_look_and_nothing_else() -> None:
+    assert statements(template(), "Review") == [
+        {"Action": "sts:AssumeRole", "Effect": "Allow", "Resource": bootstrap_role("lookup")}
+    ]
+
+
+def test_what_deploys_may_become_the_roles_of_cdk_bootstrap_and_try_the_stage() -> None:
+    catalog = f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/triton/prod"
+    assert statements(template(), "Deploy") == [
+        {
+            "Action": "sts:AssumeRole",
+            "Effect": "Allow",
+            "Resource": [
+                bootstrap_role(name)
+                for name in ("deploy", "file-publishing", "image-publishing", "lookup")
+            ],
+        },
+        {
+            "Action": ["ssm:GetParameter", "ssm:GetParametersByPath"],
+            "Effect": "Allow",
+            "Resource": [catalog, f"{catalog}/*"],
+        },
+        {
+            "Action": ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
+            "Effect": "Allow",
+            "Resource": f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:endpoint/prod-*",
+        },
+    ]
+
+
+def test_there_is_no_third_role_and_a_session_ends_after_an_hour() -> None:
+    roles = template().find_resources("AWS::IAM::Role").values()
+    assert [it["Properties"]["MaxSessionDuration"] for it in roles] == [3600, 3600]
+
+
+def test_the_provider_is_github_s_for_sts_and_needs_no_function() -> None:
+    given = template()
+    (provider,) = given.find_resources(PROVIDER).values()
+    assert provider["Properties"] == {
+        "ClientIdList": ["sts.amazonaws.com"],
+        "Url": f"https://{ISSUER}",
+    }
+    kinds = {it["Type"] for it in given.to_json()["Resources"].values()}
+    assert kinds == {PROVIDER, "AWS::IAM::Role", "AWS::IAM::Policy"}
+
+
+def test_an_account_that_has_the_provider_gets_no_second_one() -> None:
+    given = template(provider_exists=True)
+    given.resource_count_is(PROVIDER, 0)
+    (statement,) = role(given, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
+    existing = f"arn:aws:iam::{ACCOUNT}:oidc-provider/{ISSUER}"
+    assert as_read(statement["Principal"]) == {"Federated": existing}
+
+
+def test_the_roles_arns_are_outputs_for_github_s_variables() -> None:
+    assert sorted(template().find_outputs("*")) == ["DeployRoleArn", "ReviewRoleArn"]
+
+
+@pytest.mark.parametrize("account", [ACCOUNT, None])
+def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
+    account: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage.model_validate(
+        {
+            "account": account,
+            "region": REGION,
+            "release": "25.09",
+            "delivery": {"repository": "octo-org/octo-repo"},
+            "endpoints": {"text": {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}},
+        }
+    )
+    monkeypatch.setattr(stage_app, "load_stage", lambda name: stage)
+    app = App(context=CONTEXT, outdir=str(tmp_path))
+    stage_app.add_stacks(app, "prod")
+    assert "prod-delivery" in {stack.stack_name for stack in app.synth().stacks}
+
+
+def test_a_stage_without_delivery_has_no_such_stack(tmp_path: Path) -> None:
+    app = App(context=CONTEXT, outdir=str(tmp_path))
+    stage_app.add_stacks(app, "dev")
+    assert "dev-delivery" not in {stack.stack_name for stack in app.synth().stacks}
