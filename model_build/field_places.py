@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from google.protobuf import text_encoding
+
 FieldPath = tuple[str | int, ...]
 """`("input", 0, "dims")`: names, and indices of repeated fields. Entries of a map also stand under
 their key: `("parameters", "max_length")`."""
@@ -29,6 +31,23 @@ def field_places(text: str) -> dict[FieldPath, tuple[int, int]]:
     reader = _Reader(text)
     reader.read_message((), closing=None)
     return reader.places
+
+
+def place_of(places: dict[FieldPath, tuple[int, int]], path: FieldPath) -> tuple[int, int] | None:
+    """Return where a field stands, or the nearest one around it that is written.
+
+    A field that is there once needs no index: `("ensemble_scheduling", "step", 1)`.
+    """
+    known = {_without_zeros(written): place for written, place in places.items()}
+    for length in range(len(path), 0, -1):
+        if place := known.get(_without_zeros(path[:length])):
+            return place
+    return None
+
+
+def _without_zeros(path: FieldPath) -> FieldPath:
+    """Leave out the indices of first elements, unless it is the element that is meant."""
+    return (*(step for step in path[:-1] if step != 0), *path[-1:])
 
 
 class _Reader:
@@ -65,7 +84,8 @@ class _Reader:
             while self._next and self._next.text[0] in "\"'":  # protobuf joins them
                 self._take()
         if path[-2:] == ("key", 0):
-            self.places[*path[:-3], token.text.strip("\"'")] = self.places[path[:-2]]
+            key = text_encoding.CUnescape(token.text[1:-1]).decode(errors="replace")
+            self.places[*path[:-3], key] = self.places[path[:-2]]
 
     def _take(self) -> _Token | None:
         token, self._next = self._next, next(self._tokens, None)

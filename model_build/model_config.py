@@ -111,7 +111,10 @@ def model_file(config: ModelConfig) -> str:
 
 
 def type_name(config_type: int) -> str:
-    """Return the name of a configuration's data type, such as `TYPE_FP32`."""
+    """Return the name of a configuration's data type, such as `TYPE_FP32`; `type 99` for none."""
+    values = model_config_pb2.DataType.values()
+    if config_type not in values:  # a configuration may give a number
+        return f"type {config_type}"
     return str(model_config_pb2.DataType.Name(config_type))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Self
 
 from model_build import model_config
-from model_build.field_places import field_places
+from model_build.field_places import FieldPath, field_places, place_of
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.model_config import ModelConfig
 
@@ -52,17 +52,15 @@ class Model:
 
         A field that is not written stands where the nearest one around it does.
         """
-        for length in range(len(path), 0, -1):
-            if place := self._places.get(path[:length]):
-                return Place(self.shown_as / CONFIG, *place)
-        return Place(self.shown_as / CONFIG)
+        place = place_of(self._places, path)
+        return Place(self.shown_as / CONFIG, *place or ())
 
     def file(self, *parts: str) -> Place:
         """Return a path below the directory, as findings call it."""
         return Place(self.shown_as.joinpath(*parts))
 
     @cached_property
-    def _places(self) -> dict[tuple[str | int, ...], tuple[int, int]]:
+    def _places(self) -> dict[FieldPath, tuple[int, int]]:
         return field_places((self.directory / CONFIG).read_text(encoding="utf-8"))
 
 

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from model_build import checks
-from model_build.checks.engine_profiles import engine_profiles
 from model_build.findings import Finding
-from model_build.written import recipe_meets_files
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -33,7 +31,7 @@ def report(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    rules = (*checks.BUILT, *checks.FOR_RELEASE, recipe_meets_files, engine_profiles)
+    rules = (*checks.BUILT, *checks.FOR_RELEASE, *checks.FOR_RECIPE)
     explained = {rule.__name__: inspect.getdoc(rule) for rule in rules}
     text = explained.get(name) or "The file is one that can be read."
     return {

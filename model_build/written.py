@@ -5,23 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-import checked_yaml
 from model_build import checks, recipe
-from model_build.checks.engine_profiles import engine_profiles
 from model_build.digest import digest_of
 from model_build.errors import BuildError
-from model_build.findings import Finding, Place
-from model_build.recipe import (
-    Copy,
-    Dali,
-    Files,
-    GraphDef,
-    PythonPackages,
-    RandomWeights,
-    Recipe,
-    Step,
-    TensorFlowOnnx,
-)
+from model_build.findings import Finding
+from model_build.recipe import Files, Recipe, Step
 from model_build.repository import CONFIG, Repository
 
 
@@ -75,7 +63,7 @@ class WrittenModel:
         complete = not (self.folder / recipe.FILE).is_file()
         if complete:
             return checks.BUILT
-        return (*checks.WRITTEN, partial(recipe_meets_files, self), partial(engine_profiles, self))
+        return (*checks.WRITTEN, *(partial(rule, self) for rule in checks.FOR_RECIPE))
 
     def steps(self) -> Iterator[tuple[tuple[str, ...], str, Step]]:
         """Yield the recipe's steps: the keys that lead to their files, the file, the step."""
@@ -110,56 +98,3 @@ def all_models(models: Path) -> Iterator[WrittenModel]:
             model = WrittenModel(folder)
             yield model
             yield from (WrittenModel(folder, name) for name in model.recipe.alternatives)
-
-
-def recipe_meets_files(model: WrittenModel, repository: Repository) -> Iterator[tuple[Place, str]]:
-    """A recipe's files go into model directories, for their backends, made of what is there."""
-    for keys, file, step in model.steps():
-        line = checked_yaml.line_of(model.folder / recipe.FILE, *keys, file)
-        place = Place(repository.file(recipe.FILE).path, line)
-        directory = file.partition("/")[0]
-        if directory not in repository.models:
-            known = ", ".join(sorted(repository.models)) or "none"
-            yield place, f"{file}: {directory} is no model directory; there are: {known}"
-        elif keys == ("files",) and step.backend:  # an alternative brings its own backend
-            backend = repository.models[directory].backend
-            if backend != step.backend:
-                yield (
-                    place,
-                    f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
-                    f"{directory}/{CONFIG} names {backend}",
-                )
-        if missing := _missing_source(step, model.recipe, model.folder):
-            yield place, f"{file}: {missing}"
-
-
-def _missing_source(step: Step, planned: Recipe, folder: Path) -> str | None:
-    for key, file in _sources(step, planned):
-        if not (folder / file).is_file():
-            return f"{key} {file} does not exist: add it beside the recipe, or write another path"
-    if isinstance(step, Copy) and _has_files(planned):
-        assert planned.weights is not None
-        assert not isinstance(planned.weights, RandomWeights)
-        if step.weights not in planned.weights.files:
-            known = ", ".join(sorted(planned.weights.files))
-            return f"{step.weights} is none of the recipe's weights: write one of {known}"
-    return None
-
-
-def _sources(step: Step, planned: Recipe) -> list[tuple[str, str]]:
-    """The files beside the recipe that a step is made of, each with its key."""
-    match step:
-        case Copy():
-            return [] if _has_files(planned) else [("weights", step.weights)]
-        case PythonPackages():
-            return [("requirements", step.requirements)]
-        case TensorFlowOnnx() | GraphDef() | Dali():
-            return [
-                ("source", step.source.partition(":")[0]),
-                ("environment", step.environment),
-            ]
-    return [("source", step.source.partition(":")[0])]
-
-
-def _has_files(planned: Recipe) -> bool:
-    return planned.weights is not None and not isinstance(planned.weights, RandomWeights)

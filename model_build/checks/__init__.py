@@ -11,6 +11,7 @@ import platform_facts
 from model_build.checks.archive_root import archive_root
 from model_build.checks.batch_sizes import batch_sizes
 from model_build.checks.dali_tensors import dali_tensors
+from model_build.checks.engine_profiles import engine_profiles
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.execution_accelerators import execution_accelerators
@@ -28,6 +29,7 @@ from model_build.checks.python_models import python_models
 from model_build.checks.python_parameters import python_parameters
 from model_build.checks.pytorch_parameters import pytorch_parameters
 from model_build.checks.queue_policies import queue_policies
+from model_build.checks.recipe_meets_files import recipe_meets_files
 from model_build.checks.release_backends import release_backends
 from model_build.checks.response_cache import response_cache
 from model_build.checks.sequence_batching import sequence_batching
@@ -80,6 +82,9 @@ BUILT: tuple[Rule, ...] = (
 )
 """Rules about a complete repository, which also open the files that backends will open."""
 
+
+FOR_RECIPE = (recipe_meets_files, engine_profiles)
+"""Rules that hold a recipe against what people write."""
 
 FOR_RELEASE = (release_backends, onnx_opset)
 """Rules that also depend on the release of Triton that will serve the repository."""

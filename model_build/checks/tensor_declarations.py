@@ -45,7 +45,7 @@ def _findings(model: Model, kind: str, index: int, same: int) -> Iterator[tuple[
         yield model.at(kind, index), f'an {kind} has no name: add name: "..."'
     elif same > 1:
         yield model.at(kind, index, "name"), f'{kind} "{tensor.name}" is declared {same} times'
-    if not tensor.data_type:
+    if not tensor.data_type or not type_name(tensor.data_type).startswith("TYPE_"):
         yield (
             model.at(kind, index, "data_type"),
             f'{kind} "{tensor.name}" has no data type: add data_type: TYPE_FP32 or its like',

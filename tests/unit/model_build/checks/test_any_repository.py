@@ -52,9 +52,10 @@ NUMBERS = {
 def fill(draw: st.DrawFn, message: Any) -> None:
     """Give some of a protobuf message's fields drawn values."""
     fields = list(message.DESCRIPTOR.fields)
-    for field in draw(
-        st.lists(st.sampled_from([*fields]), max_size=6, unique_by=lambda it: it.name)
-    ):
+    if not fields:
+        return
+    chosen = st.lists(st.sampled_from(fields), max_size=6, unique_by=lambda it: it.name)
+    for field in draw(chosen):
         entry = field.message_type and field.message_type.GetOptions().map_entry
         if entry:
             fill_map(draw, getattr(message, field.name), *field.message_type.fields)

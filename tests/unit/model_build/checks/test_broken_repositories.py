@@ -8,7 +8,7 @@ import pytest
 import platform_facts
 from model_build import checks, recipe
 from model_build.repository import Repository
-from model_build.written import WrittenModel, recipe_meets_files
+from model_build.written import WrittenModel
 from tests.unit.model_build.checks.broken import (
     allowed,
     ensembles,
@@ -59,7 +59,7 @@ def test_a_repository_in_which_nothing_is_wrong_is_told_nothing(
 
 def test_every_rule_is_broken_by_some_case() -> None:
     named = {re.search(r" \[(\w+)\]$", line) for case in CASES for line in case.told}
-    rules = {rule.__name__ for rule in (*checks.BUILT, *checks.FOR_RELEASE, recipe_meets_files)}
+    rules = {it.__name__ for it in (*checks.BUILT, *checks.FOR_RELEASE, *checks.FOR_RECIPE)}
     assert {found[1] for found in named if found} == rules
 
 

@@ -1,7 +1,7 @@
 """Recipes that ask for what the folder does not have."""
 
 from tests.unit.model_build.checks.broken.bases import RECIPE
-from tests.unit.model_build.checks.broken.case import Case
+from tests.unit.model_build.checks.broken.case import Case, Change
 
 YAML = "recipe.yaml"
 ONNX_STEP = """\
@@ -11,6 +11,24 @@ ONNX_STEP = """\
     gate: { max_absolute_difference: 0.1 }
 """
 SHA256 = "a" * 64
+
+
+def _engine(profile: str) -> str:
+    """The ONNX step as one that compiles an engine with one optimization profile."""
+    return ONNX_STEP.replace("to: onnx", "to: tensorrt") + (
+        "    engine:\n"
+        "      precision: fp16\n"
+        f"      profiles: [ {profile} ]\n"
+        "      gate: { max_absolute_difference: 0.1 }\n"
+    )
+
+
+def _compiled(profile: str) -> dict[str, Change]:
+    return {
+        YAML: {"twice/1/model.onnx:\n" + ONNX_STEP: "twice/1/model.plan:\n" + _engine(profile)},
+        "twice/config.pbtxt": {'"onnxruntime"': '"tensorrt"'},
+    }
+
 
 CASES = [
     # recipe_meets_files
@@ -110,6 +128,36 @@ CASES = [
         [
             "twice/config.pbtxt:2:1: is -8: write the largest batch, or 0 for a model that "
             "does not batch [batch_sizes]",
+        ],
+    ),
+    # engine_profiles
+    Case(
+        "a profile has not the model's inputs",
+        RECIPE,
+        _compiled("{ Z: { min: [1, 2], opt: [4, 2], max: [8, 2] } }"),
+        [
+            "recipe.yaml:10: twice/1/model.plan: a profile has Z: write the inputs x "
+            "[engine_profiles]",
+        ],
+    ),
+    Case(
+        "a profile has other dims than the configuration",
+        RECIPE,
+        _compiled("{ x: { min: [1, 2], opt: [4, 2], max: [8, 3] } }"),
+        [
+            'recipe.yaml:10: twice/1/model.plan: profile shape [8, 3] of "x" does not fit '
+            "[-1, 2] [engine_profiles]",
+        ],
+    ),
+    Case(
+        "no profile takes the batches that clients may send",
+        RECIPE,
+        _compiled("{ x: { min: [2, 2], opt: [4, 2], max: [4, 2] } }"),
+        [
+            "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 8, the largest "
+            "that clients may send [engine_profiles]",
+            "recipe.yaml:10: twice/1/model.plan: no profile takes a batch of 1, the smallest "
+            "that clients may send [engine_profiles]",
         ],
     ),
 ]

@@ -1,0 +1,78 @@
+"""A recipe's files have a place and an origin."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import checked_yaml
+from model_build.findings import Place
+from model_build.recipe import (
+    FILE,
+    Copy,
+    Dali,
+    GraphDef,
+    PythonPackages,
+    RandomWeights,
+    Recipe,
+    Step,
+    TensorFlowOnnx,
+)
+from model_build.repository import CONFIG, Repository
+
+if TYPE_CHECKING:
+    from model_build.written import WrittenModel
+
+
+def recipe_meets_files(
+    model: "WrittenModel", repository: Repository
+) -> Iterator[tuple[Place, str]]:
+    """A recipe's files go into model directories, for their backends, made of what is there."""
+    for keys, file, step in model.steps():
+        line = checked_yaml.line_of(model.folder / FILE, *keys, file)
+        place = Place(repository.file(FILE).path, line)
+        directory = file.partition("/")[0]
+        if directory not in repository.models:
+            known = ", ".join(sorted(repository.models)) or "none"
+            yield place, f"{file}: {directory} is no model directory; there are: {known}"
+        elif keys == ("files",) and step.backend:  # an alternative brings its own backend
+            backend = repository.models[directory].backend
+            if backend != step.backend:
+                yield (
+                    place,
+                    f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
+                    f"{directory}/{CONFIG} names {backend}",
+                )
+        if missing := _missing_source(step, model.recipe, model.folder):
+            yield place, f"{file}: {missing}"
+
+
+def _missing_source(step: Step, planned: Recipe, folder: Path) -> str | None:
+    for key, file in _sources(step, planned):
+        if not (folder / file).is_file():
+            return f"{key} {file} does not exist: add it beside the recipe, or write another path"
+    if isinstance(step, Copy) and _has_files(planned):
+        assert planned.weights is not None
+        assert not isinstance(planned.weights, RandomWeights)
+        if step.weights not in planned.weights.files:
+            known = ", ".join(sorted(planned.weights.files))
+            return f"{step.weights} is none of the recipe's weights: write one of {known}"
+    return None
+
+
+def _sources(step: Step, planned: Recipe) -> list[tuple[str, str]]:
+    """The files beside the recipe that a step is made of, each with its key."""
+    match step:
+        case Copy():
+            return [] if _has_files(planned) else [("weights", step.weights)]
+        case PythonPackages():
+            return [("requirements", step.requirements)]
+        case TensorFlowOnnx() | GraphDef() | Dali():
+            return [
+                ("source", step.source.partition(":")[0]),
+                ("environment", step.environment),
+            ]
+    return [("source", step.source.partition(":")[0])]
+
+
+def _has_files(planned: Recipe) -> bool:
+    return planned.weights is not None and not isinstance(planned.weights, RandomWeights)
