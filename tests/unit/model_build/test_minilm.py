@@ -18,7 +18,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 import model_build
-from model_build import model_config, onnx_export, recipe
+from model_build import BuildTarget, model_config, onnx_export, recipe
+from model_build.timing_cache import FolderTimingCache
+from model_build.workshop import Workshop
+from tests.unit.model_build.fakes import Lines
 
 MINILM = Path(model_build.__file__).parents[1] / "models" / "minilm"
 Respond = Callable[..., Any]
@@ -59,7 +62,7 @@ def _load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def _pool(
-    monkeypatch: pytest.MonkeyPatch, vectors: NDArray[np.float32], mask: NDArray[np.int64]
+    monkeypatch: pytest.MonkeyPatch, vectors: NDArray[np.float32], mask: NDArray[np.int32]
 ) -> NDArray[np.float32]:
     request = {"last_hidden_state": vectors, "attention_mask": mask}
     (response,) = _load("pooling", monkeypatch).execute([request])
@@ -80,9 +83,9 @@ def test_a_sentence_is_the_mean_of_its_tokens_scaled_to_length_one(
 def test_padding_changes_no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(1)
     vectors = random.standard_normal((4, 5, 384), np.float32)
-    mask = np.ones((4, 5), np.int64)
+    mask = np.ones((4, 5), np.int32)
     wide = np.concatenate([vectors, random.standard_normal((4, 3, 384), np.float32)], axis=1)
-    wide_mask = np.concatenate([mask, np.zeros((4, 3), np.int64)], axis=1)
+    wide_mask = np.concatenate([mask, np.zeros((4, 3), np.int32)], axis=1)
     np.testing.assert_allclose(
         _pool(monkeypatch, vectors, mask), _pool(monkeypatch, wide, wide_mask), atol=1e-7
     )
@@ -128,8 +131,8 @@ def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
 def test_sentences_become_ids_padded_to_the_longest(tokenize: Respond) -> None:
     arrays = tokenize(b"hello", "hello wörld hello".encode()).arrays
     assert {name: array.dtype for name, array in arrays.items()} == {
-        "input_ids": np.int64,
-        "attention_mask": np.int64,
+        "input_ids": np.int32,
+        "attention_mask": np.int32,
     }
     assert arrays["input_ids"].tolist() == [[2, 0, 0], [2, 3, 2]]
     assert arrays["attention_mask"].tolist() == [[1, 0, 0], [1, 1, 1]]
@@ -151,7 +154,7 @@ def test_the_recipe_makes_every_file_that_nobody_writes() -> None:
     assert {path: step.to for path, step in recipe.read(MINILM).files.items()} == {
         "tokenizer/1/tokenizer.json": "copy",
         "tokenizer/1/site-packages": "python-packages",
-        "encoder/1/model.onnx": "onnx",
+        "encoder/1/model.plan": "tensorrt",
     }
     for step in recipe.read(MINILM).files.values():
         if isinstance(step, recipe.PythonPackages):
@@ -180,10 +183,19 @@ def small_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_encoder_is_exported_with_free_batch_and_tokens_and_passes_its_gate(
     small_bert: Path, tmp_path: Path
 ) -> None:
-    step = recipe.read(MINILM).files["encoder/1/model.onnx"]
-    assert isinstance(step, recipe.Onnx)
+    step = recipe.read(MINILM).files["encoder/1/model.plan"]
+    assert isinstance(step, recipe.TensorRt)
     file = tmp_path / "model.onnx"
-    report = onnx_export.export(step, model_folder=MINILM, weights=small_bert, to=file)
+    workshop = Workshop(
+        model_folder=MINILM,
+        weights=small_bert,
+        seed=0,
+        target=BuildTarget(release="24.09"),
+        scratch=tmp_path,
+        progress=Lines(),
+        timing_cache=FolderTimingCache(tmp_path),
+    )
+    _, report = onnx_export.export(step.onnx(), to=file, workshop=workshop)
     assert report.shapes[0] == {"batch": 1, "tokens": 2}
     assert report.shapes[-1] == {"batch": 64, "tokens": 128}
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
@@ -213,7 +225,7 @@ def test_the_encoder_is_compared_on_sentences_as_the_tokenizer_makes_them(
     assert all(torch.equal(inputs[name], again[name]) for name in inputs)
     mask = inputs["attention_mask"]
     assert inputs["input_ids"].shape == mask.shape == (sizes["batch"], sizes["tokens"])
-    assert mask.dtype == inputs["input_ids"].dtype == torch.int64
+    assert mask.dtype == inputs["input_ids"].dtype == torch.int32
     assert (mask[:, :2] == 1).all()  # [CLS] and [SEP]
     assert (mask.diff(dim=1) <= 0).all()  # padding stands at the end
     if sizes["batch"] > 1:

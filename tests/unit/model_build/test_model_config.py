@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
-from model_build import BuildTarget, RepositoryInvalid, model_config
+from model_build import BuildTarget, model_config
 
 CPU = BuildTarget(release="24.09")
 GPU = BuildTarget(release="25.09", compute_capability="8.6")
@@ -100,9 +100,9 @@ def test_what_is_no_configuration_is_refused_at_its_line_and_column(
 ) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_text(text)
-    with pytest.raises(RepositoryInvalid) as refused:
+    with pytest.raises(model_config.NotParsed) as refused:
         model_config.read(path)
-    assert str(refused.value) == f"{path}:{told}"
+    assert str(refused.value) == told
 
 
 @pytest.mark.parametrize(
@@ -123,9 +123,9 @@ def test_a_value_that_the_field_cannot_hold_is_refused_at_its_line_and_column(
 ) -> None:
     path = tmp_path / "config.pbtxt"
     path.write_text(text)
-    with pytest.raises(RepositoryInvalid) as refused:
+    with pytest.raises(model_config.NotParsed) as refused:
         model_config.read(path)
-    assert str(refused.value).startswith(f"{path}:{place}: ")
+    assert str(refused.value).startswith(f"{place}: ")
     assert str(refused.value).endswith(reason)
 
 
@@ -145,20 +145,20 @@ def on_two_gpus(tmp_path: Path) -> Any:
 
 
 def test_on_a_cpu_every_instance_is_of_the_cpu_and_pins_no_gpu(on_two_gpus: Any) -> None:
-    adapted = model_config.for_target(on_two_gpus, CPU)
+    adapted = model_config.for_target(on_two_gpus, CPU, backend="")
     assert _groups(adapted) == [(2, "KIND_CPU", []), (0, "KIND_CPU", [])]
     assert adapted.name == "a"
 
 
 def test_on_a_gpu_a_configuration_stays_as_it_is(on_two_gpus: Any) -> None:
-    assert model_config.for_target(on_two_gpus, GPU) == on_two_gpus
+    assert model_config.for_target(on_two_gpus, GPU, backend="") == on_two_gpus
 
 
 @given(configs)
 def test_adapting_leaves_the_original_and_changes_nothing_but_instance_groups(config: Any) -> None:
     before = model_config_pb2.ModelConfig()
     before.CopyFrom(config)
-    adapted = model_config.for_target(config, CPU)
+    adapted = model_config.for_target(config, CPU, backend=config.backend)
     assert config == before
     assert {kind for _, kind, _ in _groups(adapted)} <= {"KIND_CPU"}
     adapted.ClearField("instance_group")
@@ -178,3 +178,58 @@ def test_adapting_leaves_the_original_and_changes_nothing_but_instance_groups(co
 )
 def test_a_datatype_has_the_name_that_clients_send(written: str, datatype: str) -> None:
     assert model_config.data_type(model_config_pb2.DataType.Value(written)) == datatype
+
+
+def test_what_is_not_utf_8_is_refused_at_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "config.pbtxt"
+    path.write_bytes(b'name: "a"\nbackend: "\xff"\n')
+    with pytest.raises(model_config.NotParsed) as refused:
+        model_config.read(path)
+    assert str(refused.value) == "2:11: not UTF-8: save the file as UTF-8"
+
+
+TORCHSCRIPT = """
+platform: "pytorch_libtorch"
+default_model_filename: "traced.pt"
+parameters { key: "INFERENCE_MODE" value { string_value: "true" } }
+optimization { execution_accelerators { gpu_execution_accelerator { name: "tensorrt" } } }
+instance_group [ { count: 2 kind: KIND_GPU profile: "0" } ]
+dynamic_batching { }
+"""
+
+
+def test_for_another_backend_what_is_said_to_the_old_one_is_left_out() -> None:
+    config = model_config.parse(TORCHSCRIPT)
+    adapted = model_config.for_target(config, GPU, backend="onnxruntime")
+    expected = 'backend: "onnxruntime" instance_group [ { count: 2 kind: KIND_GPU } ]'
+    assert adapted == model_config.parse(f"{expected} optimization {{ }} dynamic_batching {{ }}")
+
+
+def test_an_accelerator_of_gpus_is_left_out_on_a_cpu() -> None:
+    adapted = model_config.for_target(model_config.parse(TORCHSCRIPT), CPU, backend="pytorch")
+    assert not adapted.optimization.execution_accelerators.gpu_execution_accelerator
+
+
+def test_a_configuration_without_optimization_gets_none() -> None:
+    config = model_config.parse('platform: "ensemble"')
+    for backend in ("ensemble", "python"):
+        assert not model_config.for_target(config, CPU, backend=backend).HasField("optimization")
+
+
+@pytest.mark.parametrize(
+    ("text", "backend", "file"),
+    [
+        ('backend: "onnxruntime"', "onnxruntime", "model.onnx"),
+        ('platform: "pytorch_libtorch"', "pytorch", "model.pt"),
+        ('platform: "torch_aoti"', "pytorch", "model.pt2"),
+        ('platform: "tensorflow_savedmodel"', "tensorflow", "model.savedmodel"),
+        ('backend: "tensorrt" default_model_filename: "a.plan"', "tensorrt", "a.plan"),
+    ],
+)
+def test_a_backend_opens_its_file(text: str, backend: str, file: str) -> None:
+    config = model_config.parse(text)
+    assert (model_config.backend_of(config), model_config.model_file(config)) == (backend, file)
+
+
+def test_a_number_that_is_no_data_type_is_shown_as_it_is() -> None:
+    assert model_config.type_name(99) == "type 99"

@@ -1,3 +1,4 @@
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -5,8 +6,17 @@ import pytest
 
 import checked_yaml
 import model_build
-from model_build import RepositoryInvalid, digest_of, plan_model
+from model_build import (
+    BuildError,
+    BuildTarget,
+    RepositoryInvalid,
+    WrittenModel,
+    digest_of,
+    find_model,
+    plan_model,
+)
 from model_build.manifest import Signature, Tensor
+from platform_facts import ComputeCapability
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteFiles
@@ -15,7 +25,7 @@ MODELS = Path(model_build.__file__).parents[1] / "models"
 
 
 def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
-    plan = plan_model(MODELS / "minilm")
+    plan = plan_model(WrittenModel(MODELS / "minilm"))
     assert plan.signature == Signature(
         inputs=[Tensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
         outputs=[Tensor(name="EMBEDDING", datatype="FP32", shape=[-1, 384])],
@@ -24,21 +34,21 @@ def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
 
 
 def test_the_target_model_is_the_folders_name_with_twelve_digits_of_its_digest() -> None:
-    plan = plan_model(MODELS / "minilm")
+    plan = plan_model(WrittenModel(MODELS / "minilm"))
     assert plan.digest == digest_of(MODELS / "minilm")
     assert plan.target_model == f"minilm-{plan.digest[:12]}.tar.gz"
     assert plan.version == plan.digest[:12]
 
 
 def test_a_plan_names_the_folder_it_was_made_of_and_the_model_that_is_served(doubled: Path) -> None:
-    plan = plan_model(doubled)
+    plan = plan_model(WrittenModel(doubled))
     assert (plan.folder, plan.name, plan.entry) == (doubled, "doubled", "doubled")
 
 
 def test_a_broken_recipe_has_no_plan(doubled: Path) -> None:
     (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
     with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
-        plan_model(doubled)
+        plan_model(WrittenModel(doubled))
 
 
 def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
@@ -49,19 +59,51 @@ def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
         config += f' {kind} [ {{ name: "{kind}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
     write_files(doubled, {"double/config.pbtxt": config})
     with pytest.raises(RepositoryInvalid) as refused:
-        plan_model(doubled)
+        plan_model(WrittenModel(doubled))
     ensemble, double = doubled / "doubled" / "config.pbtxt", doubled / "double" / "config.pbtxt"
-    assert str(refused.value).splitlines() == [
-        f'{double}: name is "twice", the directory is double: write name: "double"',
-        f'{ensemble}: "double" has no output "Y": write one of output',
-        f'{ensemble}: "double" has no input "X": write one of input',
-        f'{ensemble}: step "double" gives no tensor for its input "input"',
-        f'{ensemble}: output "Y" is made by no step: map a step\'s output to it',
-        f"{double}: instance_group pins gpus [1]: remove gpus",
+    assert [line.rpartition(" [")[0] for line in str(refused.value).splitlines()] == [
+        f'{double}:1:1: name is "twice", the directory is double: write name: "double"',
+        f"{double}:1:52: pins gpus [1]: remove gpus",
+        f'{ensemble}:13:3: "double" has no output "Y": write one of output',
+        f'{ensemble}:12:3: "double" has no input "X": write one of input',
+        f'{ensemble}:9:30: step "double" gives no tensor for its input "input"',
+        f'{ensemble}:7:10: output "Y" is made by no step: map a step\'s output to it',
     ]
 
 
 def test_what_a_build_could_not_use_has_no_plan(doubled: Path) -> None:
     (doubled / "double" / "link").symlink_to(doubled)
-    with pytest.raises(RepositoryInvalid, match="double/link is a symbolic link"):
-        plan_model(doubled)
+    with pytest.raises(RepositoryInvalid, match=r"double/link: is a symbolic link"):
+        plan_model(WrittenModel(doubled))
+
+
+A10G = ComputeCapability(8, 6)
+
+
+@pytest.mark.parametrize(
+    ("name", "target", "refused"),
+    [
+        ("bert", "cuda-25.09-sm86", False),
+        ("bert", "cuda-25.09-sm89", False),
+        ("bert", "cuda-25.09-sm75", True),
+        ("bert", "cpu-24.09", False),
+        ("resnet50", "cuda-25.09-sm75", False),
+        ("resnet50-tensorrt", "cuda-25.09-sm75", True),
+    ],
+)
+def test_an_engine_must_be_one_that_the_builder_can_compile(
+    name: str, target: str, refused: bool
+) -> None:
+    plan = plan_model(find_model(MODELS, name))
+    expected = (
+        pytest.raises(BuildError, match=r"1/model\.plan: an engine") if refused else nullcontext()
+    )
+    with expected:
+        plan.check_target(BuildTarget.parse(target), builder=A10G)
+
+
+def test_a_plan_names_the_engines_and_the_alternative() -> None:
+    plan = plan_model(find_model(MODELS, "resnet50-tensorrt"))
+    assert plan.engines == ("resnet50/1/model.plan",)
+    assert (plan.name, plan.alternative) == ("resnet50-tensorrt", "tensorrt")
+    assert plan.target_model == f"resnet50-tensorrt-{plan.version}.tar.gz"

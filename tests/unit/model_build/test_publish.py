@@ -1,7 +1,7 @@
 """A model is published once and for all: archive first, manifest last."""
 
-import dataclasses
 import hashlib
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from model_build import BuildError, BuildTarget, publish
+from model_build import BuildError, BuildTarget, WrittenModel, archive, publish
 from model_build.build import Build, build
+from model_build.timing_cache import FolderTimingCache
+from tests.unit.model_build.fakes import Lines
 
 if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import FakeS3
+    from tests.unit.model_build.fakes import FakeS3
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
@@ -22,13 +24,24 @@ MANIFEST = "text/cpu-24.09/doubled-abc.json"
 
 @pytest.fixture
 def built(doubled: Path) -> Iterator[Build]:
-    target = BuildTarget(release="24.09")
-    with build(doubled, name="doubled", target=target, python="3.10", progress=print) as made:
+    with build(
+        WrittenModel(doubled),
+        name="doubled",
+        target=BuildTarget(release="24.09"),
+        progress=Lines(),
+        timing_cache=FolderTimingCache(doubled),
+    ) as made:
         yield made
 
 
+def _packed(built: Build) -> bytes:
+    content = io.BytesIO()
+    archive.pack(built.folder, content)
+    return content.getvalue()
+
+
 def _publish(s3: "FakeS3", built: Build) -> None:
-    publish.publish(s3.client, built, bucket="bucket", key=KEY)
+    publish.publish(s3.client, built, bucket="bucket", key=KEY, progress=Lines())
 
 
 def _is_published(s3: "FakeS3") -> bool:
@@ -46,11 +59,19 @@ def test_a_published_model_is_an_archive_with_its_sha256_and_a_manifest(
     _publish(s3, built)
     assert _is_published(s3)
     assert set(s3.objects) == {KEY, MANIFEST}
-    archive = s3.objects[KEY]
-    assert archive["Body"] == built.archive.path.read_bytes()
-    assert archive["Metadata"] == {"sha256": hashlib.sha256(archive["Body"]).hexdigest()}
+    body = s3.objects[KEY]["Body"]
+    assert body == _packed(built)
     assert s3.objects[MANIFEST]["ContentType"] == "application/json"
-    assert json.loads(s3.objects[MANIFEST]["Body"])["archive"]["sha256"] == built.archive.sha256
+    manifest = json.loads(s3.objects[MANIFEST]["Body"])
+    assert manifest["archive"]["sha256"] == hashlib.sha256(body).hexdigest()
+    assert manifest["archive"]["bytes"] == len(body)
+
+
+def test_packing_and_sending_are_measured_together(s3: "FakeS3", built: Build) -> None:
+    said = Lines()
+    publish.publish(s3.client, built, bucket="bucket", key=KEY, progress=said)
+    total = archive.unpacked_bytes(built.folder)
+    assert said.measured == {f"packing into s3://bucket/{KEY}": (total, total)}
 
 
 def test_the_manifest_is_written_after_the_archive(s3: "FakeS3", built: Build) -> None:
@@ -69,28 +90,17 @@ def test_publishing_again_changes_nothing(s3: "FakeS3", built: Build) -> None:
 def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
     s3: "FakeS3", built: Build
 ) -> None:
-    _publish(s3, built)
-    del s3.objects[MANIFEST]
-    before = dict(s3.objects)
-    other = built.archive.path.with_name("other.tar.gz")
-    other.write_bytes(b"other")
-    archive = dataclasses.replace(built.archive, path=other, sha256="f" * 64)
+    s3.objects[KEY] = {"Body": b"by hand"}
     with pytest.raises(BuildError) as refused:
-        _publish(s3, dataclasses.replace(built, archive=archive))
-    assert str(refused.value) == (
-        f"s3://bucket/{KEY} holds other bytes (sha256 {built.archive.sha256}) than this build "
-        f"({'f' * 64}): archives are never overwritten. Delete it by hand if nothing serves it, or "
-        "raise BUILD_FORMAT in model_build/digest.py if the builder now makes other archives"
-    )
-    assert s3.objects == before
-    assert s3.unfinished == {}
-
-
-def test_an_object_that_somebody_put_there_by_hand_is_refused(s3: "FakeS3", built: Build) -> None:
-    s3.objects[KEY] = {"Body": b"by hand", "Metadata": {}}
-    with pytest.raises(BuildError, match=r"holds other bytes \(sha256 None\)"):
         _publish(s3, built)
-    assert set(s3.objects) == {KEY}
+    theirs, ours = (hashlib.sha256(it).hexdigest() for it in (b"by hand", _packed(built)))
+    assert str(refused.value) == (
+        f"s3://bucket/{KEY} holds other bytes (sha256 {theirs}) than this build ({ours}): archives "
+        "are never overwritten. Delete it by hand if nothing serves it, or raise BUILD_FORMAT in "
+        "model_build/digest.py if the builder now makes other archives"
+    )
+    assert s3.objects == {KEY: {"Body": b"by hand"}}
+    assert s3.unfinished == {}
 
 
 def test_what_was_interrupted_before_the_manifest_is_completed_by_the_next(

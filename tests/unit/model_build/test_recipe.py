@@ -9,7 +9,8 @@ from model_build import recipe
 FITTING = f"""\
 description: A model
 weights:
-  pypi: some-weights==1.0
+  from: pypi
+  package: some-weights==1.0
   folder: some_weights/data
   files:
     model.bin: {"a" * 64}
@@ -45,10 +46,13 @@ def test_a_recipe_says_where_weights_come_from_and_how_each_file_is_made(tmp_pat
     (tmp_path / "recipe.yaml").write_text(FITTING)
     assert recipe.read(tmp_path) == recipe.Recipe(
         description="A model",
-        weights=recipe.PypiWeights(
-            pypi="some-weights==1.0",
-            folder="some_weights/data",
-            files={"model.bin": "a" * 64},
+        weights=recipe.PypiWeights.model_validate(
+            {
+                "from": "pypi",
+                "package": "some-weights==1.0",
+                "folder": "some_weights/data",
+                "files": {"model.bin": "a" * 64},
+            }
         ),
         files={
             "encoder/1/model.onnx": recipe.Onnx(
@@ -89,13 +93,13 @@ def test_a_folder_without_a_recipe_is_an_os_error(tmp_path: Path) -> None:
         (
             "    opset: 18\n",
             "",
-            ["recipe.yaml:8: files.encoder/1/model.onnx.opset: missing: add this key"],
+            ["recipe.yaml:9: files.encoder/1/model.onnx.opset: missing: add this key"],
         ),
         (
             "opset: 18",
             "opset: 11",
             [
-                "recipe.yaml:11: files.encoder/1/model.onnx.opset: "
+                "recipe.yaml:12: files.encoder/1/model.onnx.opset: "
                 "input should be greater than or equal to 18, not 11"
             ],
         ),
@@ -103,7 +107,7 @@ def test_a_folder_without_a_recipe_is_an_os_error(tmp_path: Path) -> None:
             "opset: 18",
             "opset: 18\n    precision: fp16",
             [
-                "recipe.yaml:12: files.encoder/1/model.onnx.precision: unknown key; "
+                "recipe.yaml:13: files.encoder/1/model.onnx.precision: unknown key; "
                 "known keys: gate, opset, source, to"
             ],
         ),
@@ -111,7 +115,7 @@ def test_a_folder_without_a_recipe_is_an_os_error(tmp_path: Path) -> None:
             "1.0e-5",
             "0",
             [
-                "recipe.yaml:12: files.encoder/1/model.onnx.gate.max_absolute_difference: "
+                "recipe.yaml:13: files.encoder/1/model.onnx.gate.max_absolute_difference: "
                 "input should be greater than 0, not 0"
             ],
         ),
@@ -119,8 +123,8 @@ def test_a_folder_without_a_recipe_is_an_os_error(tmp_path: Path) -> None:
             "{ to: copy, weights: model.bin }",
             "{ to: copy, wieghts: model.bin }",
             [
-                "recipe.yaml:13: files.tokenizer/1/vocabulary.txt.weights: missing: add this key",
-                "recipe.yaml:13: files.tokenizer/1/vocabulary.txt.wieghts: "
+                "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.weights: missing: add this key",
+                "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.wieghts: "
                 "unknown key; write weights",
             ],
         ),
@@ -140,18 +144,18 @@ def test_a_broken_recipe_is_told_its_lines_and_what_to_write(
 @pytest.mark.parametrize(
     ("written", "instead", "place"),
     [
-        ("to: onnx", "to: onx", "recipe.yaml:8: files.encoder/1/model.onnx"),
-        ("    to: onnx\n", "", "recipe.yaml:8: files.encoder/1/model.onnx"),
-        ("some-weights==1.0", "some-weights", "recipe.yaml:3: weights.pypi: "),
-        ("some-weights==1.0", "some-weights>=1.0", "recipe.yaml:3: weights.pypi: "),
-        ("some-weights==1.0", "some-weights==1.*", "recipe.yaml:3: weights.pypi: "),
-        ("a" * 64, "a" * 63, "recipe.yaml:6: weights.files.model.bin: "),
-        ("a" * 64, "A" * 64, "recipe.yaml:6: weights.files.model.bin: "),
-        (f"\n    model.bin: {'a' * 64}\n", " {}\n", "recipe.yaml:5: weights.files: "),
-        ("export.py:encoder", "export.py", "recipe.yaml:10: files.encoder/1/model.onnx.source: "),
-        ("export.py:", "../export.py:", "recipe.yaml:10: files.encoder/1/model.onnx.source: "),
-        ("some-weights==", "-weights==", "recipe.yaml:3: weights.pypi: "),
-        ("some-weights==1.0", "some-weights==.", "recipe.yaml:3: weights.pypi: "),
+        ("to: onnx", "to: onx", "recipe.yaml:9: files.encoder/1/model.onnx"),
+        ("    to: onnx\n", "", "recipe.yaml:9: files.encoder/1/model.onnx"),
+        ("some-weights==1.0", "some-weights", "recipe.yaml:4: weights.package: "),
+        ("some-weights==1.0", "some-weights>=1.0", "recipe.yaml:4: weights.package: "),
+        ("some-weights==1.0", "some-weights==1.*", "recipe.yaml:4: weights.package: "),
+        ("a" * 64, "a" * 63, "recipe.yaml:7: weights.files.model.bin: "),
+        ("a" * 64, "A" * 64, "recipe.yaml:7: weights.files.model.bin: "),
+        (f"\n    model.bin: {'a' * 64}\n", " {}\n", "recipe.yaml:6: weights.files: "),
+        ("export.py:encoder", "export.py", "recipe.yaml:11: files.encoder/1/model.onnx.source: "),
+        ("export.py:", "../export.py:", "recipe.yaml:11: files.encoder/1/model.onnx.source: "),
+        ("some-weights==", "-weights==", "recipe.yaml:4: weights.package: "),
+        ("some-weights==1.0", "some-weights==.", "recipe.yaml:4: weights.package: "),
     ],
     ids=[
         "unknown to",
@@ -196,7 +200,7 @@ def test_a_value_of_the_wrong_form_is_refused_at_its_line(
 def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str) -> None:
     found = problems("encoder/1/model.onnx", path)
     assert found == [
-        f"recipe.yaml:7: files: {path!r} is no path of a version file: write MODEL/VERSION/FILE, "
+        f"recipe.yaml:8: files: {path!r} is no path of a version file: write MODEL/VERSION/FILE, "
         "for example encoder/1/model.onnx"
     ]
 
@@ -205,11 +209,11 @@ def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str
 @pytest.mark.parametrize(
     ("written", "place"),
     [
-        ("folder: some_weights/data", "recipe.yaml:4: weights.folder"),
-        ("weights: model.bin", "recipe.yaml:13: files.tokenizer/1/vocabulary.txt.weights"),
+        ("folder: some_weights/data", "recipe.yaml:5: weights.folder"),
+        ("weights: model.bin", "recipe.yaml:14: files.tokenizer/1/vocabulary.txt.weights"),
         (
             "requirements: requirements.txt",
-            "recipe.yaml:14: files.tokenizer/1/site-packages.requirements",
+            "recipe.yaml:15: files.tokenizer/1/site-packages.requirements",
         ),
     ],
 )
@@ -224,7 +228,7 @@ def test_a_path_that_leads_out_of_its_folder_is_refused(
 
 def test_a_source_lies_beside_the_recipe(problems: Problems) -> None:
     assert problems("export.py:encoder", "/export.py:encoder") == [
-        "recipe.yaml:10: files.encoder/1/model.onnx.source: '/export.py:encoder' leads out of its "
+        "recipe.yaml:11: files.encoder/1/model.onnx.source: '/export.py:encoder' leads out of its "
         "folder: write a path below it, without .."
     ]
 
@@ -232,7 +236,7 @@ def test_a_source_lies_beside_the_recipe(problems: Problems) -> None:
 @pytest.mark.parametrize("name", ["a/model.bin", "/model.bin", "..", "."])
 def test_a_weights_file_has_a_plain_name(problems: Problems, name: str) -> None:
     assert problems("model.bin:", f"{name}:") == [
-        f"recipe.yaml:6: weights.files.{name}: {name!r} is no file name: write it without a folder"
+        f"recipe.yaml:7: weights.files.{name}: {name!r} is no file name: write it without a folder"
     ]
 
 
@@ -257,10 +261,10 @@ def test_all_errors_of_a_recipe_come_at_once_and_in_the_order_of_its_lines(
     with pytest.raises(checked_yaml.InvalidFile) as refused:
         recipe.read(tmp_path)
     assert [(problem.line, problem.key) for problem in refused.value.problems] == [
-        (3, "weights.pypi"),
-        (6, "weights.files.model.bin"),
-        (11, "files.encoder/1/model.onnx.opset"),
-        (13, "files.tokenizer/1/vocabulary.txt.from"),
+        (4, "weights.package"),
+        (7, "weights.files.model.bin"),
+        (12, "files.encoder/1/model.onnx.opset"),
+        (14, "files.tokenizer/1/vocabulary.txt.from"),
     ]
 
 

@@ -95,8 +95,8 @@ def test_a_field_stands_where_it_is_written_or_where_the_nearest_around_it_is(
 
 
 NESTED = """\
-dynamic_batching {
-  default_priority_level: 1
+model_transaction_policy {
+  decoupled: true
 }
 ensemble_scheduling {
   step [
@@ -107,11 +107,10 @@ ensemble_scheduling {
 """
 
 
-@pytest.mark.xfail(strict=True, reason="Model.at does not look into singular messages")
 @pytest.mark.parametrize(
     ("path", "line", "column"),
     [
-        (("dynamic_batching", "default_priority_level"), 2, 3),
+        (("model_transaction_policy", "decoupled"), 2, 3),
         (("ensemble_scheduling", "step"), 5, 3),
         (("ensemble_scheduling", "step", 1), 7, 5),
         (("ensemble_scheduling", "step", 1, "model_name"), 7, 7),

@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildError, TorchModel, torch_source
+from model_build import BuildError, BuildTarget, TorchModel, torch_source
+from model_build.timing_cache import FolderTimingCache
+from model_build.workshop import Workshop
+from tests.unit.model_build.fakes import Lines
 
 WORKING = """
 import sys
@@ -37,7 +40,16 @@ def doubled(weights):
 def _load(folder: Path, source: str, function: str = "doubled") -> TorchModel:
     folder.mkdir(exist_ok=True)
     (folder / "export.py").write_text(source)
-    return torch_source.load(f"export.py:{function}", model_folder=folder, weights=None)
+    workshop = Workshop(
+        model_folder=folder,
+        weights=None,
+        seed=7,
+        target=BuildTarget(release="24.09"),
+        scratch=folder,
+        progress=Lines(),
+        timing_cache=FolderTimingCache(folder),
+    )
+    return torch_source.load(f"export.py:{function}", workshop)
 
 
 def test_a_source_is_a_module_that_dynamo_finds_while_the_model_is_exported(
@@ -78,3 +90,11 @@ def test_a_source_that_fails_is_named_with_the_reason(
     assert refused.value.__cause__ is not None
     after = {name for name in sys.modules if name.startswith("model_source_")}
     assert len(after - before) == ("return" in source)
+
+
+RANDOM = WORKING.replace("Doubled()", "torch.nn.Linear(2, 2)")
+
+
+def test_random_weights_are_the_recipes_seeds(tmp_path: Path) -> None:
+    first, second = (_load(tmp_path, RANDOM).module.state_dict()["weight"] for _ in range(2))
+    assert first.equal(second)

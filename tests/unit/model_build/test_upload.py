@@ -1,5 +1,6 @@
 """An upload takes a free key or none, and a failed one leaves no parts to be paid for."""
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from model_build import upload
 
 if TYPE_CHECKING:
-    from tests.unit.model_build.conftest import FakeS3
+    from tests.unit.model_build.fakes import FakeS3
 
 TAKEN = {"PreconditionFailed", "412", "ConditionalRequestConflict"}
 KEY = "text/cpu-24.09/minilm-abc.tar.gz"
@@ -29,20 +30,23 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def _upload(s3: "FakeS3", file: Path) -> bool:
-    return upload.upload_new(s3.client, file, bucket="bucket", key=KEY, metadata={"sha256": "abc"})
+def _upload(s3: "FakeS3", file: Path) -> None:
+    with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+        content = file.read_bytes()
+        for start in range(0, len(content), 7):  # other pieces than parts
+            parts.write(content[start : start + 7])
 
 
 def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None:
-    assert _upload(s3, file)
+    _upload(s3, file)
     assert s3.objects == {
         KEY: {
             "Body": file.read_bytes(),
             "ContentType": "application/gzip",
-            "Metadata": {"sha256": "abc"},
         }
     }
     assert s3.calls == [
+        "ListMultipartUploads",
         "CreateMultipartUpload",
         *["UploadPart"] * 4,
         "CompleteMultipartUpload",
@@ -55,14 +59,15 @@ def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
     s3: "FakeS3", file: Path, size: int, parts: int
 ) -> None:
     file.write_bytes(bytes(size))
-    assert _upload(s3, file)
+    _upload(s3, file)
     assert s3.calls.count("UploadPart") == parts
     assert s3.objects[KEY]["Body"] == bytes(size)
 
 
 def test_a_taken_key_is_left_as_it_is_and_no_parts_stay(s3: "FakeS3", file: Path) -> None:
     s3.objects[KEY] = {"Body": b"there before"}
-    assert not _upload(s3, file)
+    with pytest.raises(upload.KeyTaken):
+        _upload(s3, file)
     assert s3.objects[KEY] == {"Body": b"there before"}
     assert s3.unfinished == {}
 
@@ -134,7 +139,8 @@ def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) 
         )
 
     s3.before["CompleteMultipartUpload"] = refuse
-    assert not _upload(s3, file)
+    with pytest.raises(upload.KeyTaken):
+        _upload(s3, file)
     assert s3.unfinished == {}
 
 
@@ -150,3 +156,54 @@ def test_a_failing_abort_does_not_hide_why_the_upload_failed(s3: "FakeS3", file:
     with pytest.raises(ClientError, match="AccessDenied"):
         _upload(s3, file)
     assert s3.calls[-1] == "AbortMultipartUpload"
+
+
+def test_what_a_killed_process_left_under_the_key_is_removed_and_nothing_else(
+    s3: "FakeS3", file: Path
+) -> None:
+    for key in (KEY, f"{KEY}.other", KEY, "text/cpu-24.09/other.tar.gz", KEY):
+        s3.create_multipart_upload(Bucket="bucket", Key=key, ChecksumAlgorithm="CRC32")
+    _upload(s3, file)
+    assert sorted(it["Key"] for it in s3.unfinished.values()) == [
+        "text/cpu-24.09/minilm-abc.tar.gz.other",
+        "text/cpu-24.09/other.tar.gz",
+    ]
+    assert s3.objects[KEY]["Body"] == file.read_bytes()
+
+
+def test_no_more_parts_are_in_memory_than_are_sent_at_a_time(
+    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, under_way = threading.Event(), threading.Semaphore(0)
+
+    def wait(asked: dict[str, Any]) -> None:
+        under_way.release()
+        assert released.wait(10)
+
+    s3.before["UploadPart"] = wait
+    written: list[int] = []
+
+    def write() -> None:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            written.extend(parts.write(bytes(10)) for _ in range(12))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(upload.THREADS):
+        assert under_way.acquire(timeout=10)
+    writer.join(0.2)
+    assert len(written) <= upload.THREADS
+    released.set()
+    writer.join()
+    assert len(s3.objects[KEY]["Body"]) == 120
+
+
+def test_whatever_fails_in_the_block_leaves_no_parts(s3: "FakeS3") -> None:
+    def packing_fails() -> None:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            parts.write(bytes(25))
+            raise OSError("a file is gone")
+
+    with pytest.raises(OSError, match="a file is gone"):
+        packing_fails()
+    assert (s3.objects, s3.unfinished) == ({}, {})

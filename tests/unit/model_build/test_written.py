@@ -3,88 +3,100 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model_build import RepositoryInvalid, written
+import checked_yaml
+from model_build import BuildError, RepositoryInvalid, WrittenModel
 from model_build.recipe import Recipe
+from model_build.written import all_models, find, is_model
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteFiles
 
+ALTERNATIVES = """
+description: Twice a number
+alternatives:
+  onnx:
+    double/1/model.onnx:
+      to: onnx
+      source: export.py:double
+      opset: 18
+      gate: { max_absolute_difference: 0.1 }
+"""
+
+
+@pytest.fixture
+def with_alternative(doubled: Path, write_files: "WriteFiles") -> Path:
+    return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
+
 
 def test_a_folder_is_read_as_its_recipe_and_its_configurations(doubled: Path) -> None:
-    recipe, repository = written.read(doubled)
-    assert recipe == Recipe(description="Twice a number", files={})
-    assert list(repository.configs) == ["double", "doubled"]
+    model = WrittenModel(doubled)
+    assert (model.name, model.files) == ("doubled", {})
+    assert model.recipe == Recipe(description="Twice a number")
+    assert list(model.read().models) == ["double", "doubled"]
 
 
-def _recipe(folder: Path, files: str, *, weights: str = "") -> Path:
-    path = folder / "recipe.yaml"
-    path.write_text(f"description: x\n{weights}files: {{ {files} }}\n")
-    return path
+def test_a_repository_without_a_recipe_is_a_model_and_must_be_whole(doubled: Path) -> None:
+    (doubled / "recipe.yaml").unlink()
+    model = WrittenModel(doubled)
+    assert model.recipe == Recipe(description="A Triton model repository, packed as it is")
+    with pytest.raises(RepositoryInvalid, match=r"doubled: has no version: add a folder 1/"):
+        model.read()
+    (doubled / "doubled" / "1").mkdir()
+    assert list(model.read().models) == ["double", "doubled"]
+    (doubled / "double" / "1" / "model.py").unlink()
+    with pytest.raises(RepositoryInvalid, match=r"model\.py: is missing"):
+        model.read()
 
 
-@pytest.mark.parametrize(
-    ("step", "told"),
-    [
-        ("to: copy, weights: data/words.txt", "weights data/words.txt"),
-        ("to: python-packages, requirements: pins.txt", "requirements pins.txt"),
-        (
-            "to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 }",
-            "source export.py",
-        ),
-        (
-            "to: torchscript, source: a/b.py:f, gate: { max_absolute_difference: 1 }",
-            "source a/b.py",
-        ),
-    ],
-    ids=["copy", "python-packages", "onnx", "torchscript"],
-)
-def test_a_file_that_a_recipe_builds_from_must_be_there(
-    doubled: Path, write_files: "WriteFiles", step: str, told: str
-) -> None:
-    recipe = _recipe(doubled, f"double/1/made: {{ {step} }}")
-    with pytest.raises(RepositoryInvalid) as refused:
-        written.read(doubled)
-    assert str(refused.value) == (
-        f"{recipe}: files.double/1/made: {told} does not exist: add it beside the recipe, or write "
-        "another path"
-    )
-    write_files(doubled, {told.partition(" ")[2]: ""})
-    written.read(doubled)
+def test_an_alternative_is_a_model_of_its_own_name_and_digest(with_alternative: Path) -> None:
+    own, other = all_models(with_alternative.parent)
+    assert (own.name, other.name) == ("doubled", "doubled-onnx")
+    assert own.digest != other.digest
+    assert list(other.files) == ["double/1/model.onnx"]
 
 
-def test_a_copied_file_is_one_of_the_recipes_weights_if_it_has_any(
+def test_models_are_found_by_their_names(with_alternative: Path) -> None:
+    models = with_alternative.parent
+    assert find(models, "doubled") == WrittenModel(with_alternative)
+    assert find(models, "doubled-onnx") == WrittenModel(with_alternative, "onnx")
+    with pytest.raises(BuildError, match=r"no model 'tripled' in .*; models are doubled, "):
+        find(models, "tripled")
+
+
+def test_a_broken_recipe_beside_it_keeps_no_model_from_being_found(
     doubled: Path, write_files: "WriteFiles"
 ) -> None:
-    weights = f"weights: {{ pypi: w==1, folder: w, files: {{ b: {'a' * 64}, a: {'a' * 64} }} }}\n"
-    write_files(doubled, {"c": ""})
-    recipe = _recipe(doubled, "double/1/c: { to: copy, weights: c }", weights=weights)
-    with pytest.raises(RepositoryInvalid) as refused:
-        written.read(doubled)
-    assert str(refused.value) == (
-        f"{recipe}: files.double/1/c: c is none of the recipe's weights: write one of a, b"
+    write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
+    assert find(doubled.parent, "doubled").name == "doubled"
+
+
+def test_other_folders_are_no_models(tmp_path: Path, write_files: "WriteFiles") -> None:
+    write_files(tmp_path, {"notes/README.md": "", "config.pbtxt": "", "deep/er/a/config.pbtxt": ""})
+    assert not any(is_model(path) for path in (tmp_path, tmp_path / "notes", tmp_path / "deep"))
+    assert list(all_models(tmp_path)) == []
+
+
+def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
+    (doubled / "recipe.yaml").write_text(
+        "description: x\nfiles:\n  dobule/1/c: { to: copy, weights: recipe.yaml }\n"
     )
-    _recipe(doubled, "double/1/c: { to: copy, weights: b }", weights=weights)
-    written.read(doubled)
-
-
-def test_a_made_file_belongs_to_a_model_directory(doubled: Path) -> None:
-    recipe = _recipe(doubled, "dobule/1/c: { to: copy, weights: recipe.yaml }")
-    with pytest.raises(RepositoryInvalid) as refused:
-        written.read(doubled)
-    assert str(refused.value) == (
-        f"{recipe}: files.dobule/1/c: dobule is no model directory; there are: double, doubled"
+    model = WrittenModel(doubled)
+    (finding,) = model.lint()
+    assert str(finding) == (
+        f"{doubled}/recipe.yaml:3: dobule/1/c: dobule is no model directory; there are: double, "
+        "doubled [recipe_meets_files]"
     )
-
-
-@pytest.mark.parametrize("target", ["recipe.yaml", "tests", "nowhere"])
-def test_a_symbolic_link_is_refused_wherever_it_leads(doubled: Path, target: str) -> None:
-    link = doubled / "double" / "1" / "link"
-    link.symlink_to(doubled / target)
     with pytest.raises(RepositoryInvalid) as refused:
-        written.read(doubled)
-    assert str(refused.value) == f"{link} is a symbolic link: put the file itself there"
+        model.read()
+    assert refused.value.findings == [finding]
+
+
+def test_a_recipe_that_is_none_is_an_error_at_its_line(doubled: Path) -> None:
+    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
+    with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
+        WrittenModel(doubled).read()
 
 
 def test_a_symbolic_link_that_is_no_part_of_the_model_does_no_harm(doubled: Path) -> None:
     (doubled / ".venv").symlink_to(doubled.parent)
-    written.read(doubled)
+    WrittenModel(doubled).read()

@@ -34,7 +34,7 @@ NAMED = {
     "backend": BACKENDS,
     "platform": BACKENDS,
     "model_name": st.sampled_from(["", "both", "first", "second", "third"]),
-    "default_model_filename": st.sampled_from(["", "", "X", ".", "model.json", "model.onnxtxt"]),
+    "default_model_filename": st.sampled_from(["", "", "X", ".", "model.json"]),
     "max_batch_size": st.sampled_from([-1, 0, 1, 8]),
 }
 NUMBERS = {
@@ -90,7 +90,9 @@ def values_of(field: FieldDescriptor) -> st.SearchStrategy[Any]:
 def configs(draw: st.DrawFn) -> str:
     """Draw a config.pbtxt that protobuf can read."""
     config = model_config_pb2.ModelConfig(
-        backend=draw(BACKENDS), max_batch_size=draw(NAMED["max_batch_size"])
+        backend=draw(BACKENDS),
+        max_batch_size=draw(NAMED["max_batch_size"]),
+        default_model_filename=draw(NAMED["default_model_filename"]),
     )
     for field in ("input", "output"):
         for _ in range(draw(st.integers(0, 2))):
@@ -118,9 +120,9 @@ def contents(draw: st.DrawFn) -> bytes:
     return content
 
 
-PATHS = [f"{version}/{file}" for version in ("1", "2", "v1") for file in BACKEND_FILES.values()]
-PATHS += ["1/X", "1/model.json", "1/model.onnxtxt", "X", "warmup/X"]
-FILES = st.dictionaries(st.sampled_from(PATHS), contents(), max_size=4)
+PATHS = [*(f"1/{file}" for file in BACKEND_FILES.values()), "1/X", "1/model.json"]
+PATHS += ["2/model.py", "v2/model.py", "X", "warmup/X"]
+FILES = st.fixed_dictionaries({}, optional={path: contents() for path in PATHS})
 
 
 def lint(texts: dict[str, str], others: dict[str, bytes]) -> list[Finding]:

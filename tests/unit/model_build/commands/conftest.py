@@ -1,0 +1,104 @@
+"""The commands, with an AWS in memory and a deployed endpoint."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_build.__main__ import main
+from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm
+
+PREFIX = "text/cpu-24.09/"
+
+
+@dataclass
+class FakeAws:
+    """The services that commands talk to; `stage` dev has the multi-model endpoint `text`."""
+
+    s3: FakeS3 = field(default_factory=FakeS3)
+    ssm: FakeSsm = field(default_factory=FakeSsm)
+    sagemaker: FakeSageMaker = field(default_factory=FakeSageMaker)
+
+    def client(self, service: str) -> Any:
+        return {"s3": self.s3, "ssm": self.ssm, "sagemaker": self.sagemaker}[service]
+
+    def catalog(self, model: str) -> Any:
+        """What clients of the endpoint resolve a model to."""
+        return self.ssm.current(f"/triton/dev/text/{model}")
+
+    def deploy(self, model: str, version: str) -> None:
+        """Put a version of a model into bucket and catalog, as a deploy does."""
+        for suffix in (".tar.gz", ".json"):
+            self.s3.objects[f"{PREFIX}{model}-{version}{suffix}"] = {"Body": b""}
+        self.ssm.put(
+            f"/triton/dev/text/{model}",
+            {
+                "model": model,
+                "version": version,
+                "endpoint": "dev-text",
+                "target_model": f"{model}-{version}.tar.gz",
+                "signature": {},
+            },
+        )
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def client(service: str) -> None:
+        pytest.fail(f"a client of {service} was made")
+
+    monkeypatch.setattr("boto3.client", client)
+
+
+@pytest.fixture
+def aws(_no_network: None, monkeypatch: pytest.MonkeyPatch) -> FakeAws:
+    fake = FakeAws()
+    fake.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}")
+    monkeypatch.setattr("boto3.client", fake.client)
+    return fake
+
+
+Succeed = Callable[..., str]
+Data = Callable[..., Any]
+Fail = Callable[..., str]
+
+
+@pytest.fixture
+def succeed(capsys: pytest.CaptureFixture[str]) -> Succeed:
+    """Run a command that must succeed; return what it prints."""
+
+    def run(*arguments: str | Path) -> str:
+        assert main([str(it) for it in arguments]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def data_of(succeed: Succeed) -> Data:
+    """Run a command with --json; return its data."""
+
+    def run(*arguments: str | Path) -> Any:
+        return json.loads(succeed(*arguments, "--json"))
+
+    return run
+
+
+@pytest.fixture
+def fail(capsys: pytest.CaptureFixture[str]) -> Fail:
+    """Run a command that must fail, or refuse its arguments; return the error."""
+
+    def run(*arguments: str | Path, code: int = 1) -> str:
+        try:
+            found = main([str(it) for it in arguments])
+        except SystemExit as stopped:
+            assert isinstance(stopped.code, int)
+            found = stopped.code
+        captured = capsys.readouterr()
+        assert (found, captured.out) == (code, "")
+        return captured.err.partition("error: ")[2].rstrip("\n")
+
+    return run
