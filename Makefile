@@ -9,6 +9,7 @@ CHECKOV := $(CURDIR)/.venv-checkov
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 STAGE ?= local
+BASE ?= origin/main
 KEEP ?=
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
@@ -56,19 +57,33 @@ models-test: install ## build every model for the CPU, load it into Triton, comp
 	@python -m pytest models
 
 .PHONY: lint
-lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts; cdk-nag, cfn-lint and checkov on the templates
+lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@ruff check . && ruff format --check .
 	@mypy
 	@lint-imports
 	@python -m model_build lint models/
+	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
+	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@python -m stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
-	@for stage in $$(basename -s .yaml stages/*.yaml); do \
+	@for stage in $(filter-out acknowledged,$(basename $(notdir $(wildcard stages/*.yaml)))); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
 		cfn-lint $$out/*.template.json; \
 		echo "cdk-nag and cfn-lint: no finding in the templates of $$stage"; \
 	done
 	@$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod && echo "checkov: no finding in the templates of prod"
+
+.PHONY: review
+review: install ## say what a change does: BASE=origin/main, and STAGE=prod for one stage alone
+	@python -m review --base $(BASE) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+
+.PHONY: deliver
+deliver: install ## deploy a stage as the workflow does (STAGE=prod)
+	@cdk deploy --all --require-approval never -c stage=$(STAGE)
+
+.PHONY: pr
+pr: lint test ## what the pull-request workflow runs: lint, test, review
+	@$(MAKE) review
 
 .PHONY: format
 format: install ## format the code

@@ -1,13 +1,14 @@
 """The stacks of one stage: `cdk synth -c stage=prod`."""
 
 import sys
+from functools import partial
 
 from aws_cdk import App, Environment, Validations
 from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
 from model_build import BuildError
-from stacks import EndpointStack, ModelStack, NetworkStack
+from stacks import DeliveryStack, EndpointStack, ModelStack, NetworkStack
 from stages import UnknownStage, load_stage
 
 
@@ -18,18 +19,14 @@ def add_stacks(app: App, stage_name: str) -> None:
     env = Environment(account=stage.account, region=stage.region)
     models = ModelStack(app, f"{stage_name}-models", env=env)
     network = NetworkStack(app, f"{stage_name}-network", env=env) if stage.private_network else None
-    for name, endpoint in stage.endpoints.items():
-        EndpointStack(
-            app,
-            f"{stage_name}-{name}",
-            stage_name=stage_name,
-            stage=stage,
-            endpoint_name=name,
-            endpoint=endpoint,
-            models=models,
-            network=network.access if network else None,
-            env=env,
+    if stage.delivery:
+        DeliveryStack(
+            app, f"{stage_name}-delivery", stage_name=stage_name, delivery=stage.delivery, env=env
         )
+    access = network.access if network else None
+    add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models)
+    for name, it in stage.endpoints.items():
+        add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, env=env)
 
 
 if __name__ == "__main__":

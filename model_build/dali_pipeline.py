@@ -32,10 +32,11 @@ def read_pipeline(path: Path) -> Pipeline | None:
         return None
     if not definition.op or not definition.pipe_outputs:
         return None
-    return Pipeline(
-        inputs=[it.inst_name for it in definition.op if it.name == _EXTERNAL_SOURCE],
-        outputs=[it.name for it in definition.pipe_outputs],
-    )
+    inputs = [it.inst_name for it in definition.op if it.name == _EXTERNAL_SOURCE]
+    outputs = [it.name for it in definition.pipe_outputs]
+    if any(isinstance(name, bytes) for name in (*inputs, *outputs)):
+        return None  # protobuf gives names that are no UTF-8 as bytes
+    return Pipeline(inputs, outputs)
 
 
 _FIELDS: dict[str, list[tuple[str, int, str | None]]] = {

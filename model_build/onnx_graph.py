@@ -37,12 +37,13 @@ def read_graph(path: Path) -> Graph | None:
     from google.protobuf.message import DecodeError
 
     try:
-        model = onnx.load(path, load_external_data=False)
+        model = onnx.load(path, format="protobuf", load_external_data=False)
     except DecodeError:
         return None
     opsets = [it.version for it in model.opset_import if it.domain in ("", "ai.onnx")]
-    if not opsets or not model.graph.output:
-        return None
+    tensors = [*model.graph.input, *model.graph.output]
+    if not opsets or not model.graph.output or any(isinstance(it.name, bytes) for it in tensors):
+        return None  # protobuf gives names that are no UTF-8 as bytes
     constants = {it.name for it in model.graph.initializer}
     return Graph(
         inputs=[_tensor(it) for it in model.graph.input if it.name not in constants],
@@ -55,7 +56,9 @@ def _tensor(value: Any) -> FileTensor:
     import onnx
 
     tensor = value.type.tensor_type
-    name = onnx.TensorProto.DataType.Name(tensor.elem_type)
+    known = onnx.TensorProto.DataType
+    number = tensor.elem_type
+    name = known.Name(number) if number in known.values() else f"of type {number}"
     dims = None
     if tensor.HasField("shape"):
         dims = [dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim]

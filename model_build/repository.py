@@ -1,5 +1,7 @@
 """A Triton model repository on disk: the directories that one archive holds."""
 
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -39,13 +41,13 @@ class Model:
 
     @cached_property
     def versions(self) -> list[str]:
-        """The names of the version folders."""
+        """The names of the version folders, which are numbers from 1."""
         paths = sorted(self.directory.iterdir())
-        return [path.name for path in paths if path.is_dir() and path.name.isdigit()]
+        return [it.name for it in paths if it.is_dir() and re.fullmatch("[1-9][0-9]*", it.name)]
 
     def inner(self, path: Path) -> str:
         """Return a path below the directory as text: `1/model.onnx`."""
-        return path.relative_to(self.directory).as_posix()
+        return os.path.relpath(path, self.directory)
 
     def at(self, *path: str | int) -> Place:
         """Return where a field of config.pbtxt stands: `at("input", 0, "dims")`.
@@ -61,7 +63,7 @@ class Model:
 
     @cached_property
     def _places(self) -> dict[FieldPath, tuple[int, int]]:
-        return field_places((self.directory / CONFIG).read_text(encoding="utf-8"))
+        return field_places((self.directory / CONFIG).read_bytes().decode())
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class Repository:
         shown_as = folder if shown_as is None else shown_as
         models, unreadable = {}, []
         for path in sorted(folder.glob(f"*/{CONFIG}")):
+            if not path.is_file():
+                continue
             name = path.parent.name
             try:
                 config = model_config.read(path)

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from model_build import checks
 from model_build.findings import Finding
@@ -46,7 +47,9 @@ def _result(finding: Finding) -> dict[str, Any]:
     path = place.path.absolute()
     inside = path.is_relative_to(Path.cwd())
     location: dict[str, Any] = {
-        "artifactLocation": {"uri": (path.relative_to(Path.cwd()) if inside else path).as_posix()}
+        "artifactLocation": {
+            "uri": quote((path.relative_to(Path.cwd()) if inside else path).as_posix())
+        }
     }
     if place.line is not None:
         location["region"] = {"startLine": place.line}

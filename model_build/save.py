@@ -14,9 +14,12 @@ def save(built: Build, path: Path, *, progress: Progress) -> Manifest:
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.partial")
     total = archive.unpacked_bytes(built.folder)
-    with progress.measure(f"packing {path}", total=total) as packed, partial.open("wb") as file:
-        written = archive.pack(built.folder, file, packed=packed)
-    partial.replace(path)
+    try:
+        with progress.measure(f"packing {path}", total=total) as packed, partial.open("wb") as file:
+            written = archive.pack(built.folder, file, packed=packed)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
     manifest = built.manifest(written)
     path.with_name(manifest_key(path.name)).write_bytes(manifest.json_bytes())
     return manifest

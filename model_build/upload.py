@@ -29,7 +29,7 @@ class MultipartUpload:
     """Takes bytes and sends them as the parts of one upload, `THREADS` at a time.
 
     Parts carry a CRC32 that S3 checks; boto3 sends a part again where a try fails. No more than
-    `THREADS` parts and one being filled are in memory.
+    `THREADS` parts and two being filled are in memory.
     """
 
     def __init__(self, s3: "S3Client", *, bucket: str, key: str, upload_id: str) -> None:
@@ -43,14 +43,13 @@ class MultipartUpload:
         """Take some bytes. Raises what sending an earlier part failed with."""
         self._filling += chunk
         while len(self._filling) >= PART_BYTES:
-            self._send(bytes(self._filling[:PART_BYTES]))
-            del self._filling[:PART_BYTES]
+            self._send(PART_BYTES)
         return len(chunk)
 
     def complete(self) -> None:
         """Send what is left and make the object appear. Raises `KeyTaken`."""
         if self._filling or not self._parts:
-            self._send(bytes(self._filling))
+            self._send(len(self._filling))
         parts = [part.result() for part in self._parts]
         try:
             self._s3.complete_multipart_upload(
@@ -69,11 +68,14 @@ class MultipartUpload:
         """Wait for the parts under way; no further one is sent."""
         self._pool.shutdown(cancel_futures=True)
 
-    def _send(self, body: bytes) -> None:
+    def _send(self, size: int) -> None:
+        """Send the first `size` bytes that are kept, once a part under way is done."""
         for part in self._parts:
             if part.done():
                 part.result()  # raises what it failed with
         self._free.acquire()
+        body = bytes(self._filling[:size])
+        del self._filling[:size]
         number = len(self._parts) + 1
         self._parts.append(self._pool.submit(self._send_part, number, body))
 

@@ -1,7 +1,8 @@
 """What is deployed together."""
 
+from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 
-__all__ = ["EndpointStack", "ModelStack", "NetworkStack"]
+__all__ = ["DeliveryStack", "EndpointStack", "ModelStack", "NetworkStack"]

@@ -80,6 +80,19 @@ def acknowledge_network(stack: Stack) -> None:
     )
 
 
+def acknowledge_delivery(stack: Stack, *, stage_name: str) -> None:
+    """What the workflows' smoke test may reach."""
+    region, account = stack.region, _account(stack)
+    _acknowledge(
+        stack,
+        "The catalog and the endpoints of this one stage, which are more with every stage file.",
+        [
+            f"IAM5[Resource::arn:aws:ssm:{region}:{account}:parameter/triton/{stage_name}/*]",
+            f"IAM5[Resource::arn:aws:sagemaker:{region}:{account}:endpoint/{stage_name}-*]",
+        ],
+    )
+
+
 def acknowledge_endpoint(stack: Stack, role: IConstruct, *, name: str, prefix: str) -> None:
     """What the instances of an endpoint may do, and why that is as narrow as it gets."""
     region, account = stack.region, _account(stack)

@@ -3,6 +3,7 @@
 from stages.load import UnknownStage, load_stage, stage_names
 from stages.schema import (
     AlarmsStage,
+    DeliveryStage,
     EndpointStage,
     ScalingStage,
     Stage,
@@ -12,6 +13,7 @@ from stages.schema import (
 
 __all__ = [
     "AlarmsStage",
+    "DeliveryStage",
     "EndpointStage",
     "ScalingStage",
     "Stage",

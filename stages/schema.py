@@ -4,6 +4,7 @@ Checks that need only the facts about AWS and Triton are here, so that an error 
 that causes it. What the constructs can see of themselves they check again for their other users.
 """
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Literal, Self
 
@@ -23,6 +24,17 @@ def _known(lookup: Callable[[str], object]) -> AfterValidator:
         return name
 
     return AfterValidator(check)
+
+
+def _in_subject(repository: str) -> str:
+    """Return a repository as GitHub's tokens name it: with both ids, or with none."""
+    owner, name = r"[A-Za-z0-9][A-Za-z0-9_-]*", r"[A-Za-z0-9._-]+"
+    if not re.fullmatch(rf"{owner}/{name}|{owner}@[0-9]+/{name}@[0-9]+", repository):
+        raise ValueError(
+            f"{repository!r} is no repository as GitHub's tokens name it: write owner/name, or, "
+            "for one created after July 15, 2026, owner@OWNER-ID/name@REPOSITORY-ID"
+        )
+    return repository
 
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
@@ -178,6 +190,16 @@ def _one_gpu(name: str) -> str | None:
     )
 
 
+class DeliveryStage(_Strict):
+    """Which GitHub repository's workflows deploy the stage."""
+
+    repository: Annotated[str, AfterValidator(_in_subject)]
+    """As the subject of GitHub's tokens names it: owner/name, or owner@OWNER-ID/name@REPOSITORY-ID
+    for repositories created, renamed or transferred after July 15, 2026."""
+    provider_exists: bool = False
+    """The account has GitHub's identity provider already: it can have only one."""
+
+
 class Stage(_Strict):
     """One environment: an AWS account and region with the endpoints in it."""
 
@@ -191,6 +213,8 @@ class Stage(_Strict):
     """Production endpoints start with at least two instances, in two availability zones."""
     private_network: bool = False
     """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
+    delivery: DeliveryStage | None = None
+    """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
     endpoints: Annotated[dict[Name, EndpointStage], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 

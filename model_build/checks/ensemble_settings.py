@@ -15,10 +15,13 @@ def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
     for model in repository.models.values():
         steps = model.config.ensemble_scheduling.step
         if not model.is_ensemble:
-            if steps and model.config.platform:
+            if model.config.HasField("ensemble_scheduling") and (
+                model.config.platform or not steps
+            ):
+                named = model.config.platform or model.backend
                 yield (
                     model.at("ensemble_scheduling"),
-                    f'stands in a model of platform "{model.config.platform}": remove one of them',
+                    f'stands in a model of platform "{named}": remove one of them',
                 )
             continue
         for field in ("optimization", "model_warmup"):

@@ -32,8 +32,8 @@ def _findings(path: Path, shown: Path) -> Iterator[tuple[Place, str]]:
     except SyntaxError as error:
         yield Place(shown, error.lineno, error.offset), f"does not parse: {error.msg}"
         return
-    except ValueError as error:
-        yield Place(shown), f"does not parse: {error}"
+    except (ValueError, MemoryError, RecursionError) as error:  # the latter two: nested too deeply
+        yield Place(shown), f"does not parse: {str(error) or type(error).__name__}"
         return
     classes = [it for it in module.body if isinstance(it, ast.ClassDef) and it.name == CLASS]
     if not classes and not _imports_it(module):

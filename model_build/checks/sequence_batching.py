@@ -31,7 +31,7 @@ def _findings(model: Model) -> Iterator[tuple[Place, str]]:
         elif kinds[tensor.name] > 1 or len(tensor.control) > 1:
             yield place, f'control input "{tensor.name}" has several kinds: give it one'
         for control in tensor.control:
-            name = _NAMES[control.kind]
+            name = _NAMES.get(control.kind, str(control.kind))
             seen[control.kind] += 1
             if seen[control.kind] == 2:
                 yield place, f"CONTROL_SEQUENCE_{name} is given twice: keep one"

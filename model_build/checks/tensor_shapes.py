@@ -19,6 +19,15 @@ def tensor_shapes(repository: Repository) -> Iterator[tuple[Place, str]]:
             for index, tensor in enumerate(getattr(model.config, kind)):
                 if tensor.HasField("reshape"):
                     yield from _reshape(model, kind, index)
+        for kind in ("input", "output"):
+            for field in ("is_shape_tensor", "is_non_linear_format_io"):
+                for index, tensor in enumerate(getattr(model.config, kind)):
+                    if getattr(tensor, field) and model.backend != "tensorrt":
+                        yield (
+                            model.at(kind, index, field),
+                            f'{kind} "{tensor.name}" has {field}, which only the tensorrt backend '
+                            "has: remove it",
+                        )
         for index, tensor in enumerate(model.config.input):
             if tensor.format in _FORMATS and len(tensor.dims) != 3:
                 yield (

@@ -26,6 +26,9 @@ def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]
         reason = str(error).splitlines()[0]
         yield model.file(file), f"is no TorchScript file: {reason}"
         return
+    if not hasattr(module, "forward"):
+        yield model.file(file), "has no method forward, which Triton calls: trace it again"
+        return
     arguments = [it.name for it in module.forward.schema.arguments if it.name != "self"]
     declared = [it.name for it in model.config.input]
     by_position = all("__" in name for name in declared)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+import checked_yaml
 import platform_facts
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
@@ -78,7 +79,7 @@ def model(written: str) -> WrittenModel:
                 f"{path} is no model; models in it: {', '.join(inside)}"
             )
         return find(beside if beside.is_dir() else Path("models"), path.name)
-    except (BuildError, OSError) as error:
+    except (BuildError, OSError, checked_yaml.InvalidFile) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 

@@ -1,7 +1,9 @@
 """`inspect`: what an archive holds."""
 
 import argparse
+import gzip
 import tarfile
+import zlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +15,8 @@ from model_build.errors import BuildError
 from model_build.manifest import Manifest, Signature
 from model_build.publish import manifest_key
 from model_build.repository import Repository
+
+READ_BYTES = 1024 * 1024
 
 
 def add_to(commands: Commands) -> None:
@@ -34,10 +38,12 @@ def run(options: argparse.Namespace) -> Outcome:
         raise BuildError(f"{path} is no file")
     with TemporaryDirectory(prefix="inspect-") as scratch:
         try:
-            with tarfile.open(path) as tar:
+            with gzip.open(path) as plain, tarfile.open(fileobj=plain) as tar:
                 sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
                 tar.extractall(scratch, filter="data")
-        except (tarfile.TarError, OSError, EOFError) as error:
+                while plain.read(READ_BYTES):
+                    """Read on to gzip's checksum, which tarfile leaves unread."""
+        except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise BuildError(f"{path} is no gzip tar: {error}") from None
         repository = Repository.read(Path(scratch), shown_as=Path())
         findings = checks.findings(repository, checks.BUILT)

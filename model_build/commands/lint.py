@@ -73,7 +73,11 @@ def _lint(folder: Path) -> list[Finding]:
         return error.findings
     except checked_yaml.InvalidFile as error:
         return [
-            Finding("recipe_schema", Place(it.path, it.line), f"{it.key}: {it.message}")
+            Finding(
+                "recipe_schema",
+                Place(it.path, it.line),
+                f"{it.key}: {it.message}" if it.key else it.message,
+            )
             for it in error.problems
         ]
     return list(dict.fromkeys(found))  # alternatives share most files

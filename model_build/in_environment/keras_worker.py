@@ -58,7 +58,8 @@ def freeze(model, inputs, outputs):
         for it, name in zip(model.inputs, inputs, strict=True)
     ]
     concrete = tf.function(call).get_concrete_function(*specs)
-    return convert_variables_to_constants_v2(concrete).graph.as_graph_def()
+    graph = convert_variables_to_constants_v2(concrete).graph.as_graph_def()
+    return tf.compat.v1.graph_util.extract_sub_graph(graph, outputs)
 
 
 def write_onnx(graph, inputs, outputs, *, opset, to):
@@ -71,6 +72,8 @@ def write_onnx(graph, inputs, outputs, *, opset, to):
         tensors_to_rename={f"{name}:0": name for name in inputs + outputs},
         opset=opset,
     )
+    for value in (*converted.graph.input, *converted.graph.output):
+        value.type.tensor_type.shape.dim[0].dim_param = "batch"
     Path(to).write_bytes(converted.SerializeToString(deterministic=True))
 
 

@@ -11,7 +11,13 @@ def preprocess(decoder: str) -> Pipeline:
     `decoder` is "mixed" for GPU and CPU together, or "cpu"; what follows runs where it ends.
     """
 
-    @pipeline_def(batch_size=1, num_threads=1, device_id=None)  # Triton sets its own
+    @pipeline_def(
+        batch_size=1,  # Triton sets its own, and threads and device
+        num_threads=1,
+        device_id=None,
+        output_dtype=[types.FLOAT],
+        output_ndim=[3],
+    )
     def pipeline():
         encoded = fn.external_source(device="cpu", name="DALI_INPUT_0", dtype=types.UINT8, ndim=1)
         images = fn.decoders.image(encoded, device=decoder, output_type=types.RGB)

@@ -209,7 +209,7 @@ def _bucket() -> str:
     (name,) = [
         bucket["Name"]
         for bucket in boto3.client("s3").list_buckets()["Buckets"]
-        if "modelsbucket" in bucket["Name"]
+        if bucket["Name"].startswith("local-models-modelsbucket")
     ]
     return name
 

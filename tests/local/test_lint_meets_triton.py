@@ -79,6 +79,12 @@ MAY_SAY = (
         "response_cache { enable: true }",
     ),
 )
+# Left out until the linter knows them, for Triton refuses: is_shape_tensor and
+# is_non_linear_format_io outside TensorRT; batch_input and batch_output of unknown tensors or type;
+# a CORRID of TYPE_FP32, or of none; minimum_slot_utilization above 1; an initial_state without its
+# name or file, or of another type; warm-up inputs without data, or of other dims; model_metrics
+# without a family; model_repository_agents; runtime; an empty ensemble_scheduling;
+# EXECUTION_ENV_PATH that is no environment; a space, a quote or an umlaut in a directory's name.
 SLIPS = (
     "name: 'another'",
     "platform: 'onnxruntime_onnx'",

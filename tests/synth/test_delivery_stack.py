@@ -81,7 +81,7 @@ def test_a_role_is_for_tokens_of_this_repository_with_these_subjects_alone(
     given = template()
     (provider,) = given.find_resources(PROVIDER)
     (statement,) = role(given, name)["AssumeRolePolicyDocument"]["Statement"]
-    assert statement.pop("Principal") == {"Federated": {"Fn::GetAtt": [provider, "Arn"]}}
+    assert statement.pop("Principal") == {"Federated": {"Ref": provider}}
     said = statement["Condition"]["StringEquals"].pop(f"{ISSUER}:sub")
     assert ([said] if isinstance(said, str) else said) == subjects
     assert statement == {
@@ -169,7 +169,7 @@ def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
             "endpoints": {"text": {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}},
         }
     )
-    monkeypatch.setattr(stage_app, "load_stage", lambda name: stage)
+    monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)
     app = App(context=CONTEXT, outdir=str(tmp_path))
     stage_app.add_stacks(app, "prod")
     assert "prod-delivery" in {stack.stack_name for stack in app.synth().stacks}

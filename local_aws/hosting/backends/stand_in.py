@@ -36,9 +36,7 @@ class StandIn:
         return [self.respond(part) for part in parts]
 
     def given(self, request):
-        return [
-            pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs
-        ]
+        return [pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs]
 
     def answer(self, arrays):
         return self.respond(self.run(arrays))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from checked_yaml import InvalidFile, Problem, load
+from checked_yaml import InvalidFile, Problem, line_of, load
 
 
 class Strict(BaseModel):
@@ -498,3 +498,53 @@ def test_a_file_of_any_plain_yaml_is_read_or_refused_at_lines_that_it_has(
     last = len(path.read_text(encoding="utf-8").splitlines())
     assert lines == sorted(lines)
     assert 1 <= lines[0] <= lines[-1] <= max(last, 1)
+
+
+# Where something stands
+
+
+PLACED = """\
+description: x
+files:
+  a/1/model.onnx:
+    to: onnx
+    sizes: [1, 2]
+  "b/1/c": { to: copy }
+steps:
+  - one
+  - name: two
+merged: &shared
+  key: x
+other: *shared
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        ((), 1),
+        (("description",), 1),
+        (("files",), 2),
+        (("files", "a/1/model.onnx"), 3),
+        (("files", "a/1/model.onnx", "to"), 4),
+        (("files", "a/1/model.onnx", "sizes", 1), 5),
+        (("files", "b/1/c", "to"), 6),
+        (("steps", 1), 9),
+        (("steps", 1, "name"), 9),
+        (("other", "key"), 11),
+        (("files", "a/1/model.onnx", "gate"), 3),  # not there: the last that is
+        (("files", "c"), 2),
+        (("nothing", "at", "all"), 1),
+        pytest.param(
+            ("steps", 2),
+            7,
+            marks=pytest.mark.xfail(strict=True, reason="IndexError", raises=IndexError),
+        ),
+    ],
+)
+def test_the_line_of_a_key_is_the_last_that_the_file_has(
+    tmp_path: Path, keys: tuple[str | int, ...], line: int
+) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(PLACED)
+    assert line_of(path, *keys) == line

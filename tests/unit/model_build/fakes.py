@@ -46,16 +46,18 @@ class Lines:
 
 
 class _Pages:
-    """A paginator over everything that `of` returns."""
+    """A paginator over everything that `of` returns. S3's XML has no empty lists, JSON has."""
 
-    def __init__(self, key: str, of: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> None:
-        self._key, self._of = key, of
+    def __init__(
+        self, key: str, of: Callable[[dict[str, Any]], list[dict[str, Any]]], *, xml: bool = False
+    ) -> None:
+        self._key, self._of, self._xml = key, of, xml
 
     def paginate(self, **asked: Any) -> Iterator[dict[str, Any]]:
         found = self._of(asked)
         for start in range(0, max(len(found), 1), PAGE):
             page = found[start : start + PAGE]
-            yield {self._key: page} if page else {}
+            yield {} if self._xml and not page else {self._key: page}
 
 
 class FakeS3:
@@ -157,7 +159,7 @@ class FakeS3:
 
     def get_paginator(self, operation: str) -> _Pages:
         assert operation == "list_multipart_uploads"
-        return _Pages("Uploads", self._list_multipart_uploads)
+        return _Pages("Uploads", self._list_multipart_uploads, xml=True)
 
     def _list_multipart_uploads(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         self._begin("ListMultipartUploads", asked)

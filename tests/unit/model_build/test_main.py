@@ -193,8 +193,8 @@ def test_a_broken_repository_fails_the_build_with_every_finding(
     assert main(["build", str(doubled), "--target", "cpu-24.09", "--output", str(tmp_path)]) == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first == (
-        f'error: {doubled}/double/config.pbtxt:3:1: name is "other", the directory is double: write '
-        'name: "double" [model_names]'
+        f'error: {doubled}/double/config.pbtxt:3:1: name is "other", the directory is double: '
+        'write name: "double" [model_names]'
     )
     assert second.startswith(f'{doubled}/doubled/config.pbtxt:2:1: name is "other"')
 

@@ -1,6 +1,8 @@
 """An upload takes a free key or none, and a failed one leaves no parts to be paid for."""
 
 import threading
+import time
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -207,3 +209,25 @@ def test_whatever_fails_in_the_block_leaves_no_parts(s3: "FakeS3") -> None:
     with pytest.raises(OSError, match="a file is gone"):
         packing_fails()
     assert (s3.objects, s3.unfinished) == ({}, {})
+
+
+def test_memory_holds_the_parts_under_way_and_little_more(
+    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(**asked: Any) -> dict[str, str]:
+        time.sleep(0.005)
+        return {"ETag": "of what is not kept"}
+
+    size = 200_000
+    monkeypatch.setattr(upload, "PART_BYTES", size)
+    monkeypatch.setattr(s3, "upload_part", send)
+    monkeypatch.setattr(s3, "complete_multipart_upload", lambda **_: {})
+    tracemalloc.start()
+    try:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            for _ in range(200):
+                parts.write(bytes(20_000))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (upload.THREADS + 2.5) * size

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx2 import RemoteProtocolError
 
 from model_build import BuildError
 from model_build.recipe import RandomWeights, Recipe
@@ -229,3 +230,51 @@ def test_without_the_hub_the_way_out_is_told(
         refused.value
     )
     assert "write `from: folder` into the recipe" in str(refused.value)
+
+
+HUB = {"repository": "microsoft/resnet-50", "revision": "0123456789" * 4}
+
+
+def test_weights_come_from_one_revision_on_the_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def download(repository: str, name: str, *, local_dir: Path, **more: Any) -> None:
+        asked.append((repository, name, more))
+        (local_dir / name).write_bytes(CONTENT[name])
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    said = Lines()
+    folder = _fetch(_weights("hub", **HUB), tmp_path, said)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == CONTENT
+    assert said.lines == ["fetching weights from microsoft/resnet-50 at 012345678901"]
+    assert asked == [
+        ("microsoft/resnet-50", name, {"revision": HUB["revision"], "token": False})
+        for name in CONTENT
+    ]
+
+
+_LEAKS = pytest.mark.xfail(strict=True, reason="download_from_hub lets it through")
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError("no route to host\nmore"), "(no route to host)"),
+        pytest.param(OSError(), "(OSError)", marks=_LEAKS),
+        # httpx2's, once the download has begun
+        pytest.param(RemoteProtocolError("peer closed"), "(peer closed)", marks=_LEAKS),
+    ],
+    ids=repr,
+)
+def test_a_download_that_fails_is_told_with_its_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+) -> None:
+    def download(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    with pytest.raises(BuildError) as refused:
+        _fetch(_weights("hub", **HUB), tmp_path)
+    assert f"could not be downloaded {told}" in str(refused.value)

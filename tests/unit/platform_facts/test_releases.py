@@ -78,6 +78,29 @@ def test_a_release_pairs_with_the_builder_of_its_month_except_26_05(row: Release
     assert row.builder_tag == f"{expected}-py3"
 
 
+def _version(written: str) -> tuple[int, ...]:
+    return tuple(map(int, written.split(".")))
+
+
+def test_a_newer_release_never_has_an_older_onnx_runtime_or_opset() -> None:
+    known = [row for row in releases() if row.onnxruntime and row.onnx_opset]
+    pairs = [(_version(row.onnxruntime or ""), row.onnx_opset) for row in known]
+    assert len(known) > 10
+    assert [version for version, _ in pairs] == sorted((it for it, _ in pairs), reverse=True)
+    assert [opset for _, opset in pairs] == sorted((it for _, it in pairs if it), reverse=True)
+
+
+@each_release
+def test_an_opset_is_known_where_the_onnx_runtime_is(row: Release) -> None:
+    assert (row.onnxruntime is None) == (row.onnx_opset is None)
+    assert ("onnx_opset" in row.unsourced) == (row.onnx_opset is None)
+
+
+def test_one_onnx_runtime_accepts_one_opset_in_whatever_release() -> None:
+    opsets = {(row.onnxruntime, row.onnx_opset) for row in releases()}
+    assert len(opsets) == len({version for version, _ in opsets})
+
+
 def test_the_floor_of_compute_capability_never_falls() -> None:
     floors = [
         row.minimum_compute_capability

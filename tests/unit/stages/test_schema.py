@@ -8,7 +8,15 @@ from pydantic import ValidationError
 
 import checked_yaml
 import platform_facts
-from stages import EndpointStage, ScalingStage, Stage, UpdateStage, VariantStage, load_stage
+from stages import (
+    DeliveryStage,
+    EndpointStage,
+    ScalingStage,
+    Stage,
+    UpdateStage,
+    VariantStage,
+    load_stage,
+)
 
 FITTING = """\
 region: us-east-1
@@ -62,7 +70,14 @@ def test_a_stage_cannot_be_changed() -> None:
 
 
 def test_every_key_of_the_schema_is_explained() -> None:
-    for schema in (Stage, EndpointStage, ScalingStage, UpdateStage, VariantStage):
+    for schema in (
+        Stage,
+        DeliveryStage,
+        EndpointStage,
+        ScalingStage,
+        UpdateStage,
+        VariantStage,
+    ):
         for name, field in schema.model_fields.items():
             assert field.description, name
 
@@ -320,6 +335,42 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
 def test_a_cpu_instance_serves_every_release(tmp_path: Path) -> None:
     read = stage(FITTING.replace("ml.g5.xlarge", "ml.m5.xlarge"), tmp_path)
     assert read.endpoints["text"].instance_type == "ml.m5.xlarge"
+
+
+@pytest.mark.parametrize(
+    "repository",
+    ["octo-org/octo-repo", "octo_corp/Octo.Repo_2", "octo-org@123456/octo-repo@456789"],
+)
+def test_a_stage_is_delivered_by_the_workflows_of_one_repository(
+    repository: str, tmp_path: Path
+) -> None:
+    delivery = stage(f"delivery: {{ repository: {repository} }}\n" + FITTING, tmp_path).delivery
+    assert delivery == DeliveryStage(repository=repository, provider_exists=False)
+    assert stage(FITTING, tmp_path).delivery is None
+
+
+@pytest.mark.parametrize(
+    "repository",
+    [
+        "octo-repo",
+        "octo-org/*",
+        "*/octo-repo",
+        "octo-org/octo-repo/",
+        "octo-org/octo-repo:ref",
+        "octo-org@123456/octo-repo",
+        "octo-org/octo-repo@456789",
+        "https://github.com/octo-org/octo-repo",
+    ],
+)
+def test_what_is_no_single_repository_is_refused_for_delivery(
+    problems: Problems, repository: str
+) -> None:
+    (found,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + FITTING)
+    assert found == (
+        f"prod.yaml:1: delivery.repository: '{repository}' is no repository as GitHub's tokens "
+        "name it: write owner/name, or, for one created after July 15, 2026, "
+        "owner@OWNER-ID/name@REPOSITORY-ID"
+    )
 
 
 def test_all_errors_of_a_stage_come_at_once_and_in_the_order_of_its_lines(

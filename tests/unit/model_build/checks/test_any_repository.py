@@ -4,6 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from google.protobuf import text_format
 from google.protobuf.descriptor import FieldDescriptor
 from hypothesis import given, settings
@@ -98,7 +99,7 @@ def configs(draw: st.DrawFn) -> str:
         for _ in range(draw(st.integers(0, 2))):
             fill(draw, getattr(config, field).add())
     fill(draw, config)
-    return text_format.MessageToString(config, as_utf8=draw(st.booleans()))
+    return str(text_format.MessageToString(config, as_utf8=draw(st.booleans())))
 
 
 def real_files() -> list[bytes]:
@@ -178,3 +179,38 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
         except RepositoryInvalid:
             return
         checks.findings(repository, RULES)
+
+
+ONNX = files.onnx({"X": ["n", 2]}, {"Y": ["n", 2]})
+TENSORS = """
+input { name: "X" data_type: TYPE_FP32 dims: 2 }
+output { name: "Y" data_type: TYPE_FP32 dims: 2 }
+"""
+
+
+@pytest.mark.parametrize(
+    ("config", "path", "content"),
+    [
+        ('backend: "onnxruntime" default_model_filename: "m.json"', "1/m.json", ONNX),
+        ('backend: "onnxruntime"', "1/model.onnx", ONNX.replace(b"\x01X", b"\x01\xff")),
+        ('backend: "onnxruntime"', "1/model.onnx", ONNX.replace(b"\x08\x01\x12", b"\x08\x63\x12")),
+        (f'backend: "onnxruntime" default_model_filename: "{__file__}"', "1/X", b""),
+        ('backend: "dali"', "1/model.dali", files.dali().replace(b"DALI_IN", b"\xff\xfeLI_IN")),
+        ('backend: "python"', "1/model.py", b"x = " + b"-" * 100_000 + b"1"),
+        ('backend: "python" max_batch_size: -1  # it\r name', "1/model.py", MODEL.encode()),
+        (
+            'backend: "python" sequence_batching { control_input { control { kind: 99 } } }',
+            "1/model.py",
+            MODEL.encode(),
+        ),
+        ('backend: "python"', "²/model.py", MODEL.encode()),
+        ('backend: "python"', "0/model.py", MODEL.encode()),
+    ],
+)
+def test_what_no_tool_writes_is_told_all_the_same(config: str, path: str, content: bytes) -> None:
+    assert lint({"X": config + TENSORS}, {path: content})
+
+
+def test_a_folder_called_as_a_configuration_is_none(tmp_path: Path) -> None:
+    (tmp_path / "X" / CONFIG).mkdir(parents=True)
+    assert [it.rule for it in checks.findings(Repository.read(tmp_path), RULES)] == ["one_entry"]

@@ -152,8 +152,6 @@ def test_without_tensorrt_the_image_that_has_it_is_named(
     workshop: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tensorrt_export, "require_gpu", lambda: A10G)
-    with pytest.raises(
-        BuildError, match=r"cannot be imported .*/pytorch:25\.04-py3"
-    ):
+    with pytest.raises(BuildError, match=r"cannot be imported .*/pytorch:25\.04-py3"):
         _export(workshop, tmp_path / "model.plan")
     assert list(workshop.scratch.iterdir()) == []

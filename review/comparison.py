@@ -1,0 +1,49 @@
+"""One stage before and after a change."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from review.differences import Change, StackDifference, differences
+from review.endpoints import Endpoint, endpoint_of
+from review.templates import Template
+
+Pair = tuple[Endpoint | None, Endpoint | None]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What rules and sentences look at. `production` is what the stage says of itself."""
+
+    stage: str
+    production: bool
+    before: dict[str, Template]
+    after: dict[str, Template]
+
+    @cached_property
+    def stacks(self) -> list[StackDifference]:
+        """The stacks that differ, by name."""
+        return differences(self.before, self.after)
+
+    @property
+    def changes(self) -> list[Change]:
+        """Every resource that differs."""
+        return [change for stack in self.stacks for change in stack.changes]
+
+    @cached_property
+    def endpoints(self) -> dict[str, Pair]:
+        """Stack name -> its endpoint before and after, for stacks that have one."""
+        names = sorted(self.before.keys() | self.after.keys())
+        pairs = {
+            it: (endpoint_of(self.before.get(it, {})), endpoint_of(self.after.get(it, {})))
+            for it in names
+        }
+        return {name: pair for name, pair in pairs.items() if pair != (None, None)}
+
+    @property
+    def kept(self) -> list[tuple[Endpoint, Endpoint]]:
+        """The endpoints that were there before and still are, under the same name."""
+        return [
+            (before, after)
+            for before, after in self.endpoints.values()
+            if before and after and before.name == after.name
+        ]

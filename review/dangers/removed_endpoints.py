@@ -1,0 +1,18 @@
+"""Endpoints that are no longer there."""
+
+from collections.abc import Iterator
+
+from review.comparison import Comparison
+
+
+def removed_endpoints(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """An endpoint is deleted, or renamed, which deletes the old one: its callers fail."""
+    for before, after in comparison.endpoints.values():
+        if before and after is None:
+            yield before.name, f"the endpoint {before.name} is deleted: whoever invokes it fails"
+        elif before and after and before.name != after.name:
+            yield (
+                before.name,
+                f"the endpoint {before.name} becomes {after.name}: a new one is made and the old "
+                "one deleted, and whoever invokes it by that name fails",
+            )

@@ -1,0 +1,40 @@
+"""What CloudFormation deletes and makes anew, and what it only deletes."""
+
+from collections.abc import Iterator
+
+from review.comparison import Comparison
+from review.differences import Change
+
+NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
+"""SageMaker has no way to change these: they are replaced in every update, and hold nothing."""
+
+STATEFUL = (
+    "AWS::S3::Bucket",
+    "AWS::KMS::Key",
+    "AWS::Logs::LogGroup",
+    "AWS::EC2::VPC",
+    "AWS::IAM::OIDCProvider",
+)
+"""What holds data, or is known to others by an address of its own."""
+
+_ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
+"""Types of which other rules speak in the words of endpoints and models."""
+
+
+def replaced_resources(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted."""
+    for change in comparison.changes:
+        if change.type in NORMAL or change.type in _ELSEWHERE:
+            continue
+        subject = f"{change.stack}.{change.path}"
+        if change.impact == "WILL_REPLACE":
+            because = ", ".join(change.properties)
+            yield subject, f"{change.type} {change.path} is replaced ({because} changes)"
+        elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
+            yield subject, f"{change.type} {change.path} is {_fate(change)}"
+
+
+def _fate(change: Change) -> str:
+    if change.impact == "WILL_ORPHAN":
+        return "given up by the stack, and stays"
+    return "deleted"

@@ -1,0 +1,94 @@
+"""The review as Markdown, for the comment on a pull request."""
+
+from review.report import Report, StageReview
+
+LONGEST = 8000
+"""Characters of one stack's difference: a comment on GitHub has 65,536 for everything."""
+
+UNCHANGED = "no change to any deployed resource"
+
+
+def render(report: Report) -> str:
+    """Return the whole comment: what matters first, the full difference folded at the end."""
+    lines = [f"# Review against {report.base}", ""]
+    for stage in report.stages:
+        if not stage.is_changed and stage.no_base is None:
+            lines += [f"**{stage.stage}**: {UNCHANGED}", ""]
+        else:
+            lines += _stage(stage)
+    lines += _findings(report)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _stage(stage: StageReview) -> list[str]:
+    lines = [f"## {stage.stage}", ""]
+    if stage.no_base is not None:
+        lines += [f"> Reviewed alone, without a base: {stage.no_base}", ""]
+    lines += [f"- {sentence}" for sentence in stage.sentences]
+    lines += ["", *_dangers(stage), *_models(stage), *_access(stage)]
+    return [*lines, *_difference(stage)]
+
+
+def _dangers(stage: StageReview) -> list[str]:
+    if stage.no_base is not None:
+        return []
+    if not stage.dangers:
+        return [
+            "No danger found. (SageMaker replaces Model and EndpointConfig in every update: that "
+            "is normal.)",
+            "",
+        ]
+    lines = ["### Danger", ""]
+    for danger, by in stage.dangers:
+        lines.append(f"- {'✅' if by else '❌'} {danger.message}")
+        if by:
+            lines.append(f"  taken on by {by.who} until {by.until}: {by.why}")
+        else:
+            lines.append(f"  `{danger.key}`")
+    return [*lines, ""]
+
+
+def _models(stage: StageReview) -> list[str]:
+    changed = [it for it in stage.models if it.state != "unchanged" or it.breaking]
+    if not changed:
+        return []
+    lines = ["### Models", "", "| Endpoint | Model | | Because |", "| --- | --- | --- | --- |"]
+    for it in changed:
+        because = "<br>".join(it.because)
+        lines.append(f"| {it.endpoint} | {it.model} | {it.state} | {because} |")
+    lines.append("")
+    for it in changed:
+        lines += [f"- **Breaking for clients of {it.model}**: {line}" for line in it.breaking]
+    return [*lines, ""] if any(it.breaking for it in changed) else lines
+
+
+def _access(stage: StageReview) -> list[str]:
+    if not stage.access:
+        return []
+    folded = [f"- {line}" for line in stage.access]
+    return [*_folded("What roles and resources that are new may do", folded), ""]
+
+
+def _difference(stage: StageReview) -> list[str]:
+    lines = []
+    for stack in stage.stacks:
+        count = len(stack.changes)
+        title = f"{stack.stack}: {count} resource{'' if count == 1 else 's'}"
+        text = stack.text.strip("\n")
+        if len(text) > LONGEST:
+            text = text[:LONGEST].rpartition("\n")[0] + "\n... the rest is in review.json"
+        lines += [*_folded(title, ["```", text, "```"]), ""]
+    return lines
+
+
+def _findings(report: Report) -> list[str]:
+    found = report.findings
+    lines = ["## Linters", ""]
+    counts = f"{len(found.new)} new, {len(found.fixed)} fixed, {len(found.still)} still there"
+    lines.append(f"{counts}. cdk-nag ran in every synth.")
+    lines += ["", *(f"- ❌ {line}" for line in found.new)]
+    return [*lines, *(f"- fixed: {line}" for line in found.fixed), ""]
+
+
+def _folded(title: str, lines: list[str]) -> list[str]:
+    return ["<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>"]

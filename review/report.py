@@ -1,0 +1,113 @@
+"""The review of one change: everything that is rendered."""
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from review.access import in_words
+from review.acknowledged import Acknowledgement, Acknowledgements, read
+from review.comparison import Comparison
+from review.dangers import Danger, dangers
+from review.dangers.widened_access import gained
+from review.differences import StackDifference
+from review.findings import FindingsChange
+from review.model_changes import ModelChange, model_changes
+from review.sentences import sentence
+from review.stage_file import StageFile
+from review.templates import NotSynthesised, Tree
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageReview:
+    """What the change does to one stage.
+
+    `no_base` says why there was nothing to compare with, and the head is reviewed alone. `dangers`
+    has each with who took it on, None where nobody did. `access` lists what new roles may do.
+    """
+
+    stage: str
+    no_base: str | None
+    sentences: tuple[str, ...]
+    dangers: tuple[tuple[Danger, Acknowledgement | None], ...]
+    models: tuple[ModelChange, ...]
+    access: tuple[str, ...]
+    stacks: tuple[StackDifference, ...]
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether any deployed resource changes."""
+        return bool(self.stacks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """All stages, and the findings of the linters. `failed` says what keeps head from a review."""
+
+    base: str
+    stages: tuple[StageReview, ...]
+    findings: FindingsChange
+
+    @property
+    def open_dangers(self) -> list[Danger]:
+        """The dangers that nobody took on."""
+        return [danger for it in self.stages for danger, by in it.dangers if by is None]
+
+
+def review_stage(
+    stage: str, base: Tree | None, head: Tree, *, today: date, missing: str | None
+) -> StageReview:
+    """Compare one stage of two trees. Raises `NotSynthesised` where head has no templates."""
+    after = head.synth(stage) if stage in head.stages() else {}
+    before = {}
+    if base is not None and stage in base.stages():
+        try:
+            before = base.synth(stage)
+        except NotSynthesised as error:
+            missing = str(error)
+    tree = head if stage in head.stages() else base
+    assert tree is not None
+    file = StageFile.read(tree.root, stage)
+    comparison = Comparison(stage, file.production, before, after)
+    # Against nothing, everything would be new and nothing a danger.
+    known = dangers(comparison) if before else []
+    models = model_changes(comparison, base if before else None, head)
+    return StageReview(
+        stage=stage,
+        no_base=missing,
+        sentences=tuple(_sentences(comparison, models)),
+        dangers=_acknowledged(known, read(head.root), today),
+        models=tuple(models),
+        access=tuple(_access(comparison)),
+        stacks=tuple(comparison.stacks),
+    )
+
+
+def _acknowledged(
+    found: list[Danger], taken_on: Acknowledgements, today: date
+) -> tuple[tuple[Danger, Acknowledgement | None], ...]:
+    return tuple((danger, taken_on.of(danger, today)) for danger in found)
+
+
+def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
+    said = []
+    for stack, (before, after) in comparison.endpoints.items():
+        endpoint = after or before
+        assert endpoint is not None
+        own = [it for it in models if it.endpoint == endpoint.name]
+        changes = [it for it in comparison.changes if it.stack == stack]
+        said.append(sentence(before, after, own, changes))
+    return said
+
+
+def _access(comparison: Comparison) -> list[str]:
+    """What principals may do that were not there before."""
+    said = []
+    for _, before, new in gained(comparison):
+        known = {it.who for it in before}
+        said += in_words({grant for grant in new if grant.who not in known})
+    return said
+
+
+def repository() -> Path:
+    """Return the root of this repository, which is the head."""
+    return Path(__file__).parent.parent

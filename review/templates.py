@@ -1,0 +1,90 @@
+"""The templates of one stage, as a commit or the working tree synthesises them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+Template = dict[str, Any]
+STAGES = "stages"
+AS_THE_CLI = {"aws:cdk:enable-path-metadata": True}
+"""What the cdk CLI adds to the context: it puts the constructs' paths into templates."""
+
+
+class NotSynthesised(Exception):
+    """A tree has no templates: its app failed, and this is what it said."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A checkout of the repository."""
+
+    root: Path
+
+    def stages(self) -> list[str]:
+        """Return the names of the stages that it has."""
+        return sorted(path.stem for path in (self.root / STAGES).glob("*.yaml") if _is_stage(path))
+
+    def synth(self, stage: str) -> dict[str, Template]:
+        """Return stack name -> template of one stage. Raises `NotSynthesised`."""
+        context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
+        with TemporaryDirectory(prefix="review-") as out:
+            finished = subprocess.run(
+                [sys.executable, "app.py"],
+                cwd=self.root,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                    "CDK_OUTDIR": out,
+                    "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
+                },
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if finished.returncode:
+                lines = (finished.stderr.strip() or "it ended without a word").splitlines()
+                said = [line for line in lines if line.startswith("error: ")] or lines[-1:]
+                raise NotSynthesised("\n".join(said).removeprefix("error: "))
+            return {
+                path.name.removesuffix(".template.json"): json.loads(path.read_text())
+                for path in sorted(Path(out).glob("*.template.json"))
+            }
+
+
+def _is_stage(path: Path) -> bool:
+    """Acknowledgements stand beside the stages, and are none."""
+    return path.stem != "acknowledged"
+
+
+@contextmanager
+def checked_out(repository: Path, reference: str) -> Iterator[Tree]:
+    """Check a commit out beside the repository, for the length of the `with` block.
+
+    Raises `NotSynthesised` where there is no such commit.
+    """
+    commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+    if commit is None:
+        raise NotSynthesised(f"there is no commit {reference}: fetch it, or write another BASE")
+    with TemporaryDirectory(prefix="review-base-") as folder:
+        root = Path(folder, "tree")
+        if _git(repository, "worktree", "add", "--detach", str(root), commit) is None:
+            raise NotSynthesised(f"{reference} cannot be checked out")
+        try:
+            yield Tree(root)
+        finally:
+            _git(repository, "worktree", "remove", "--force", str(root))
+
+
+def _git(repository: Path, *arguments: str) -> str | None:
+    finished = subprocess.run(
+        ["git", *arguments], cwd=repository, capture_output=True, text=True, check=False
+    )
+    return finished.stdout.strip() if finished.returncode == 0 else None

@@ -1,0 +1,108 @@
+"""How GitHub's workflows reach the account of a stage: as roles, for an hour, without keys."""
+
+from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from stacks.acknowledged import acknowledge_delivery
+from stages import DeliveryStage
+
+ISSUER = "token.actions.githubusercontent.com"
+BOOTSTRAP_ROLES = ("deploy", "file-publishing", "image-publishing", "lookup")
+
+
+class DeliveryStack(Stack):
+    """GitHub's identity provider, the role that reviews and the role that deploys.
+
+    A person deploys it once: the workflows cannot deploy what lets them in. The roles change
+    nothing themselves, they assume those of `cdk bootstrap`; what a deploy may do is decided there.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage_name: str,
+        delivery: DeliveryStage,
+        env: Environment,
+    ) -> None:
+        super().__init__(scope, construct_id, env=env)
+        self._repository = delivery.repository
+        existing = delivery.provider_exists
+        self._provider = self._existing_provider() if existing else self._new_provider()
+
+        review = self._role("Review", "pull_request", "ref:refs/heads/main")
+        review.add_to_policy(self._may_assume("lookup"))
+
+        # A job with an environment has no other subject: what the environment asks for, such as
+        # the approval of a person, stands before the role.
+        deploy = self._role("Deploy", f"environment:{stage_name}")
+        deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
+        for statement in self._smoke_test(stage_name):
+            deploy.add_to_policy(statement)
+        acknowledge_delivery(self, stage_name=stage_name)
+
+    def _new_provider(self) -> iam.IOidcProvider:
+        return iam.OidcProviderNative(
+            self, "GitHub", url=f"https://{ISSUER}", client_ids=["sts.amazonaws.com"]
+        )
+
+    def _existing_provider(self) -> iam.IOidcProvider:
+        arn = self.format_arn(
+            service="iam", region="", resource="oidc-provider", resource_name=ISSUER
+        )
+        return iam.OidcProviderNative.from_oidc_provider_arn(self, "GitHub", arn)
+
+    def _role(self, name: str, *subjects: str) -> iam.Role:
+        """Return a role for tokens with one of `subjects`: no wildcard, so nothing else fits."""
+        role = iam.Role(
+            self,
+            name,
+            assumed_by=iam.WebIdentityPrincipal(
+                self._provider.oidc_provider_arn,
+                {
+                    "StringEquals": {
+                        f"{ISSUER}:aud": "sts.amazonaws.com",
+                        f"{ISSUER}:sub": [f"repo:{self._repository}:{it}" for it in subjects],
+                    }
+                },
+            ),
+            max_session_duration=Duration.hours(1),
+        )
+        CfnOutput(self, f"{name}RoleArn", value=role.role_arn)
+        return role
+
+    def _may_assume(self, *names: str) -> iam.PolicyStatement:
+        qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER
+        return iam.PolicyStatement(
+            actions=["sts:AssumeRole"],
+            resources=[
+                self.format_arn(
+                    service="iam",
+                    region="",
+                    resource="role",
+                    resource_name=f"cdk-{qualifier}-{name}-role-{self.account}-{self.region}",
+                )
+                for name in names
+            ],
+        )
+
+    def _smoke_test(self, stage_name: str) -> list[iam.PolicyStatement]:
+        """What `endpoint_client` needs to invoke every model of the stage, and no more."""
+        catalog = self.format_arn(
+            service="ssm", resource="parameter", resource_name=f"triton/{stage_name}"
+        )
+        endpoints = self.format_arn(
+            service="sagemaker", resource="endpoint", resource_name=f"{stage_name}-*"
+        )
+        return [
+            iam.PolicyStatement(
+                actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
+                resources=[catalog, f"{catalog}/*"],
+            ),
+            iam.PolicyStatement(
+                actions=["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
+                resources=[endpoints],
+            ),
+        ]

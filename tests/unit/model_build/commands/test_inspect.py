@@ -1,0 +1,151 @@
+import gzip
+import io
+import random
+import tarfile
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from model_build import digest_of
+from model_build.__main__ import main
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
+
+
+@pytest.fixture
+def built(doubled: Path, tmp_path: Path, succeed: "Succeed") -> Path:
+    """An archive of `doubled` beside its manifest."""
+    succeed("build", doubled, "--target", "cpu-24.09", "--output", tmp_path)
+    return tmp_path / f"doubled-{digest_of(doubled)[:12]}.tar.gz"
+
+
+def _tar(path: Path, files: dict[str, str]) -> Path:
+    with tarfile.open(path, "w:gz") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def test_an_archive_is_told_by_its_models_files_and_manifest(
+    built: Path, data_of: "Data", doubled: Path
+) -> None:
+    data = data_of("inspect", built)
+    assert data["archive"] == str(built)
+    assert data["bytes"] == built.stat().st_size
+    assert data["findings"] == []
+    tensors = {"name": "X", "datatype": "FP32", "shape": [-1, 2]}
+    assert {name: model["backend"] for name, model in data["models"].items()} == {
+        "double": "python",
+        "doubled": "ensemble",
+    }
+    assert data["models"]["doubled"]["inputs"] == [tensors]
+    assert data["models"]["doubled"]["max_batch_size"] == 8
+    assert set(data["files"]) == {
+        *("double/1/model.py", "double/config.pbtxt", "doubled/config.pbtxt")
+    }
+    assert data["files"]["double/1/model.py"] == (doubled / "double/1/model.py").stat().st_size
+    assert data["manifest"]["digest"] == digest_of(doubled)
+
+
+def test_people_are_told_the_same(built: Path, succeed: "Succeed") -> None:
+    first, manifest, *lines = succeed("inspect", built).splitlines()
+    assert first == f"{built}: 0.0 MB"
+    assert manifest.startswith("  doubled, built for cpu and Triton 24.09 with torch ")
+    assert lines[:3] == [
+        "  double (python), batches up to 8",
+        "    inputs: X FP32 [-1, 2]",
+        "    outputs: Y FP32 [-1, 2]",
+    ]
+    assert lines[-1].endswith("doubled/config.pbtxt")
+
+
+def test_gates_are_told_as_far_as_they_were_used(built: Path, succeed: "Succeed") -> None:
+    manifest = built.with_name(built.name.replace(".tar.gz", ".json"))
+    gate = (
+        '"gates": {"a/1/m.onnx: ONNX and PyTorch": {"max_absolute_difference": 2.5e-06, '
+        '"max_relative_difference": 1e-06, "allowed": 0.0001, "shapes": []}}'
+    )
+    manifest.write_text(manifest.read_text().replace('"gates": {}', gate))
+    assert "  gate a/1/m.onnx: ONNX and PyTorch: 2.5e-06 of 1e-04\n" in succeed("inspect", built)
+
+
+def test_an_archive_without_a_manifest_is_told_as_well(built: Path, data_of: "Data") -> None:
+    alone = built.rename(built.with_name("model.tar.gz"))
+    data = data_of("inspect", alone)
+    assert "manifest" not in data
+    assert set(data["models"]) == {"double", "doubled"}
+
+
+def test_what_is_wrong_with_an_archive_is_told_and_fails_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": 'backend: "pyhton"'})
+    assert main(["inspect", str(archive)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is no backend') for line in out)
+    assert "a: has no version: add a folder 1/" in "\n".join(out)
+
+
+def test_a_configuration_that_does_not_parse_is_named_as_the_archive_has_it(
+    tmp_path: Path, fail: "Fail"
+) -> None:
+    archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": "backnd: 1"})
+    assert fail("inspect", archive).startswith("a/config.pbtxt:1:1: ")
+
+
+def test_an_archive_that_is_not_there_is_named(tmp_path: Path, fail: "Fail") -> None:
+    assert fail("inspect", tmp_path / "no.tar.gz") == f"{tmp_path}/no.tar.gz is no file"
+
+
+def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path, fail: "Fail") -> None:
+    archive = _tar(tmp_path / "a.tar.gz", {"../outside.txt": "x"})
+    assert fail("inspect", archive).startswith(f"{archive} is no gzip tar: ")
+    assert not (tmp_path / "outside.txt").exists()
+
+
+def test_an_archive_that_is_cut_off_is_refused(built: Path, fail: "Fail") -> None:
+    content = built.read_bytes()
+    for kept in (0, 5, len(content) // 2):
+        built.write_bytes(content[:kept])
+        assert fail("inspect", built).startswith(f"{built} is no gzip tar: ")
+
+
+def _plain(content: bytes) -> bytes:
+    """The tar of a model that has a large file."""
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w") as tar:
+        for name, file in (("a/config.pbtxt", b'backend: "python"'), ("a/1/model.py", content)):
+            entry = tarfile.TarInfo(name)
+            entry.size = len(file)
+            tar.addfile(entry, io.BytesIO(file))
+    return plain.getvalue()
+
+
+@pytest.mark.parametrize("intact", [0, 20_000])
+def test_an_archive_with_damaged_bytes_is_refused(
+    tmp_path: Path, fail: "Fail", intact: int
+) -> None:
+    plain = _plain(bytes(40_000))
+    packer = zlib.compressobj(wbits=31)
+    first = packer.compress(plain[:intact]) + packer.flush(zlib.Z_FULL_FLUSH)
+    rest = packer.compress(plain[intact:]) + packer.flush()
+    archive = tmp_path / "a.tar.gz"
+    archive.write_bytes(first + b"\xff" + rest[1:])
+    assert fail("inspect", archive).startswith(f"{archive} is no gzip tar: ")
+
+
+def test_an_archive_with_damage_that_only_the_checksum_tells_is_refused(
+    tmp_path: Path, fail: "Fail"
+) -> None:
+    content = bytearray(gzip.compress(_plain(random.Random(1).randbytes(50_000))))
+    content[len(content) // 2] ^= 0xFF  # deflate stores what it cannot compress
+    with pytest.raises(gzip.BadGzipFile, match="CRC"):
+        gzip.decompress(content)
+    archive = tmp_path / "a.tar.gz"
+    archive.write_bytes(content)
+    assert fail("inspect", archive).startswith(f"{archive} is no gzip tar: ")

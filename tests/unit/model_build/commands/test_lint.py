@@ -1,0 +1,170 @@
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from model_build.__main__ import main
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.commands.conftest import Succeed
+    from tests.unit.model_build.conftest import WriteFiles
+
+
+@pytest.fixture(autouse=True)
+def _above_the_models(doubled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(doubled.parent.parent)
+
+
+@pytest.fixture
+def misnamed(doubled: Path) -> Path:
+    """A model with two findings."""
+    for name in ("double", "doubled"):
+        path = doubled / name / "config.pbtxt"
+        path.write_text(path.read_text().replace(f'name: "{name}"', 'name: "other"'))
+    return doubled
+
+
+def _lint(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["lint", *arguments])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return code, captured.out
+
+
+def _findings(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code, out = _lint(capsys, *arguments, "--json")
+    return code, json.loads(out)
+
+
+FIRST = {
+    "rule": "model_names",
+    "path": "models/doubled/double/config.pbtxt",
+    "line": 3,
+    "column": 1,
+    "message": 'name is "other", the directory is double: write name: "double"',
+}
+
+
+@pytest.mark.parametrize("path", ["models", "models/doubled", "models/doubled/"])
+def test_without_a_finding_lint_succeeds(succeed: "Succeed", path: str) -> None:
+    assert succeed("lint", path) == "1 model, 0 findings\n"
+
+
+@pytest.mark.parametrize("path", ["models", "models/doubled"])
+def test_findings_are_told_at_their_places_and_fail_the_command(
+    misnamed: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    code, out = _lint(capsys, path)
+    first, second, summary = out.splitlines()
+    assert code == 1
+    assert first == f"{FIRST['path']}:3:1: {FIRST['message']} [model_names]"
+    assert second.startswith('models/doubled/doubled/config.pbtxt:2:1: name is "other"')
+    assert summary == "1 model, 2 findings"
+
+
+def test_as_json_a_finding_has_its_rule_path_line_and_column(
+    misnamed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, data = _findings(capsys, "models")
+    assert code == 1
+    assert data[0] == FIRST
+    assert len(data) == 2
+
+
+def test_one_model_that_does_not_parse_hides_no_finding_of_another(
+    misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files(
+        Path("models"),
+        {
+            "a/x/config.pbtxt": "backnd: 1",
+            "b/recipe.yaml": "descripton: x\n",
+            "c/recipe.yaml": "\n- a\n- b\n",
+        },
+    )
+    code, data = _findings(capsys, "models")
+    assert code == 1
+    assert [(it["rule"], it["path"], it["line"]) for it in data] == [
+        ("config_parses", "models/a/x/config.pbtxt", 1),
+        ("recipe_schema", "models/b/recipe.yaml", 1),
+        ("recipe_schema", "models/b/recipe.yaml", 1),
+        ("recipe_schema", "models/c/recipe.yaml", 1),
+        ("model_names", "models/doubled/double/config.pbtxt", 3),
+        ("model_names", "models/doubled/doubled/config.pbtxt", 2),
+    ]
+    assert [it["message"] for it in data[1:3]] == [
+        "description: missing: add this key",
+        "descripton: unknown key; write description",
+    ]
+
+
+def test_a_recipe_that_is_no_mapping_is_told_what_to_write(
+    write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_files(Path("models"), {"c/recipe.yaml": "- a\n"})
+    _, (finding,) = _findings(capsys, "models/c")
+    assert finding["message"] == "write a mapping of keys to values"
+
+
+def test_what_several_alternatives_share_is_told_once(
+    misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
+) -> None:
+    step = "{ to: torchscript, source: export.py:f, gate: { max_absolute_difference: 1 } }"
+    write_files(
+        misnamed,
+        {
+            "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
+            "{ to: copy, weights: words.txt }\nalternatives:\n"
+            f"  one: {{ double/1/model.pt: {step} }}\n  two: {{ double/1/model.pt: {step} }}\n",
+        },
+    )
+    code, data = _findings(capsys, "models")
+    assert code == 1
+    assert [(it["rule"], it["line"]) for it in data] == [
+        ("model_names", 3),
+        ("model_names", 2),
+        ("recipe_meets_files", 3),
+        ("recipe_meets_files", 5),
+        ("recipe_meets_files", 6),
+    ]
+
+
+def test_a_path_that_is_no_folder_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
+    code, data = _findings(capsys, "models", "nowhere")
+    assert code == 1
+    assert data == [
+        {
+            "rule": "is_folder",
+            "path": "nowhere",
+            "line": None,
+            "column": None,
+            "message": "is no folder: write a model's, or models/",
+        }
+    ]
+
+
+def test_a_folder_in_which_no_model_is_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert _lint(capsys, str(tmp_path / "empty")) == (1, "0 models, 0 findings\n")
+
+
+def test_a_model_that_is_named_twice_is_linted_once(
+    misnamed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out = _lint(capsys, "models", "models/doubled")
+    assert out.splitlines()[-1] == "1 model, 2 findings"
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_sarif_is_written_with_or_without_findings(
+    doubled: Path, capsys: pytest.CaptureFixture[str], broken: bool
+) -> None:
+    if broken:
+        (doubled / "double" / "config.pbtxt").write_text("backnd: 1")
+    code, _ = _lint(capsys, "models", "--sarif", "lint.sarif")
+    assert code == broken
+    (run,) = json.loads(Path("lint.sarif").read_text())["runs"]
+    assert [it["ruleId"] for it in run["results"]] == ["config_parses"] * broken

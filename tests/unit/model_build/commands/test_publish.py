@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from model_build import digest_of
+from tests.unit.model_build.commands.conftest import PREFIX
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
+
+ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+
+
+def test_a_model_is_built_for_the_endpoint_and_made_current(
+    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+) -> None:
+    version = digest_of(doubled)[:12]
+    assert succeed("publish", doubled, *ENDPOINT) == f"doubled is now {version}\n"
+    key = f"{PREFIX}doubled-{version}"
+    assert set(aws.s3.objects) == {f"{key}.tar.gz", f"{key}.json"}
+    assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
+    assert aws.catalog("doubled") == {
+        "model": "doubled",
+        "version": version,
+        "endpoint": "dev-text",
+        "target_model": f"doubled-{version}.tar.gz",
+        "signature": {
+            "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 2]}],
+            "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 2]}],
+            "max_batch_size": 8,
+        },
+    }
+
+
+def test_publishing_again_builds_nothing_and_changes_nothing(
+    doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
+) -> None:
+    version = digest_of(doubled)[:12]
+    assert data_of("publish", doubled, *ENDPOINT) == {"models": ["doubled"], "version": version}
+    before, writes = dict(aws.s3.objects), len(aws.ssm.writes)
+    said = succeed("publish", doubled, *ENDPOINT)
+    assert said == f"doubled {version} was current already\n"
+    assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
+    assert aws.s3.calls.count("CreateMultipartUpload") == 1
+
+
+def test_every_kind_of_instance_gets_the_archive_built_for_it(
+    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+) -> None:
+    prefixes = ["text/cpu-24.09/", "text/cuda-25.09-sm86/"]
+    aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
+    succeed("publish", doubled, *ENDPOINT)
+    manifests = [
+        json.loads(aws.s3.objects[f"{it}doubled-{digest_of(doubled)[:12]}.json"]["Body"])
+        for it in prefixes
+    ]
+    assert [it["target"]["processor"] for it in manifests] == ["cpu", "cuda"]
+
+
+def test_the_catalog_is_flipped_after_every_archive_is_there(
+    doubled: Path, aws: "FakeAws", fail: "Fail"
+) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        if "cuda" in asked["Key"]:
+            raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
+
+    aws.sagemaker.host(
+        "dev-text", "s3://bucket/text/cpu-24.09/", "s3://bucket/text/cuda-25.09-sm86/"
+    )
+    aws.s3.before["PutObject"] = refuse
+    told = fail("publish", doubled, *ENDPOINT)
+    assert told.startswith("AWS: An error occurred (AccessDenied)")
+    assert aws.ssm.writes == []
+
+
+def test_copies_are_models_of_their_own_of_one_build(
+    doubled: Path, aws: "FakeAws", data_of: "Data", succeed: "Succeed"
+) -> None:
+    names = ["doubled-0", "doubled-1"]
+    version = digest_of(doubled)[:12]
+    assert data_of("publish", doubled, "--copies", 2, *ENDPOINT)["models"] == names
+    for name in names:
+        assert aws.catalog(name)["target_model"] == f"{name}-{version}.tar.gz"
+        manifest = json.loads(aws.s3.objects[f"{PREFIX}{name}-{version}.json"]["Body"])
+        assert manifest["model"] == name
+    assert len(aws.s3.objects) == 4
+    del aws.s3.objects[f"{PREFIX}doubled-1-{version}.json"]
+    aws.s3.calls.clear()
+    succeed("publish", doubled, "--copies", 3, *ENDPOINT)
+    assert len(aws.s3.objects) == 6
+    assert aws.s3.calls.count("CreateMultipartUpload") == 2  # what was there is not packed again
+
+
+@pytest.mark.parametrize("number", ["0", "-1", "two", "1.5", ""])
+def test_a_number_of_copies_is_one_or_more(
+    doubled: Path, aws: "FakeAws", fail: "Fail", number: str
+) -> None:
+    told = fail("publish", doubled, f"--copies={number}", *ENDPOINT, code=2)
+    assert told == (f"argument --copies: {number!r} is no number of copies: write 1 or more")
+
+
+def test_an_endpoint_that_is_not_there_is_told_before_anything_is_built(
+    doubled: Path, aws: "FakeAws", fail: "Fail"
+) -> None:
+    told = fail("publish", doubled, "--stage", "dev", "--endpoint", "pictures")
+    assert told == ("no endpoint dev-pictures: deploy it, or write another --stage and --endpoint")
+    assert aws.s3.calls == []
+
+
+def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
+    doubled: Path, fail: "Fail"
+) -> None:
+    (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
+    assert '"pyhton" is no backend' in fail("publish", doubled, *ENDPOINT)

@@ -1,0 +1,97 @@
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.unit.model_build.commands.conftest import PREFIX
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
+
+ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+OLD, NEW = "1" * 12, "2" * 12
+
+
+@pytest.fixture
+def deployed(aws: "FakeAws") -> "FakeAws":
+    for version in (OLD, NEW):
+        aws.deploy("minilm", version)
+    return aws
+
+
+def test_archive_and_manifest_of_one_version_are_deleted_and_nothing_else(
+    deployed: "FakeAws", data_of: "Data"
+) -> None:
+    deployed.s3.objects[f"{PREFIX}minilm-{OLD}-0.tar.gz"] = {"Body": b"of another model"}
+    key = f"{PREFIX}minilm-{OLD}"
+    assert data_of("retire", "minilm", OLD, *ENDPOINT) == [
+        f"s3://bucket/{key}.json",
+        f"s3://bucket/{key}.tar.gz",
+    ]
+    assert set(deployed.s3.objects) == {
+        f"{PREFIX}minilm-{OLD}-0.tar.gz",
+        f"{PREFIX}minilm-{NEW}.json",
+        f"{PREFIX}minilm-{NEW}.tar.gz",
+    }
+
+
+def test_retiring_again_deletes_nothing_and_says_so(
+    deployed: "FakeAws", succeed: "Succeed"
+) -> None:
+    assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
+        f"deleted s3://bucket/{PREFIX}minilm-{OLD}.json\n"
+        f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
+    )
+    before = dict(deployed.s3.objects)
+    assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
+        f"minilm-{OLD}.tar.gz was not there: nothing to delete\n"
+    )
+    assert deployed.s3.objects == before
+
+
+def test_the_manifest_goes_first_so_that_what_is_interrupted_is_no_archive_any_more(
+    deployed: "FakeAws", succeed: "Succeed"
+) -> None:
+    def interrupt(asked: dict[str, Any]) -> None:
+        if asked["Key"].endswith(".tar.gz"):
+            raise KeyboardInterrupt
+
+    deployed.s3.before["DeleteObject"] = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        succeed("retire", "minilm", OLD, *ENDPOINT)
+    assert f"{PREFIX}minilm-{OLD}.json" not in deployed.s3.objects
+    del deployed.s3.before["DeleteObject"]
+    assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
+        f"deleted s3://bucket/{PREFIX}minilm-{OLD}.tar.gz\n"
+    )
+
+
+def test_every_kind_of_instance_loses_it(deployed: "FakeAws", data_of: "Data") -> None:
+    other = "text/cuda-25.09-sm86/"
+    deployed.sagemaker.host("dev-text", f"s3://bucket/{PREFIX}", f"s3://bucket/{other}")
+    deployed.s3.objects[f"{other}minilm-{OLD}.tar.gz"] = {"Body": b""}
+    assert data_of("retire", "minilm", OLD, *ENDPOINT)[-1] == (
+        f"s3://bucket/{other}minilm-{OLD}.tar.gz"
+    )
+
+
+def test_what_the_catalog_names_is_refused_and_stays(deployed: "FakeAws", fail: "Fail") -> None:
+    before = dict(deployed.s3.objects)
+    assert fail("retire", "minilm", NEW, *ENDPOINT) == (
+        f"the catalog names minilm-{NEW}.tar.gz for minilm: clients are sent there. Publish "
+        "another version or roll back first"
+    )
+    assert deployed.s3.objects == before
+
+
+def test_what_another_entry_of_the_catalog_names_is_refused_too(
+    deployed: "FakeAws", fail: "Fail"
+) -> None:
+    for number in range(4):  # it is on a later page
+        deployed.deploy(f"other-{number}", NEW)
+    deployed.ssm.put("/triton/dev/text/alias", {"target_model": f"minilm-{OLD}.tar.gz"})
+    assert "for alias: clients are sent there" in fail("retire", "minilm", OLD, *ENDPOINT)
+
+
+def test_an_endpoint_that_is_not_there_is_told(aws: "FakeAws", fail: "Fail") -> None:
+    told = fail("retire", "minilm", OLD, "--stage", "prod", "--endpoint", "text")
+    assert told.startswith("no endpoint prod-text: deploy it")

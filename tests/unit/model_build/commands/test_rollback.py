@@ -1,0 +1,112 @@
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.model_build.commands.conftest import PREFIX
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
+
+ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+ONE, TWO, THREE = "1" * 12, "2" * 12, "3" * 12
+
+
+@pytest.fixture
+def deployed(aws: "FakeAws") -> "FakeAws":
+    for version in (ONE, TWO, THREE):
+        aws.deploy("minilm", version)
+    return aws
+
+
+def test_the_version_before_is_made_current(deployed: "FakeAws", succeed: "Succeed") -> None:
+    said = succeed("rollback", "minilm", *ENDPOINT)
+    assert said == f"minilm is now {TWO}, before {THREE}\n"
+    assert deployed.catalog("minilm")["target_model"] == f"minilm-{TWO}.tar.gz"
+
+
+def test_a_version_can_be_chosen_and_asking_again_changes_nothing(
+    deployed: "FakeAws", data_of: "Data", succeed: "Succeed"
+) -> None:
+    assert data_of("rollback", "minilm", "--to", ONE, *ENDPOINT) == {
+        "model": "minilm",
+        "version": ONE,
+        "before": THREE,
+    }
+    writes = len(deployed.ssm.writes)
+    said = succeed("rollback", "minilm", "--to", ONE, *ENDPOINT)
+    assert said == f"minilm {ONE} was current already\n"
+    assert len(deployed.ssm.writes) == writes
+
+
+def test_a_deploy_that_changed_nothing_is_no_version_of_its_own(
+    deployed: "FakeAws", succeed: "Succeed"
+) -> None:
+    deployed.deploy("minilm", THREE)
+    assert TWO in succeed("rollback", "minilm", *ENDPOINT)
+
+
+def test_two_rollbacks_are_one_and_back_again(deployed: "FakeAws", succeed: "Succeed") -> None:
+    succeed("rollback", "minilm", *ENDPOINT)
+    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {THREE}, before {TWO}\n"
+
+
+def test_the_entry_comes_back_as_it_was(deployed: "FakeAws", succeed: "Succeed") -> None:
+    succeed("rollback", "minilm", *ENDPOINT)
+    history = deployed.ssm.history["/triton/dev/text/minilm"]
+    assert deployed.catalog("minilm") == {
+        "model": "minilm",
+        "version": TWO,
+        "endpoint": "dev-text",
+        "target_model": f"minilm-{TWO}.tar.gz",
+        "signature": {},
+    }
+    assert len(history) == 4
+
+
+def test_a_version_that_was_retired_is_refused_and_the_catalog_stays(
+    deployed: "FakeAws", fail: "Fail"
+) -> None:
+    del deployed.s3.objects[f"{PREFIX}minilm-{TWO}.json"]
+    assert fail("rollback", "minilm", *ENDPOINT) == (
+        f"s3://bucket/{PREFIX}minilm-{TWO}.tar.gz is not there: it was retired, or never built for "
+        "cpu-24.09. Check the old commit out and publish or deploy it"
+    )
+    assert deployed.catalog("minilm")["version"] == THREE
+
+
+def test_a_version_that_one_kind_of_instance_never_had_is_refused(
+    deployed: "FakeAws", fail: "Fail"
+) -> None:
+    deployed.sagemaker.host(
+        "dev-text", f"s3://bucket/{PREFIX}", "s3://bucket/text/cuda-25.09-sm86/"
+    )
+    assert "never built for cuda-25.09-sm86" in fail("rollback", "minilm", *ENDPOINT)
+    assert deployed.catalog("minilm")["version"] == THREE
+
+
+def test_a_version_that_the_catalog_never_had_is_refused_with_those_it_had(
+    deployed: "FakeAws", fail: "Fail"
+) -> None:
+    assert fail("rollback", "minilm", "--to", "f" * 12, *ENDPOINT) == (
+        f"minilm has no earlier version {'f' * 12} in the catalog's history; there are: {TWO}, "
+        f"{ONE}"
+    )
+
+
+def test_the_first_version_has_none_before_it(aws: "FakeAws", fail: "Fail") -> None:
+    aws.deploy("minilm", ONE)
+    assert fail("rollback", "minilm", *ENDPOINT) == (
+        "minilm has no earlier version in the catalog's history; there are: none"
+    )
+
+
+def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
+    deployed: "FakeAws", fail: "Fail"
+) -> None:
+    deployed.deploy("bert", ONE)
+    assert fail("rollback", "minlm", *ENDPOINT) == (
+        "no model minlm in /triton/dev/text: there are bert, minilm"
+    )
+    assert fail("rollback", "minilm", "--stage", "prod", "--endpoint", "text") == (
+        "no model minilm in /triton/prod/text: there are none"
+    )

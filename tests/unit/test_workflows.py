@@ -1,0 +1,117 @@
+"""GitHub's workflows: what can be said of them without GitHub."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+@pytest.fixture(params=WORKFLOWS, ids=lambda path: path.stem)
+def path(request: pytest.FixtureRequest) -> Path:
+    found: Path = request.param
+    return found
+
+
+@pytest.fixture
+def workflow(path: Path) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(path.read_text())
+    return read
+
+
+def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for job in workflow["jobs"].values():
+        yield from job["steps"]
+
+
+def commands(workflow: dict[str, Any]) -> list[str]:
+    return [step["run"] for step in steps(workflow) if "run" in step]
+
+
+def test_there_are_the_three_of_review_delivery_and_drift() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "pull-request"]
+
+
+def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
+    used = re.findall(r"uses: (.*)", path.read_text())
+    assert used
+    for action in used:
+        assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action), action
+
+
+def test_an_action_is_of_one_version_everywhere() -> None:
+    used = {it for path in WORKFLOWS for it in re.findall(r"uses: (.*)", path.read_text())}
+    names = [it.partition("@")[0] for it in used]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_a_workflow_may_read_and_what_else_a_job_may_is_said_there(
+    workflow: dict[str, Any],
+) -> None:
+    assert workflow["permissions"] == {"contents": "read"}
+
+
+def test_what_each_job_may_write() -> None:
+    found = {
+        f"{path.stem}/{name}": sorted(
+            it for it, level in job.get("permissions", {}).items() if level == "write"
+        )
+        for path in WORKFLOWS
+        for name, job in yaml.safe_load(path.read_text())["jobs"].items()
+    }
+    assert found == {
+        "deploy/dev": ["id-token"],
+        "deploy/prod": ["id-token"],
+        "drift/drift": ["id-token", "issues"],
+        "pull-request/comment": ["pull-requests"],
+        "pull-request/lint": ["security-events"],
+        "pull-request/review": [],
+        "pull-request/test": [],
+    }
+
+
+def test_a_checkout_leaves_no_token_behind(workflow: dict[str, Any]) -> None:
+    for step in steps(workflow):
+        if step.get("uses", "").startswith("actions/checkout@"):
+            assert step["with"]["persist-credentials"] is False
+
+
+def test_nothing_is_written_into_a_command(workflow: dict[str, Any]) -> None:
+    # Whoever opens a pull request chooses its title and its branch's name. `env` hands them on as
+    # text, an expression inside of `run` would make them part of the script.
+    for command in commands(workflow):
+        assert "${{" not in command
+
+
+def test_there_is_no_secret_to_keep(path: Path) -> None:
+    assert "secrets." not in path.read_text()
+
+
+def test_a_target_that_is_made_is_one_of_the_makefile(workflow: dict[str, Any]) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    made = [it for command in commands(workflow) for it in re.findall(r"make ([\w-]+)", command)]
+    assert made
+    assert set(made) <= targets
+
+
+def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
+    for job in workflow["jobs"].values():
+        done = [step.get("uses", step.get("run", "")) for step in job["steps"]]
+        for number, step in enumerate(done):
+            if step.startswith("aws-actions/"):
+                assert "make install" in done[:number]
+
+
+def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/deploy.yml").read_text())["jobs"]
+    assert jobs["prod"]["needs"] == "dev"
+    for stage, job in jobs.items():
+        assert job["environment"] == stage
+        assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
+        assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}"
