@@ -180,7 +180,9 @@ def _locate(root: yaml.Node, location: tuple[int | str, ...]) -> tuple[int, list
                 trail.append(str(step))
             elif position == len(location) - 1 and step != "[key]":  # pydantic's, for a wrong key
                 trail.append(str(step))
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+        elif (
+            isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value)
+        ):
             node = node.value[step]
             line = node.start_mark.line + 1
             trail.append(str(step))

@@ -535,11 +535,7 @@ other: *shared
         (("files", "a/1/model.onnx", "gate"), 3),  # not there: the last that is
         (("files", "c"), 2),
         (("nothing", "at", "all"), 1),
-        pytest.param(
-            ("steps", 2),
-            7,
-            marks=pytest.mark.xfail(strict=True, reason="IndexError", raises=IndexError),
-        ),
+        (("steps", 2), 7),
     ],
 )
 def test_the_line_of_a_key_is_the_last_that_the_file_has(

@@ -255,16 +255,13 @@ def test_weights_come_from_one_revision_on_the_hub(
     ]
 
 
-_LEAKS = pytest.mark.xfail(strict=True, reason="download_from_hub lets it through")
-
-
 @pytest.mark.parametrize(
     ("error", "told"),
     [
         (OSError("no route to host\nmore"), "(no route to host)"),
-        pytest.param(OSError(), "(OSError)", marks=_LEAKS),
+        (OSError(), "(OSError)"),
         # httpx2's, once the download has begun
-        pytest.param(RemoteProtocolError("peer closed"), "(peer closed)", marks=_LEAKS),
+        (RemoteProtocolError("peer closed"), "(peer closed)"),
     ],
     ids=repr,
 )
