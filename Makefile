@@ -10,7 +10,9 @@ export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 STAGE ?= local
 BASE ?= origin/main
+FROM_STAGE ?=
 KEEP ?=
+LIVE ?=
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
@@ -74,12 +76,16 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod && echo "checkov: no finding in the templates of prod"
 
 .PHONY: review
-review: install ## say what a change does: BASE=origin/main, and STAGE=prod for one stage alone
-	@python -m review --base $(BASE) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
+	@python -m review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
 
 .PHONY: deliver
-deliver: install ## deploy a stage as the workflow does (STAGE=prod)
-	@cdk deploy --all --require-approval never -c stage=$(STAGE)
+deliver: install ## deploy what is checked out and try every model: STAGE=prod, FROM_STAGE=dev
+	@python -m delivery deploy --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE))
+
+.PHONY: rollback
+rollback: install ## deploy the commit that served a stage before: STAGE=prod
+	@python -m delivery rollback --stage $(STAGE)
 
 .PHONY: pr
 pr: lint test ## what the pull-request workflow runs: lint, test, review
@@ -97,6 +103,10 @@ synth: install ## write a stage's templates (STAGE=prod); needs no credentials
 .PHONY: schema
 schema: install ## write the JSON Schema of stages for editors
 	@python -m stages --schema > stages/stage.schema.json
+
+.PHONY: prices
+prices: install ## write platform_facts/prices.toml anew; needs credentials with pricing:GetProducts
+	@python -m platform_facts._refresh_prices $(REGION)
 
 .PHONY: lock
 lock: install ## resolve requirements.in into requirements.txt

@@ -104,7 +104,7 @@ class Repository:
             if model.backend == backend:
                 name = model_config.model_file(model.config)
                 paths = (model.directory / version / name for version in model.versions)
-                yield from ((model, path) for path in paths if path.is_file())
+                yield from ((model, path) for path in paths if os.path.isfile(path))
 
     @property
     def entry(self) -> Model:

@@ -1,4 +1,6 @@
-"""What AWS and NVIDIA support: Triton releases, regions, instance types, GPUs, inference AMIs.
+"""What AWS and NVIDIA support, and what it costs.
+
+Triton releases, regions, instance types, GPUs, inference AMIs, prices.
 
 Look-ups such as `release("25.09")` raise UnknownFact for a name that is in no table. Every row
 names its source, and in `unsourced` its fields that have none. The tables are the TOML files of
@@ -14,6 +16,7 @@ from platform_facts._gpus import Gpu, gpu, gpus
 from platform_facts._images import Processor, image_uri
 from platform_facts._inference_amis import InferenceAmi, inference_ami, inference_amis
 from platform_facts._instances import InstanceType, instance_type, instance_types
+from platform_facts._prices import Prices, prices
 from platform_facts._regions import Region, region, regions
 from platform_facts._releases import AccountSet, Release, release, releases
 from platform_facts._support import Support
@@ -25,6 +28,7 @@ __all__ = [
     "Gpu",
     "InferenceAmi",
     "InstanceType",
+    "Prices",
     "Processor",
     "Region",
     "Release",
@@ -41,6 +45,7 @@ __all__ = [
     "inference_amis",
     "instance_type",
     "instance_types",
+    "prices",
     "region",
     "regions",
     "release",

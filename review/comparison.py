@@ -1,7 +1,8 @@
 """One stage before and after a change."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from review.differences import Change, StackDifference, differences
 from review.endpoints import Endpoint, endpoint_of
@@ -12,17 +13,21 @@ Pair = tuple[Endpoint | None, Endpoint | None]
 
 @dataclass(frozen=True)
 class Comparison:
-    """What rules and sentences look at. `production` is what the stage says of itself."""
+    """What rules and sentences look at.
+
+    `production` is what the stage says of itself, `change_sets` what CloudFormation says of stacks.
+    """
 
     stage: str
     production: bool
     before: dict[str, Template]
     after: dict[str, Template]
+    change_sets: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def stacks(self) -> list[StackDifference]:
         """The stacks that differ, by name."""
-        return differences(self.before, self.after)
+        return differences(self.before, self.after, self.change_sets)
 
     @property
     def changes(self) -> list[Change]:

@@ -1,14 +1,14 @@
 // What the CDK's own diff engine says of pairs of templates.
 //
-// Reads [{ "before": template, "after": template }, ...] from standard input and writes, for each
-// pair, its resource changes and the text that `cdk diff` would show.
+// Reads [{ "before": template, "after": template, "changeSet": null or CloudFormation's description
+// of one }, ...] from standard input and writes, for each pair, its resource changes and the text that `cdk diff` would show.
 
 import { fullDiff, formatDifferences } from "@aws-cdk/cloudformation-diff";
 import { Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 
-function describe({ before, after }) {
-  const diff = fullDiff(before, after);
+function describe({ before, after, changeSet }) {
+  const diff = fullDiff(before, after, changeSet ?? undefined);
   const changes = [];
   diff.resources.forEachDifference((id, change) => {
     changes.push({

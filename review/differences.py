@@ -42,12 +42,24 @@ class StackDifference:
     text: str
 
 
-def differences(before: dict[str, Template], after: dict[str, Template]) -> list[StackDifference]:
-    """Return what differs in each stack; stacks that do not differ are left out."""
+def differences(
+    before: dict[str, Template], after: dict[str, Template], change_sets: dict[str, Any]
+) -> list[StackDifference]:
+    """Return what differs in each stack; stacks that do not differ are left out.
+
+    Where there is a change set of a stack, CloudFormation itself says what is replaced.
+    """
     names = sorted(before.keys() | after.keys())
-    pairs = [{"before": before.get(it, {}), "after": after.get(it, {})} for it in names]
+    pairs: list[dict[str, Any]] = [
+        {"before": before.get(it, {}), "after": after.get(it, {}), "changeSet": change_sets.get(it)}
+        for it in names
+    ]
     finished = subprocess.run(
-        ["node", str(SCRIPT)], input=json.dumps(pairs), capture_output=True, text=True, check=True
+        ["node", str(SCRIPT)],
+        input=json.dumps(pairs, default=str),  # a change set has dates
+        capture_output=True,
+        text=True,
+        check=True,
     )
     found = []
     for stack, pair, told in zip(names, pairs, json.loads(finished.stdout), strict=True):

@@ -9,7 +9,8 @@ from review.templates import Template
 
 @dataclass(frozen=True, kw_only=True)
 class Variant:
-    """A production variant: `minimum` and `maximum` instances are scaling's, or the fixed count.
+    """A production variant: `initial` instances are those that it is created with, `minimum` and
+    `maximum` scaling's.
 
     `targets` are the scaling policies: metric -> target value.
     """
@@ -18,6 +19,7 @@ class Variant:
     instance_type: str
     weight: float
     multi_model: bool
+    initial: int
     minimum: int
     maximum: int
     targets: dict[str, float]
@@ -79,7 +81,7 @@ def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
 
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> Variant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
-    minimum = maximum = variant.get("InitialInstanceCount", 1)
+    initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
     targets = {}
     for logical_id, resource in resources.items():
         properties = resource.get("Properties", {})
@@ -94,6 +96,7 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
         instance_type=variant["InstanceType"],
         weight=variant.get("InitialVariantWeight", 1),
         multi_model=model.get("Mode") == "MultiModel",
+        initial=initial,
         minimum=minimum,
         maximum=maximum,
         targets=targets,

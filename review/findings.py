@@ -9,8 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from review.templates import Template, Tree
+
+CHECKOV = Path(".venv-checkov", "bin", "checkov")
+"""An environment of its own, below the root: make installs it."""
+
+
+class LinterFailed(Exception):
+    """A linter said nothing that can be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +40,16 @@ def compare(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
     )
 
 
+def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
+    """Return the findings of several reviews as one."""
+    every = list(changes)
+    return FindingsChange(
+        new=tuple(line for it in every for line in it.new),
+        fixed=tuple(line for it in every for line in it.fixed),
+        still=tuple(line for it in every for line in it.still),
+    )
+
+
 def model_findings(tree: Tree) -> list[str]:
     """Return what a tree's own model linter says of its models."""
     finished = subprocess.run(
@@ -49,22 +67,38 @@ def model_findings(tree: Tree) -> list[str]:
     return [f"model lint: {it['path']}: {it['message']} [{it['rule']}]" for it in found]
 
 
-def template_findings(stage: str, templates: dict[str, Template]) -> list[str]:
-    """Return what cfn-lint says of a stage's templates."""
+def template_findings(root: Path, templates: dict[str, Template]) -> list[str]:
+    """Return what cfn-lint and checkov say of templates, by the settings in `root`."""
+    if not templates:
+        return []
     with TemporaryDirectory(prefix="review-lint-") as folder:
-        paths = []
         for stack, template in templates.items():
-            paths.append(Path(folder, f"{stack}.template.json"))
-            paths[-1].write_text(json.dumps(template))
-        if not paths:
-            return []
-        finished = subprocess.run(
-            ["cfn-lint", "--format", "json", *map(str, paths)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+            Path(folder, f"{stack}.template.json").write_text(json.dumps(template))
+        paths = sorted(map(str, Path(folder).iterdir()))
+        lint = _json("cfn-lint", "--format", "json", *paths, root=root)
+        settings = ("--config-file", ".checkov.yaml", "--output", "json")
+        checks = _json(root / CHECKOV, *settings, "--directory", folder, root=root)
     return [
-        f"cfn-lint: {stage}: {Path(it['Filename']).name}: {it['Message']} [{it['Rule']['Id']}]"
-        for it in json.loads(finished.stdout or "[]")
+        f"cfn-lint: {_stack(it['Filename'])}: {it['Message']} [{it['Rule']['Id']}]" for it in lint
+    ] + [
+        f"checkov: {_stack(it['file_path'])}, {it['resource']}: "
+        f"{it['check_name']} [{it['check_id']}]"
+        for it in checks.get("results", {}).get("failed_checks", ())
     ]
+
+
+def _json(program: str | Path, *arguments: str, root: Path) -> Any:
+    """Run a linter, which ends with other codes than 0 where it found something."""
+    finished = subprocess.run(
+        [str(program), *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
+    try:
+        return json.loads(finished.stdout)
+    except ValueError:
+        raise LinterFailed(
+            f"{Path(program).name} ended with {finished.returncode}: {finished.stderr.strip()}"
+        ) from None
+
+
+def _stack(file: str) -> str:
+    return Path(file).name.removesuffix(".template.json")

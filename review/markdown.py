@@ -1,5 +1,8 @@
 """The review as Markdown, for the comment on a pull request."""
 
+import platform_facts
+from review.findings import joined
+from review.money import Cost
 from review.report import Report, StageReview
 
 LONGEST = 8000
@@ -25,7 +28,7 @@ def _stage(stage: StageReview) -> list[str]:
     if stage.no_base is not None:
         lines += [f"> Reviewed alone, without a base: {stage.no_base}", ""]
     lines += [f"- {sentence}" for sentence in stage.sentences]
-    lines += ["", *_dangers(stage), *_models(stage), *_access(stage)]
+    lines += ["", *_dangers(stage), *_models(stage), *_money(stage), *_access(stage)]
     return [*lines, *_difference(stage)]
 
 
@@ -62,6 +65,43 @@ def _models(stage: StageReview) -> list[str]:
     return [*lines, ""] if any(it.breaking for it in changed) else lines
 
 
+def _money(stage: StageReview) -> list[str]:
+    if not stage.costs:
+        return []
+    lines = [
+        "### Money",
+        "",
+        "| Endpoint | At least | As created | At most | An endpoint for each model, at least |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for it in stage.costs:
+        amounts = (
+            _amounts([_amount(cost, name) for cost in (it.before, it.after)])
+            for name in ("minimum", "initial", "maximum", "as_single_model")
+        )
+        lines.append(f"| {it.endpoint} | {' | '.join(amounts)} |")
+    prices = platform_facts.prices()
+    lines += [
+        "",
+        f"USD a month for instances on demand, by prices of {prices.date} ({prices.source}). "
+        "Requests, storage and builds are not in it.",
+        "",
+    ]
+    sides = [cost for it in stage.costs for cost in (it.before, it.after) if cost]
+    for name in sorted({name for cost in sides for name in cost.unknown}):
+        lines += [f"- {name} has no price in the table: make prices"]
+    return [*lines, ""] if lines[-1] else lines
+
+
+def _amount(cost: Cost | None, name: str) -> float | None:
+    return getattr(cost, name) if cost else None
+
+
+def _amounts(values: list[float | None]) -> str:
+    before, after = ("—" if value is None else f"{value:,.0f}" for value in values)
+    return before if before == after else f"{before} → {after}"
+
+
 def _access(stage: StageReview) -> list[str]:
     if not stage.access:
         return []
@@ -82,12 +122,21 @@ def _difference(stage: StageReview) -> list[str]:
 
 
 def _findings(report: Report) -> list[str]:
-    found = report.findings
+    found = joined([report.findings, *(it.findings for it in report.stages)])
     lines = ["## Linters", ""]
     counts = f"{len(found.new)} new, {len(found.fixed)} fixed, {len(found.still)} still there"
-    lines.append(f"{counts}. cdk-nag ran in every synth.")
+    lines.append(f"{counts} (model lint; cfn-lint and checkov where templates change).")
     lines += ["", *(f"- ❌ {line}" for line in found.new)]
-    return [*lines, *(f"- fixed: {line}" for line in found.fixed), ""]
+    lines += [*(f"- fixed: {line}" for line in found.fixed), ""]
+    meant = joined(it.acknowledged for it in report.stages)
+    if meant.new or meant.fixed:
+        lines.append(
+            f"cdk-nag ran in every synth. What it finds and the app declares to be meant so: "
+            f"{len(meant.new)} more, {len(meant.fixed)} fewer than before."
+        )
+        lines += ["", *(f"- ⚠️ {line}" for line in meant.new)]
+        lines += [*(f"- gone: {line}" for line in meant.fixed), ""]
+    return lines
 
 
 def _folded(title: str, lines: list[str]) -> list[str]:

@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from review.comparison import Comparison
 from review.endpoints import Endpoint, Model
-from review.templates import Tree
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
 _IGNORED = ("__pycache__", "tests")
+_OTHERWISE = "the builder makes other archives"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,8 +27,11 @@ class ModelChange:
     breaking: tuple[str, ...] = ()
 
 
-def model_changes(comparison: Comparison, before: Tree | None, after: Tree) -> list[ModelChange]:
-    """Return a line for every model of every endpoint, by name."""
+def model_changes(comparison: Comparison, before: Path | None, after: Path) -> list[ModelChange]:
+    """Return a line for every model of every endpoint, by name.
+
+    `before` and `after` are checkouts; what is only deployed has none.
+    """
     found = []
     for old, new in comparison.endpoints.values():
         models = ((old.models if old else {}), (new.models if new else {}))
@@ -47,8 +50,8 @@ def _change(
     endpoint: str,
     name: str,
     pair: tuple[Model | None, Model | None],
-    before: Tree | None,
-    after: Tree,
+    before: Path | None,
+    after: Path,
 ) -> ModelChange:
     old, new = pair
     if old is None:
@@ -62,7 +65,7 @@ def _change(
             endpoint=endpoint,
             model=name,
             state="rebuilt",
-            because=because or ("the builder makes other archives",),
+            because=because or (_OTHERWISE if before else "other sources than the deployed ones",),
             breaking=breaking,
         )
     if targets := sorted(new.builds.keys() - old.builds.keys()):
@@ -76,9 +79,9 @@ def _change(
     return ModelChange(endpoint=endpoint, model=name, state="unchanged", breaking=breaking)
 
 
-def _files_that_differ(model: str, before: Tree, after: Tree) -> tuple[str, ...]:
+def _files_that_differ(model: str, before: Path, after: Path) -> tuple[str, ...]:
     """Return the files of the model's folder that are not the same in both trees."""
-    files = [_contents(tree.root / "models", model) for tree in (before, after)]
+    files = [_contents(root / "models", model) for root in (before, after)]
     return tuple(
         sorted(
             name

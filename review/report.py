@@ -1,5 +1,6 @@
 """The review of one change: everything that is rendered."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -10,11 +11,15 @@ from review.comparison import Comparison
 from review.dangers import Danger, dangers
 from review.dangers.widened_access import gained
 from review.differences import StackDifference
-from review.findings import FindingsChange
+from review.findings import FindingsChange, compare
 from review.model_changes import ModelChange, model_changes
+from review.money import CostChange, cost_changes
 from review.sentences import sentence
 from review.stage_file import StageFile
-from review.templates import NotSynthesised, Tree
+from review.templates import Base, NotSynthesised, Synthesis, Template, Tree
+
+NOTHING = FindingsChange(new=(), fixed=(), still=())
+Linter = Callable[[dict[str, Template]], list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +28,8 @@ class StageReview:
 
     `no_base` says why there was nothing to compare with, and the head is reviewed alone. `dangers`
     has each with who took it on, None where nobody did. `access` lists what new roles may do.
+    `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the app
+    declares to be meant so.
     """
 
     stage: str
@@ -30,8 +37,11 @@ class StageReview:
     sentences: tuple[str, ...]
     dangers: tuple[tuple[Danger, Acknowledgement | None], ...]
     models: tuple[ModelChange, ...]
+    costs: tuple[CostChange, ...]
     access: tuple[str, ...]
     stacks: tuple[StackDifference, ...]
+    findings: FindingsChange = NOTHING
+    acknowledged: FindingsChange = NOTHING
 
     @property
     def is_changed(self) -> bool:
@@ -41,7 +51,7 @@ class StageReview:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All stages, and the findings of the linters. `failed` says what keeps head from a review."""
+    """All stages, and what the model linter finds."""
 
     base: str
     stages: tuple[StageReview, ...]
@@ -54,31 +64,41 @@ class Report:
 
 
 def review_stage(
-    stage: str, base: Tree | None, head: Tree, *, today: date, missing: str | None
+    stage: str,
+    base: Base | None,
+    head: Tree,
+    *,
+    today: date,
+    missing: str | None,
+    lint: Linter,
 ) -> StageReview:
-    """Compare one stage of two trees. Raises `NotSynthesised` where head has no templates."""
-    after = head.synth(stage) if stage in head.stages() else {}
-    before = {}
+    """Compare one stage. Raises `NotSynthesised` where head has no templates."""
+    new = head.synth(stage) if stage in head.stages() else Synthesis({})
+    old = Synthesis({})
     if base is not None and stage in base.stages():
         try:
-            before = base.synth(stage)
+            old = base.synth(stage)
         except NotSynthesised as error:
             missing = str(error)
-    tree = head if stage in head.stages() else base
-    assert tree is not None
-    file = StageFile.read(tree.root, stage)
-    comparison = Comparison(stage, file.production, before, after)
+    before, after = old.templates, new.templates
+    root = head.root if stage in head.stages() or base is None else base.root or head.root
+    change_sets = base.change_sets(after) if base and before else {}
+    file = StageFile.read(root, stage)
+    comparison = Comparison(stage, file.production, before, after, change_sets)
     # Against nothing, everything would be new and nothing a danger.
     known = dangers(comparison) if before else []
-    models = model_changes(comparison, base if before else None, head)
+    models = model_changes(comparison, base.root if base and before else None, head.root)
     return StageReview(
         stage=stage,
         no_base=missing,
         sentences=tuple(_sentences(comparison, models)),
         dangers=_acknowledged(known, read(head.root), today),
         models=tuple(models),
+        costs=tuple(cost_changes(comparison, _region(base, stage) or file.region, file.region)),
         access=tuple(_access(comparison)),
         stacks=tuple(comparison.stacks),
+        findings=compare(lint(before), lint(after)) if comparison.stacks else NOTHING,
+        acknowledged=compare(old.acknowledged, new.acknowledged),
     )
 
 
@@ -97,6 +117,13 @@ def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
         changes = [it for it in comparison.changes if it.stack == stack]
         said.append(sentence(before, after, own, changes))
     return said
+
+
+def _region(base: Base | None, stage: str) -> str | None:
+    """Return where a commit had the stage; what is deployed is where it was looked for."""
+    if base is None or base.root is None or stage not in base.stages():
+        return None
+    return StageFile.read(base.root, stage).region
 
 
 def _access(comparison: Comparison) -> list[str]:

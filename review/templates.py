@@ -9,16 +9,46 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Protocol
 
 Template = dict[str, Any]
 STAGES = "stages"
+ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 AS_THE_CLI = {"aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: it puts the constructs' paths into templates."""
 
 
 class NotSynthesised(Exception):
     """A tree has no templates: its app failed, and this is what it said."""
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What an app makes of a stage.
+
+    `templates` is stack name -> template, `acknowledged` has a line for each finding of cdk-nag
+    that the app declares to be meant so.
+    """
+
+    templates: dict[str, Template]
+    acknowledged: tuple[str, ...] = ()
+
+
+class Base(Protocol):
+    """What a change is compared with: a commit, or what is deployed."""
+
+    @property
+    def root(self) -> Path | None:
+        """The checkout, None where there is none."""
+
+    def stages(self) -> list[str]:
+        """Return the names of the stages that it has."""
+
+    def synth(self, stage: str) -> Synthesis:
+        """Return the templates of one stage. Raises `NotSynthesised`."""
+
+    def change_sets(self, after: dict[str, Template]) -> dict[str, Any]:
+        """Return stack name -> what CloudFormation says that `after` would do to it."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +61,8 @@ class Tree:
         """Return the names of the stages that it has."""
         return sorted(path.stem for path in (self.root / STAGES).glob("*.yaml") if _is_stage(path))
 
-    def synth(self, stage: str) -> dict[str, Template]:
-        """Return stack name -> template of one stage. Raises `NotSynthesised`."""
+    def synth(self, stage: str) -> Synthesis:
+        """Return the templates of one stage. Raises `NotSynthesised`."""
         context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
         with TemporaryDirectory(prefix="review-") as out:
             finished = subprocess.run(
@@ -53,10 +83,26 @@ class Tree:
                 lines = (finished.stderr.strip() or "it ended without a word").splitlines()
                 said = [line for line in lines if line.startswith("error: ")] or lines[-1:]
                 raise NotSynthesised("\n".join(said).removeprefix("error: "))
-            return {
+            templates = {
                 path.name.removesuffix(".template.json"): json.loads(path.read_text())
                 for path in sorted(Path(out).glob("*.template.json"))
             }
+            return Synthesis(templates, tuple(_acknowledged(Path(out))))
+
+    def change_sets(self, after: dict[str, Template]) -> dict[str, Any]:  # noqa: ARG002
+        """Return nothing: a commit is nowhere deployed."""
+        return {}
+
+
+def _acknowledged(assembly: Path) -> Iterator[str]:
+    """Yield what the app acknowledges, out of the metadata of its constructs."""
+    for path in sorted(assembly.glob("*.metadata.json")):
+        for construct, entries in sorted(json.loads(path.read_text()).items()):
+            for entry in entries:
+                if entry["type"] == ACKNOWLEDGED:
+                    for finding, reason in sorted(entry["data"].items()):
+                        rule = finding.removeprefix("Annotation::")
+                        yield f"cdk-nag: {construct.removeprefix('/')}: {rule}: {reason}"
 
 
 def _is_stage(path: Path) -> bool:

@@ -80,15 +80,35 @@ def acknowledge_network(stack: Stack) -> None:
     )
 
 
-def acknowledge_delivery(stack: Stack, *, stage_name: str) -> None:
-    """What the workflows' smoke test may reach."""
+def acknowledge_delivery(stack: Stack, *, stage_name: str, promotes_from: str | None) -> None:
+    """What the workflows' deploy may reach."""
     region, account = stack.region, _account(stack)
+    sources = [promotes_from] if promotes_from else []
     _acknowledge(
         stack,
-        "The catalog and the endpoints of this one stage, which are more with every stage file.",
+        "The catalog, endpoints and stacks of this one stage, which are more with every stage "
+        "file, and the stack of the stage whose archives are promoted.",
         [
             f"IAM5[Resource::arn:aws:ssm:{region}:{account}:parameter/triton/{stage_name}/*]",
             f"IAM5[Resource::arn:aws:sagemaker:{region}:{account}:endpoint/{stage_name}-*]",
+            f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/{stage_name}-*]",
+            *(
+                f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/{it}-models/*]"
+                for it in sources
+            ),
+        ],
+    )
+    _acknowledge(
+        stack,
+        "The model buckets of these stages, whose names CloudFormation completes, and keys through "
+        "S3 alone.",
+        [
+            *(
+                f"IAM5[Resource::arn:aws:s3:::{it}-models-modelsbucket*{objects}]"
+                for it in (stage_name, *sources)
+                for objects in ("", "/*")
+            ),
+            f"IAM5[Resource::arn:aws:kms:{region}:{account}:key/*]",
         ],
     )
 

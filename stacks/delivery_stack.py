@@ -14,8 +14,9 @@ BOOTSTRAP_ROLES = ("deploy", "file-publishing", "image-publishing", "lookup")
 class DeliveryStack(Stack):
     """GitHub's identity provider, the role that reviews and the role that deploys.
 
-    A person deploys it once: the workflows cannot deploy what lets them in. The roles change
-    nothing themselves, they assume those of `cdk bootstrap`; what a deploy may do is decided there.
+    A person deploys it once: the workflows cannot deploy what lets them in. Resources are
+    changed by the roles of `cdk bootstrap`, which they assume: what a deploy may do is decided
+    there. The deploy role itself copies archives, invokes models, and remembers what it delivered.
     """
 
     def __init__(
@@ -39,9 +40,11 @@ class DeliveryStack(Stack):
         # the approval of a person, stands before the role.
         deploy = self._role("Deploy", f"environment:{stage_name}")
         deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
-        for statement in self._smoke_test(stage_name):
+        for statement in (*self._smoke_test(stage_name), *self._looking_after(stage_name)):
             deploy.add_to_policy(statement)
-        acknowledge_delivery(self, stage_name=stage_name)
+        for statement in self._archives(stage_name, delivery.promotes_from):
+            deploy.add_to_policy(statement)
+        acknowledge_delivery(self, stage_name=stage_name, promotes_from=delivery.promotes_from)
 
     def _new_provider(self) -> iam.IOidcProvider:
         return iam.OidcProviderNative(
@@ -106,3 +109,68 @@ class DeliveryStack(Stack):
                 resources=[endpoints],
             ),
         ]
+
+    def _looking_after(self, stage_name: str) -> list[iam.PolicyStatement]:
+        """What `delivery` needs to say why a deploy failed, and to remember what was delivered."""
+        stacks = self.format_arn(
+            service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
+        )
+        delivered = self.format_arn(
+            service="ssm", resource="parameter", resource_name=f"triton/{stage_name}/delivered"
+        )
+        return [
+            iam.PolicyStatement(
+                actions=[
+                    "cloudformation:DescribeStackEvents",
+                    "cloudformation:DescribeStackResource",
+                    "cloudformation:DescribeStacks",
+                ],
+                resources=[stacks],
+            ),
+            iam.PolicyStatement(actions=["ssm:PutParameter"], resources=[delivered]),
+        ]
+
+    def _archives(self, stage_name: str, promotes_from: str | None) -> list[iam.PolicyStatement]:
+        """What `delivery` needs to see which archives are there, and to copy those of a stage.
+
+        CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
+        key is used through S3 alone.
+        """
+        own = bucket_arn(stage_name)
+        read = [own, *([bucket_arn(promotes_from)] if promotes_from else [])]
+        # Without ListBucket, S3 answers 403 for an object that is not there.
+        statements = [
+            iam.PolicyStatement(
+                actions=["s3:GetObject", "s3:ListBucket"],
+                resources=[arn for bucket in read for arn in (bucket, f"{bucket}/*")],
+            )
+        ]
+        if promotes_from:
+            statements += [
+                iam.PolicyStatement(
+                    actions=["s3:AbortMultipartUpload", "s3:PutObject"], resources=[f"{own}/*"]
+                ),
+                iam.PolicyStatement(
+                    actions=["cloudformation:DescribeStacks"],
+                    resources=[
+                        self.format_arn(
+                            service="cloudformation",
+                            resource="stack",
+                            resource_name=f"{promotes_from}-models/*",
+                        )
+                    ],
+                ),
+            ]
+        statements.append(
+            iam.PolicyStatement(
+                actions=["kms:Decrypt", *(["kms:GenerateDataKey"] if promotes_from else [])],
+                resources=[self.format_arn(service="kms", resource="key", resource_name="*")],
+                conditions={"StringEquals": {"kms:ViaService": f"s3.{self.region}.amazonaws.com"}},
+            )
+        )
+        return statements
+
+
+def bucket_arn(stage_name: str) -> str:
+    """Return the ARN of a stage's model bucket, with a wildcard for what CloudFormation adds."""
+    return f"arn:aws:s3:::{stage_name}-models-modelsbucket*"

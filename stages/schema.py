@@ -198,6 +198,9 @@ class DeliveryStage(_Strict):
     for repositories created, renamed or transferred after July 15, 2026."""
     provider_exists: bool = False
     """The account has GitHub's identity provider already: it can have only one."""
+    promotes_from: Name | None = None
+    """The stage of the same account and region whose archives a deploy copies, instead of building
+    them again."""
 
 
 class Stage(_Strict):

@@ -22,7 +22,8 @@ class AllAtOnce:
 
     def policy(self) -> dict[str, Any]:
         """Return the members of the deployment configuration."""
-        return _blue_green(self.keep_old, type="ALL_AT_ONCE")
+        # CloudFormation does not ask for the interval, the API that it calls does.
+        return _blue_green(self.keep_old, type="ALL_AT_ONCE", wait_interval_in_seconds=0)
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""

@@ -1,5 +1,6 @@
 """Labels are in files that exist."""
 
+import os
 from collections.abc import Iterator
 
 from model_build.findings import Place
@@ -17,7 +18,7 @@ def label_files(repository: Repository) -> Iterator[tuple[Place, str]]:
                 continue
             place = model.at("output", index, "label_filename")
             path = model.directory / output.label_filename
-            if not path.is_file():
+            if not os.path.isfile(path):
                 yield place, f"{output.label_filename} is not beside config.pbtxt: add it there"
                 continue
             labels = len(path.read_text(encoding="utf-8", errors="replace").splitlines())

@@ -1,5 +1,6 @@
 """Warm-up requests are ones that the model takes."""
 
+import os
 from collections.abc import Iterator
 
 from model_build.findings import Place
@@ -33,5 +34,5 @@ def _findings(model: Model, index: int) -> Iterator[tuple[Place, str]]:
         if name in inputs and given.data_type != inputs[name].data_type:
             yield place, f'input "{name}" is not of the data_type that the model takes'
         file = given.input_data_file
-        if file and not (model.directory / "warmup" / file).is_file():
+        if file and not os.path.isfile(model.directory / "warmup" / file):
             yield place, f"input_data_file {file} is not in the folder warmup/"

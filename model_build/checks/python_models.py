@@ -1,6 +1,7 @@
 """Python models are Python."""
 
 import ast
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def python_models(repository: Repository) -> Iterator[tuple[Place, str]]:
         name = model.config.default_model_filename or "model.py"
         for version in model.versions:
             path = model.directory / version / name
-            if path.is_file():
+            if os.path.isfile(path):
                 shown = model.file(version, name).path
                 yield from _findings(path, shown)
 

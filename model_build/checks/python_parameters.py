@@ -1,5 +1,6 @@
 """Parameters of the Python backend have values that it can read."""
 
+import os
 from collections.abc import Iterator
 
 from model_build.findings import Place
@@ -26,7 +27,7 @@ def python_parameters(repository: Repository) -> Iterator[tuple[Place, str]]:
                     place,
                     f'"{environment}" is not in the archive: write "{DIRECTORY}/FILE.tar.gz"',
                 )
-            elif model.versions and not (model.directory / inside).exists():
+            elif model.versions and not os.path.exists(model.directory / inside):
                 yield place, f"{inside} is not beside config.pbtxt: add it there"
         force = parameters.get("FORCE_CPU_ONLY_INPUT_TENSORS", "yes")
         if force not in ("yes", "no"):

@@ -1,5 +1,6 @@
 """Every model has the file that its backend opens."""
 
+import os
 from collections.abc import Iterator
 
 from model_build.findings import Place
@@ -16,7 +17,7 @@ def version_files(repository: Repository) -> Iterator[tuple[Place, str]]:
             continue
         file = model_file(model.config)
         for version in model.versions:
-            if not (model.directory / version / file).exists():
+            if not os.path.exists(model.directory / version / file):
                 yield (
                     model.file(version, file),
                     f"is missing: the {model.backend} backend opens it",

@@ -59,7 +59,7 @@ def test_manifest_beside_the_archive_says_how_it_was_proven(checkout: Checkout) 
     (key,) = [key for key in _keys() if key.endswith(".json")]
     body = boto3.client("s3").get_object(Bucket=_bucket(), Key=key)["Body"].read()
     manifest = json.loads(body)
-    gate = manifest["gates"]["encoder/1/model.onnx"]
+    (gate,) = manifest["gates"].values()
     assert 0 < gate["max_absolute_difference"] <= gate["allowed"]
     archive = boto3.client("s3").head_object(
         Bucket=_bucket(), Key=key.removesuffix(".json") + ".tar.gz"

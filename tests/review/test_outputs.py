@@ -7,12 +7,14 @@ from html.parser import HTMLParser
 
 import pytest
 
+import platform_facts
 from review import as_json, markdown, page
 from review.acknowledged import Acknowledgement
 from review.dangers import Danger
 from review.differences import Change, StackDifference
 from review.findings import FindingsChange, compare
 from review.model_changes import ModelChange
+from review.money import Cost, CostChange
 from review.report import Report, StageReview
 
 CHANGE = Change(
@@ -46,6 +48,19 @@ STAGE = StageReview(
             breaking=("output EMBEDDING is gone",),
         ),
     ),
+    costs=(
+        CostChange(
+            endpoint="prod-text",
+            before=Cost(minimum=2056.2, initial=2056.2, maximum=10281.3, as_single_model=4112.5),
+            after=Cost(
+                minimum=None,
+                initial=None,
+                maximum=None,
+                as_single_model=None,
+                unknown=("ml.g6.xlarge",),
+            ),
+        ),
+    ),
     access=("Role may s3:GetObject on Bucket",),
     stacks=(StackDifference("prod-text", (CHANGE,), "[~] Entry\n" * 5000),),
 )
@@ -58,7 +73,7 @@ REPORT = Report(
 
 def test_what_matters_comes_first() -> None:
     text = markdown.render(REPORT)
-    order = ["updated in place", "### Danger", "### Models", "<details>", "## Linters"]
+    order = ["updated", "### Danger", "### Models", "### Money", "<details>", "## Linters"]
     assert [text.index(it) for it in order] == sorted(text.index(it) for it in order)
 
 
@@ -71,6 +86,26 @@ def test_a_danger_says_who_took_it_on_or_how_to() -> None:
 
 def test_a_comment_is_no_longer_than_github_takes() -> None:
     assert len(markdown.render(REPORT)) < 65_536
+
+
+def test_an_amount_without_a_price_is_missing_and_not_guessed() -> None:
+    text = markdown.render(REPORT)
+    assert "| prod-text | 2,056 → — | 2,056 → — | 10,281 → — | 4,112 → — |" in text
+    assert "- ml.g6.xlarge has no price in the table: make prices" in text
+    assert f"by prices of {platform_facts.prices().date}" in text
+
+
+def test_findings_of_all_stages_are_told_together() -> None:
+    stage = replace(
+        STAGE,
+        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",), fixed=(), still=()),
+        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",), fixed=(), still=("x",)),
+    )
+    text = markdown.render(replace(REPORT, stages=(stage,)))
+    assert "2 new, 1 fixed, 0 still there" in text
+    assert "- ❌ checkov: prod-text, A.B: open [CKV_1]" in text
+    assert "1 more, 0 fewer than before" in text
+    assert "- ⚠️ cdk-nag: prod-text: IAM5: why" in text
 
 
 def test_json_has_everything_but_the_templates() -> None:

@@ -65,6 +65,46 @@ def bootstrap_role(name: str) -> str:
     return f"arn:aws:iam::{ACCOUNT}:role/cdk-hnb659fds-{name}-role-{ACCOUNT}-{REGION}"
 
 
+def on(service: str, resource: str) -> str:
+    return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
+
+
+def bucket(stage: str) -> str:
+    return f"arn:aws:s3:::{stage}-models-modelsbucket*"
+
+
+def allow(actions: str | tuple[str, ...], *resources: str) -> dict[str, Any]:
+    return {
+        "Action": actions if isinstance(actions, str) else list(actions),
+        "Effect": "Allow",
+        "Resource": resources[0] if len(resources) == 1 else list(resources),
+    }
+
+
+def through_s3(actions: str | tuple[str, ...]) -> dict[str, Any]:
+    condition = {"StringEquals": {"kms:ViaService": f"s3.{REGION}.amazonaws.com"}}
+    return {**allow(actions, on("kms", "key/*")), "Condition": condition}
+
+
+CATALOG = on("ssm", "parameter/triton/prod")
+LOOKS_AFTER = [
+    allow(("ssm:GetParameter", "ssm:GetParametersByPath"), CATALOG, f"{CATALOG}/*"),
+    allow(
+        ("sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"),
+        on("sagemaker", "endpoint/prod-*"),
+    ),
+    allow(
+        (
+            "cloudformation:DescribeStackEvents",
+            "cloudformation:DescribeStackResource",
+            "cloudformation:DescribeStacks",
+        ),
+        on("cloudformation", "stack/prod-*"),
+    ),
+    allow("ssm:PutParameter", f"{CATALOG}/delivered"),
+]
+
+
 @pytest.mark.parametrize(
     ("name", "subjects"),
     [
@@ -104,27 +144,29 @@ def test_what_reviews_may_look_and_nothing_else() -> None:
     ]
 
 
-def test_what_deploys_may_become_the_roles_of_cdk_bootstrap_and_try_the_stage() -> None:
-    catalog = f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter/triton/prod"
+def test_what_deploys_may_become_the_roles_of_cdk_bootstrap_and_look_after_the_stage() -> None:
     assert statements(template(), "Deploy") == [
-        {
-            "Action": "sts:AssumeRole",
-            "Effect": "Allow",
-            "Resource": [
+        allow(
+            "sts:AssumeRole",
+            *(
                 bootstrap_role(name)
                 for name in ("deploy", "file-publishing", "image-publishing", "lookup")
-            ],
-        },
-        {
-            "Action": ["ssm:GetParameter", "ssm:GetParametersByPath"],
-            "Effect": "Allow",
-            "Resource": [catalog, f"{catalog}/*"],
-        },
-        {
-            "Action": ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
-            "Effect": "Allow",
-            "Resource": f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:endpoint/prod-*",
-        },
+            ),
+        ),
+        *LOOKS_AFTER,
+        allow(("s3:GetObject", "s3:ListBucket"), bucket("prod"), f"{bucket('prod')}/*"),
+        through_s3("kms:Decrypt"),
+    ]
+
+
+def test_what_promotes_may_copy_from_the_one_stage_to_the_other() -> None:
+    own, tried = bucket("prod"), bucket("dev")
+    granted = statements(template(promotes_from="dev"), "Deploy")
+    assert granted[1 + len(LOOKS_AFTER) :] == [
+        allow(("s3:GetObject", "s3:ListBucket"), tried, f"{tried}/*", own, f"{own}/*"),
+        allow(("s3:AbortMultipartUpload", "s3:PutObject"), f"{own}/*"),
+        allow("cloudformation:DescribeStacks", on("cloudformation", "stack/dev-models/*")),
+        through_s3(("kms:Decrypt", "kms:GenerateDataKey")),
     ]
 
 
@@ -157,15 +199,19 @@ def test_the_roles_arns_are_outputs_for_github_s_variables() -> None:
 
 
 @pytest.mark.parametrize("account", [ACCOUNT, None])
+@pytest.mark.parametrize("promotes_from", ["dev", None])
 def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
-    account: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    account: str | None,
+    promotes_from: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stage = Stage.model_validate(
         {
             "account": account,
             "region": REGION,
             "release": "25.09",
-            "delivery": {"repository": "octo-org/octo-repo"},
+            "delivery": {"repository": "octo-org/octo-repo", "promotes_from": promotes_from},
             "endpoints": {"text": {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}},
         }
     )

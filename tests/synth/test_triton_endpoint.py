@@ -180,7 +180,10 @@ def test_inference_ami_can_be_chosen(scene: Scene) -> None:
                 "BlueGreenUpdatePolicy": {
                     "MaximumExecutionTimeoutInSeconds": 14400,
                     "TerminationWaitInSeconds": 60,
-                    "TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE"},
+                    "TrafficRoutingConfiguration": {
+                        "Type": "ALL_AT_ONCE",
+                        "WaitIntervalInSeconds": 0,
+                    },
                 }
             },
         ),

@@ -114,4 +114,5 @@ def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
     for stage, job in jobs.items():
         assert job["environment"] == stage
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
-        assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}"
+        promoted = " FROM_STAGE=dev" if stage == "prod" else ""
+        assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}{promoted}"

@@ -13,6 +13,7 @@ from tests.unit.model_build.checks.broken.bases import (
 from tests.unit.model_build.checks.broken.case import Case
 
 CONFIG = "twice/config.pbtxt"
+LONG = "x" * 300
 
 CASES = [
     # batch_sizes
@@ -339,6 +340,15 @@ CASES = [
         [
             'twice/config.pbtxt:5:1: input "X" is not of the data_type that the model takes '
             "[model_warmups]",
+        ],
+    ),
+    Case(
+        "a warm-up's data has a name that no file can have",
+        WARMED,
+        {CONFIG: {"zero_data: true": f'input_data_file: "{LONG}"'}},
+        [
+            f"twice/config.pbtxt:5:1: input_data_file {LONG} is not in the folder warmup/ "
+            "[model_warmups]"
         ],
     ),
     Case(

@@ -1,0 +1,1 @@
+"""The way of a commit to a stage, and back."""

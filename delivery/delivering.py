@@ -1,0 +1,89 @@
+"""A commit to a stage, and back."""
+
+from collections.abc import Callable
+
+import boto3
+
+from delivery.assembly import synthesised
+from delivery.deployment import Deployment
+from delivery.errors import DeliveredWrong, NotDelivered
+from delivery.history import History, Outcome
+from delivery.repository import Repository, Tree
+from delivery.steps import say
+
+DIRTY = (
+    "the working tree has changes that are in no commit, so that nobody could go back to them: "
+    "commit or stash them (git status)"
+)
+
+
+def deliver(
+    repository: Repository, stage: str, *, from_stage: str | None, allow_dirty: bool
+) -> None:
+    """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
+
+    With `allow_dirty`, changes that are in no commit are deployed too, and not remembered. Raises
+    `NotDelivered` and `DeliveredWrong`.
+    """
+    commit = repository.committed()
+    if commit is None and not allow_dirty:
+        raise NotDelivered(DIRTY)
+    history = _history(repository, stage)
+    with synthesised(repository, stage) as assembly:
+        deployment = Deployment(assembly, _session(repository, stage))
+        if from_stage is not None:
+            deployment.promote_from(from_stage, session=_session(repository, from_stage))
+        if commit is None:
+            say("! this delivery is not remembered: it has changes that are in no commit")
+            _put_in_place(deployment, repository)
+        else:
+            history.begin(commit)
+            _remembered(history, lambda: _put_in_place(deployment, repository))
+
+
+def roll_back(repository: Repository, stage: str, *, to: str | None, allow_dirty: bool) -> str:
+    """Deploy an earlier commit of `stage` again, and return it.
+
+    By default that is the last one that was delivered, before the one that serves now if it was.
+    Its app runs in a worktree of its own, with the packages that are installed now; its archives
+    are in the bucket, so that nothing is built. Raises `NotDelivered` and `DeliveredWrong`.
+    """
+    if repository.committed() is None and not allow_dirty:
+        raise NotDelivered(DIRTY)
+    history = _history(repository, stage)
+    target = history.target(to)
+    say(f"going back to {target.commit[:12]}, delivered {target.time}")
+    with (
+        repository.checked_out(target.commit) as tree,
+        synthesised(tree, stage) as assembly,
+    ):
+        deployment = Deployment(assembly, _session(tree, stage))
+        history.begin(target.commit, back_to=target)
+        _remembered(history, lambda: _put_in_place(deployment, tree))
+    return target.commit
+
+
+def _put_in_place(deployment: Deployment, tree: Tree) -> None:
+    deployment.say_what_is_built()
+    deployment.deploy()
+    deployment.verify(tree.models)
+
+
+def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
+    try:
+        put_in_place()
+    except NotDelivered:
+        history.end(Outcome.FAILED)
+        raise
+    except DeliveredWrong:
+        history.end(Outcome.WRONG)
+        raise
+    history.end(Outcome.DELIVERED)
+
+
+def _history(tree: Tree, stage: str) -> History:
+    return History(_session(tree, stage).client("ssm"), stage)
+
+
+def _session(tree: Tree, stage: str) -> boto3.Session:
+    return boto3.Session(region_name=tree.region(stage))

@@ -1,0 +1,52 @@
+"""A stage's bucket of archives."""
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_s3 import S3Client
+
+ABSENT = ("404", "NoSuchKey", "NotFound")
+
+
+@dataclass(frozen=True)
+class ModelBucket:
+    """The bucket `name`, reached by a client of its region."""
+
+    s3: "S3Client"
+    name: str
+
+    def manifest(self, archive: str) -> dict[str, Any] | None:
+        """Return what stands beside an archive, None where the archive is not there.
+
+        The manifest is written last, so it stands for a complete archive.
+        """
+        try:
+            answer = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
+        except ClientError as error:
+            if error.response["Error"]["Code"] in ABSENT:
+                return None
+            raise
+        manifest: dict[str, Any] = json.loads(answer["Body"].read())
+        return manifest
+
+
+def manifest_key(archive: str) -> str:
+    """Return the key of the manifest that belongs to an archive's key."""
+    return archive.removesuffix(".tar.gz") + ".json"
+
+
+def bucket_name(cloudformation: "CloudFormationClient", *, stage: str, export: str) -> str | None:
+    """Return the name of a stage's model bucket, None where its stack was never deployed."""
+    try:
+        (stack,) = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return None
+    outputs = {it["OutputKey"]: it["OutputValue"] for it in stack.get("Outputs", ())}
+    return outputs.get(export)

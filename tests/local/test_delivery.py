@@ -1,0 +1,366 @@
+"""Commits on their way to production, in the order of this file: delivered, refused, taken back."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from endpoint_client import EndpointClient
+from local_aws.environment import ACCOUNT, REGION
+from tests.local.conftest import COPIED, ROOT, Checkout, LocalAws
+from tests.local.test_publishing import CONFIG, MODEL
+
+TRIAL = """
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math:
+    models: [times]
+    instance_type: ml.m5.xlarge
+"""
+LIVE = f"""
+{TRIAL.strip()}
+    instance_count: 2
+  solo:
+    hosting: single-model
+    models: [plus]
+    instance_type: ml.m5.xlarge
+    instance_count: 2
+production: true
+"""
+CANNOT_LOAD = "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n"
+WRONG_HASH = f"""
+description: Weights that are not what the recipe says
+weights: {{ from: folder, path: given, files: {{ w.bin: "{"0" * 64}" }} }}
+files:
+  times/1/w.bin: {{ to: copy, weights: w.bin }}
+"""
+
+
+@dataclass(frozen=True)
+class Repository(Checkout):
+    """A checkout with its own history."""
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments],
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    def commit(self, message: str) -> str:
+        """Commit everything; return the commit."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+    def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command of `python -m delivery`; stdout and stderr come back as one text."""
+        return subprocess.run(
+            [sys.executable, "-m", "delivery", *arguments],
+            cwd=self.path,
+            env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def write_model(self, name: str, code: str, *, answer: float) -> None:
+        """Write a repository without a recipe, and what it must answer to 7."""
+        folder = self.path / "models" / name
+        (folder / name / "1").mkdir(parents=True, exist_ok=True)
+        (folder / "tests").mkdir(exist_ok=True)
+        (folder / name / "config.pbtxt").write_text(CONFIG)
+        (folder / name / "1" / "model.py").write_text(code)
+        golden = {
+            "inputs": {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}},
+            "outputs": {"Y": {"shape": [1, 1], "data": [answer]}},
+        }
+        (folder / "tests" / "golden.json").write_text(json.dumps(golden))
+
+
+@pytest.fixture(scope="module")
+def repository(
+    local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Repository]:
+    path = tmp_path_factory.mktemp("repository")
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in {*COPIED, ".gitignore"} - {"models"}:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, path / name, ignore=ignored)
+        else:
+            shutil.copy2(source, path)
+    (path / "stages" / "trial.yaml").write_text(TRIAL)
+    (path / "stages" / "live.yaml").write_text(LIVE)
+    repository = Repository(path, local_aws, stage="trial")
+    repository.write_model("times", MODEL.replace("FACTOR", "2"), answer=14)
+    repository.write_model("plus", MODEL.replace("* FACTOR", "+ 1"), answer=8)
+    repository.git("init", "--quiet")
+    repository.commit("twice")
+    bootstrapped = repository.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}")
+    assert bootstrapped.returncode == 0, bootstrapped.stdout
+    yield repository
+    for stage in ("live", "trial"):
+        destroyed = Checkout(path, local_aws, stage=stage).cdk("destroy", "--all", "--force")
+        assert destroyed.returncode == 0, destroyed.stdout
+
+
+@pytest.fixture(scope="module")
+def live(repository: Repository) -> EndpointClient:
+    return EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+
+
+@contextmanager
+def asked_all_the_while(repository: Repository) -> Iterator[None]:
+    """Ask both endpoints of the stage live in a loop; fail if a single call failed."""
+    stop, failures, calls = threading.Event(), list[BaseException](), 0
+    asked = [
+        (EndpointClient(stage="live", endpoint="math", catalog_ttl=0), "times"),
+        (EndpointClient(stage="live", endpoint="solo", catalog_ttl=0), "plus"),
+    ]
+
+    def loop() -> None:
+        nonlocal calls
+        while not stop.is_set():
+            for client, model in asked:
+                try:
+                    client.invoke(model, {"X": np.array([[7]], np.float32)})
+                    calls += 1
+                except BaseException as error:
+                    failures.append(error)
+                    return
+            time.sleep(0.05)
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+    assert failures == []
+    assert calls > 10
+
+
+def _answer(client: EndpointClient, model: str = "times") -> float:
+    return float(client.invoke(model, {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+
+
+def _archives(stage: str) -> dict[str, str]:
+    """Archive -> sha256 of its bytes, in the bucket of a stage."""
+    s3 = boto3.client("s3")
+    names = [it["Name"] for it in s3.list_buckets()["Buckets"]]
+    (bucket,) = (it for it in names if it.startswith(f"{stage}-models-modelsbucket"))
+    return {
+        it["Key"]: hashlib.sha256(
+            s3.get_object(Bucket=bucket, Key=it["Key"])["Body"].read()
+        ).hexdigest()
+        for it in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
+        if it["Key"].endswith((".tar.gz", ".json"))
+    }
+
+
+def _builds() -> list[str]:
+    return boto3.client("codebuild").list_builds()["ids"]
+
+
+def _said(finished: "subprocess.CompletedProcess[str]") -> str:
+    return " ".join(finished.stdout.split())
+
+
+def test_a_stage_that_was_never_delivered_cannot_go_back(repository: Repository) -> None:
+    refused = repository.delivery("rollback", "--stage", "live")
+    assert refused.returncode == 1
+    assert "live was delivered no earlier commit" in refused.stdout
+
+
+def test_archives_of_a_stage_that_is_not_there_cannot_be_promoted(repository: Repository) -> None:
+    refused = repository.delivery("deploy", "--stage", "live", "--from-stage", "trial")
+    assert refused.returncode == 1
+    assert "there is no stack trial-models in this account: deliver trial first" in refused.stdout
+
+
+def test_uncommitted_changes_are_not_delivered(repository: Repository) -> None:
+    (repository.path / "new").touch()
+    refused = repository.delivery("deploy", "--stage", "trial")
+    (repository.path / "new").unlink()
+    assert refused.returncode == 1
+    assert "the working tree has changes that are in no commit" in refused.stdout
+
+
+def test_a_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
+    delivered = repository.delivery("deploy", "--stage", "trial")
+    assert delivered.returncode == 0, delivered.stdout
+    assert _answer(EndpointClient(stage="trial", endpoint="math")) == 14
+
+
+def test_production_gets_the_bytes_that_the_first_stage_has_tried(
+    repository: Repository, live: EndpointClient
+) -> None:
+    built = len(_builds())
+    delivered = repository.delivery("deploy", "--stage", "live", "--from-stage", "trial")
+    assert delivered.returncode == 0, delivered.stdout
+    assert _answer(live) == 14
+    assert len(_builds()) == built + 1
+    tried, served = _archives("trial"), _archives("live")
+    assert tried
+    assert {key: served[key] for key in tried} == tried
+    assert [key for key in served if key.endswith(".gz") and key not in tried] == [
+        key for key in served if "/plus-" in key and key.endswith(".gz")
+    ]
+
+
+def test_a_change_is_delivered_while_not_one_call_fails(
+    repository: Repository, live: EndpointClient
+) -> None:
+    repository.write_model("times", MODEL.replace("FACTOR", "3"), answer=21)
+    repository.commit("thrice")
+    built = len(_builds())
+    with asked_all_the_while(repository):
+        for arguments in (("--stage", "trial"), ("--stage", "live", "--from-stage", "trial")):
+            delivered = repository.delivery("deploy", *arguments)
+            assert delivered.returncode == 0, delivered.stdout
+    assert len(_builds()) == built + 1
+    assert _answer(live) == 21
+    served = _archives("live")
+    assert _archives("trial").items() <= served.items()
+
+
+def test_a_model_that_lint_refuses_changes_nothing(
+    repository: Repository, live: EndpointClient
+) -> None:
+    repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
+    repository.commit("a slip")
+    with asked_all_the_while(repository):
+        refused = repository.delivery("deploy", "--stage", "live")
+    repository.git("revert", "--no-edit", "HEAD")
+    assert refused.returncode == 1
+    assert "config.pbtxt:4" in refused.stdout
+    assert _answer(live) == 21
+
+
+def test_a_build_that_fails_ends_with_its_reason_and_its_log(
+    repository: Repository, live: EndpointClient
+) -> None:
+    version = live.resolve("times").version
+    given = repository.path / "models" / "times" / "given"
+    given.mkdir()
+    (given / "w.bin").write_bytes(b"weights")
+    (repository.path / "models" / "times" / "recipe.yaml").write_text(WRONG_HASH)
+    repository.commit("other weights")
+    with asked_all_the_while(repository):
+        failed = repository.delivery("deploy", "--stage", "live")
+    repository.git("revert", "--no-edit", "HEAD")
+    assert failed.returncode == 1, failed.stdout
+    ending = failed.stdout[failed.stdout.index("not delivered:") :]
+    assert "Build of times failed in phase BUILD" in ending
+    assert f"math/times {version} serves, as before" in ending
+    (log,) = {part for part in ending.split() if part.endswith("build.log")}
+    assert "the recipe pins 0000" in " ".join(Path(log).read_text().split())
+    assert _answer(live) == 21
+
+
+def test_an_update_that_is_taken_back_ends_with_its_reason(
+    repository: Repository, live: EndpointClient
+) -> None:
+    repository.edit("models/plus/plus/1/model.py", "class TritonPythonModel:\n", CANNOT_LOAD)
+    repository.commit("cannot load")
+    with asked_all_the_while(repository):
+        failed = repository.delivery("deploy", "--stage", "live")
+    repository.git("revert", "--no-edit", "HEAD")
+    assert failed.returncode == 1, failed.stdout
+    ending = failed.stdout[failed.stdout.index("not delivered:") :]
+    assert "did not pass the ping health check" in " ".join(ending.split())
+    assert [line.split(", ")[1:] for line in ending.splitlines() if " serves" in line] == [
+        ["as before"],
+        ["as before"],
+    ]
+    assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
+
+
+def test_going_back_brings_the_earlier_answer_without_a_build(
+    repository: Repository, live: EndpointClient
+) -> None:
+    built = len(_builds())
+    with asked_all_the_while(repository):
+        healed = repository.delivery("rollback", "--stage", "live")
+        assert healed.returncode == 0, healed.stdout
+        assert _answer(live) == 21  # the last delivery that went well: what failed left no trace
+
+        gone_back = repository.delivery("rollback", "--stage", "live")
+        assert gone_back.returncode == 0, gone_back.stdout
+        assert _answer(live) == 14
+    assert "every archive is there: nothing is built" in gone_back.stdout
+    assert len(_builds()) == built
+    refused = repository.delivery("rollback", "--stage", "live")
+    assert refused.returncode == 1
+    assert "live was delivered no earlier commit" in refused.stdout
+    thrice = repository.git("log", "--format=%h", "--grep=thrice", "-1")
+    forth = repository.delivery("rollback", "--stage", "live", "--to", thrice)
+    assert forth.returncode == 0, forth.stdout
+    assert _answer(live) == 21
+    assert repository.git("worktree", "list").count("\n") == 0
+
+
+def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
+    repository.write_model("times", MODEL.replace("FACTOR", "5"), answer=21)
+    repository.commit("five times, which nobody meant")
+    wrong = repository.delivery("deploy", "--stage", "trial")
+    repository.git("revert", "--no-edit", "HEAD")
+    assert wrong.returncode == 2, wrong.stdout
+    assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
+    assert "Go back: make rollback STAGE=trial" in wrong.stdout
+
+    gone_back = repository.delivery("rollback", "--stage", "trial")
+    assert gone_back.returncode == 0, gone_back.stdout
+    assert _answer(EndpointClient(stage="trial", endpoint="math")) == 21
+
+
+def test_an_endpoint_that_went_back_in_silence_is_found(repository: Repository) -> None:
+    """As SageMaker takes an update back while the tool that deployed it sees InService."""
+    deployed = _serve_with_another_configuration("live-solo")
+    wrong = repository.delivery("deploy", "--stage", "live")
+    assert wrong.returncode == 2, wrong.stdout
+    assert (
+        "live-solo was rolled back although its deploy succeeded: it serves with earlier, and "
+        f"live-solo made {deployed}"
+    ) in _said(wrong)
+    _update("live-solo", deployed)
+
+
+def _serve_with_another_configuration(endpoint: str) -> str:
+    """Return the name of the one that it should serve with."""
+    sagemaker: Any = boto3.client("sagemaker")
+    deployed: str = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
+    config = sagemaker.describe_endpoint_config(EndpointConfigName=deployed)
+    sagemaker.create_endpoint_config(
+        EndpointConfigName="earlier", ProductionVariants=config["ProductionVariants"]
+    )
+    _update(endpoint, "earlier")
+    return deployed
+
+
+def _update(endpoint: str, config: str) -> None:
+    sagemaker = boto3.client("sagemaker")
+    sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
+    sagemaker.get_waiter("endpoint_in_service").wait(
+        EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+    )

@@ -1,0 +1,110 @@
+"""A review against what is deployed: templates and change sets of CloudFormation's API."""
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import boto3
+import pytest
+
+from review.deployed import Deployed
+from review.report import StageReview, review_stage
+from review.templates import NotSynthesised, Tree
+from tests.local.conftest import Checkout
+
+STAGE = Path("stages", "local.yaml")
+Review = Callable[[], StageReview]
+
+
+@pytest.fixture
+def deployed() -> Deployed:
+    return Deployed(boto3.client("cloudformation"), "local", ("local", "prod"))
+
+
+@pytest.fixture
+def review(checkout: Checkout, deployed: Deployed) -> Review:
+    def against_what_is_deployed() -> StageReview:
+        return review_stage(
+            "local",
+            deployed,
+            Tree(checkout.path),
+            today=date(2026, 11, 21),
+            missing=None,
+            lint=lambda _: [],
+        )
+
+    return against_what_is_deployed
+
+
+def _change_sets() -> list[str]:
+    cloudformation = boto3.client("cloudformation")
+    return [
+        it["ChangeSetName"]
+        for stack in ("local-models", "local-text")
+        for it in cloudformation.list_change_sets(StackName=stack)["Summaries"]
+        if it["ChangeSetName"].startswith("review-")
+    ]
+
+
+def test_what_was_just_deployed_does_not_change(review: Review) -> None:
+    found = review()
+    assert not found.is_changed
+    assert found.no_base is None
+    assert _change_sets() == []
+
+
+def test_a_change_is_told_by_cloudformation_itself(checkout: Checkout, review: Review) -> None:
+    path = checkout.path / STAGE
+    written = path.read_text()
+    assert "instance_type: ml.m5.xlarge" in written
+    path.write_text(written.replace("ml.m5.xlarge", "ml.m5.2xlarge"))
+    try:
+        found = review()
+    finally:
+        path.write_text(written)
+    (sentence,) = found.sentences
+    assert "**local-text**: updated in place, all at once" in sentence
+    assert "ml.m5.xlarge -> ml.m5.2xlarge" in sentence
+    impacts = {it.type: it.impact for stack in found.stacks for it in stack.changes}
+    assert impacts["AWS::SageMaker::EndpointConfig"] == "WILL_REPLACE"
+    assert _change_sets() == []
+
+
+def test_a_model_s_code_is_rebuilt_for_the_deployed_one(checkout: Checkout, review: Review) -> None:
+    path = checkout.path / "models" / "minilm" / "tokenizer" / "1" / "model.py"
+    written = path.read_text()
+    path.write_text(f"{written}# The end.\n")
+    try:
+        found = review()
+    finally:
+        path.write_text(written)
+    (model,) = found.models
+    assert model.state == "rebuilt"
+    assert model.because == ("other sources than the deployed ones",)
+
+
+def test_an_endpoint_that_goes_is_a_danger(checkout: Checkout, deployed: Deployed) -> None:
+    path = checkout.path / STAGE
+    written = path.read_text()
+    assert "  text:\n" in written
+    path.write_text(written.replace("  text:\n", "  words:\n"))
+    try:
+        found = review_stage(
+            "local",
+            deployed,
+            Tree(checkout.path),
+            today=date(2026, 11, 21),
+            missing=None,
+            lint=lambda _: [],
+        )
+    finally:
+        path.write_text(written)
+    assert any("local-text" in danger.key for danger, _ in found.dangers)
+    assert any(it.startswith("**local-words**: new") for it in found.sentences)
+
+
+def test_a_stage_that_is_not_deployed_has_no_stacks(checkout: Checkout) -> None:
+    nowhere = Deployed(boto3.client("cloudformation"), "prod", ("local", "prod"))
+    assert nowhere.stages() == []
+    with pytest.raises(NotSynthesised, match="local was not asked for"):
+        nowhere.synth("local")
