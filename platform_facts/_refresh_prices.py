@@ -1,4 +1,4 @@
-"""Write prices.toml anew through the AWS Price List API: `python -m platform_facts._refresh_prices`.
+"""Write prices.toml anew through the AWS Price List API: `make prices`.
 
 Needs credentials with pricing:GetProducts. Regions are those that the table has, and those named as
 arguments. Nothing is written unless every region has prices.

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 Template = dict[str, Any]
 STAGES = "stages"
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
-AS_THE_CLI = {"aws:cdk:enable-path-metadata": True}
-"""What the cdk CLI adds to the context: it puts the constructs' paths into templates."""
+AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
+"""What the cdk CLI adds to the context: paths of constructs and assets in templates."""
 
 
 class NotSynthesised(Exception):
