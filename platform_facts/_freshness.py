@@ -6,6 +6,7 @@ or with 1 where a line is printed.
 
 import sys
 from datetime import UTC, date, datetime
+from typing import Any
 
 import boto3
 
@@ -21,7 +22,7 @@ MOST_DAYS = 180
 
 def main() -> int:
     """Print a line for everything that is not current; return the exit code."""
-    model = boto3.client("sagemaker", region_name="us-east-1").meta.service_model
+    model: Any = boto3.client("sagemaker", region_name="us-east-1").meta.service_model
     found = [
         *unknown_families(model.shape_for("ProductionVariantInstanceType").enum),
         *unknown_amis(model.shape_for("ProductionVariantInferenceAmiVersion").enum),
@@ -34,14 +35,13 @@ def main() -> int:
 
 def unknown_families(offered: list[str]) -> list[str]:
     """Return a line for each family of GPU instances that SageMaker offers and no table has."""
-    known = {_family(it.name) for it in instance_types()} | set(
-        read_table(TABLE)["unread_families"]
-    )
+    unread: list[str] = read_table(TABLE)["unread_families"]
+    known = {_family(it.name) for it in instance_types()}
     gpu = {_family(it) for it in offered if _family(it).startswith(("g", "p"))}
     return [
-        f"{TABLE}: SageMaker offers ml.{it}: add the family with its GPU and the source, or name it "
-        "in unread_families"
-        for it in sorted(gpu - known)
+        f"{TABLE}: SageMaker offers ml.{it}: add the family with its GPU and the source, or name "
+        "it in unread_families"
+        for it in sorted(gpu - known - set(unread))
     ]
 
 
