@@ -51,11 +51,11 @@ demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP
 	@python -m demo $(if $(KEEP),--keep)
 
 .PHONY: test
-test: install ## run the tests of all tiers
+test: install $(CHECKOV)/.installed ## run the tests of all tiers
 	@python -m pytest
 
 .PHONY: models-test
-models-test: install ## build every model for the CPU, load it into Triton, compare with its framework
+models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
 	@python -m pytest models
 
 .PHONY: lint

@@ -18,9 +18,9 @@ import checked_yaml
 from review import as_json, findings, markdown, page
 from review.deployed import Deployed
 from review.findings import LinterFailed
-from review.report import Report, StageReview, repository, review_stage
+from review.report import Report, StageReview, review_stage
 from review.stage_file import StageFile
-from review.templates import Base, NotSynthesised, Tree, checked_out
+from review.templates import Base, NotSynthesised, Tree, checked_out, repository
 
 DANGER = 3
 LIVE = "what is deployed"

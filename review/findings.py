@@ -89,9 +89,12 @@ def template_findings(root: Path, templates: dict[str, Template]) -> list[str]:
 
 def _json(program: str | Path, *arguments: str, root: Path) -> Any:
     """Run a linter, which ends with other codes than 0 where it found something."""
-    finished = subprocess.run(
-        [str(program), *arguments], cwd=root, capture_output=True, text=True, check=False
-    )
+    try:
+        finished = subprocess.run(
+            [str(program), *arguments], cwd=root, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise LinterFailed(f"{program} is not there: `make review` installs it") from None
     try:
         return json.loads(finished.stdout)
     except ValueError:

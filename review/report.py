@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 
 from review.access import in_words
 from review.acknowledged import Acknowledgement, Acknowledgements, read
@@ -133,8 +132,3 @@ def _access(comparison: Comparison) -> list[str]:
         known = {it.who for it in before}
         said += in_words({grant for grant in new if grant.who not in known})
     return said
-
-
-def repository() -> Path:
-    """Return the root of this repository, which is the head."""
-    return Path(__file__).parent.parent

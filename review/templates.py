@@ -1,18 +1,21 @@
 """The templates of one stage, as a commit or the working tree synthesises them."""
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 Template = dict[str, Any]
 STAGES = "stages"
+CACHE = Path("review.out", "base")
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: paths of constructs and assets in templates."""
@@ -110,8 +113,36 @@ def _is_stage(path: Path) -> bool:
     return path.stem != "acknowledged"
 
 
+@dataclass(frozen=True)
+class Commit(Tree):
+    """A checkout of a commit, whose templates are kept below `cache` for the next review.
+
+    `cache` is named by the commit and by what is installed, which its app runs with.
+    """
+
+    cache: Path
+
+    def synth(self, stage: str) -> Synthesis:
+        """Return the templates of one stage. Raises `NotSynthesised`."""
+        kept = self.cache / f"{stage}.json"
+        if kept.is_file():
+            return Synthesis(**json.loads(kept.read_text()))
+        synthesis = super().synth(stage)
+        self.cache.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(asdict(synthesis)))
+        return synthesis
+
+
+def repository() -> Path:
+    """Return the root of the repository around the working directory. Raises `NotSynthesised`."""
+    root = _git(Path.cwd(), "rev-parse", "--show-toplevel")
+    if root is None:
+        raise NotSynthesised("there is no git repository here: run it in a clone")
+    return Path(root)
+
+
 @contextmanager
-def checked_out(repository: Path, reference: str) -> Iterator[Tree]:
+def checked_out(repository: Path, reference: str) -> Iterator[Commit]:
     """Check a commit out beside the repository, for the length of the `with` block.
 
     Raises `NotSynthesised` where there is no such commit.
@@ -124,9 +155,19 @@ def checked_out(repository: Path, reference: str) -> Iterator[Tree]:
         if _git(repository, "worktree", "add", "--detach", str(root), commit) is None:
             raise NotSynthesised(f"{reference} cannot be checked out")
         try:
-            yield Tree(root)
+            yield Commit(root, _cache(repository, commit))
         finally:
             _git(repository, "worktree", "remove", "--force", str(root))
+
+
+def _cache(repository: Path, commit: str) -> Path:
+    """Return the folder for a commit's templates; those of others are removed."""
+    installed = hashlib.sha256((repository / "requirements.txt").read_bytes()).hexdigest()
+    folder = repository / CACHE / f"{commit}-{installed[:12]}"
+    for other in (repository / CACHE).glob("*"):
+        if other != folder:
+            shutil.rmtree(other)
+    return folder
 
 
 def _git(repository: Path, *arguments: str) -> str | None:

@@ -48,7 +48,8 @@ class SynthesisedOnce(Tree):
         return super().synth(stage)
 
 
-def _copy(to: Path) -> Path:
+def copy_tree(to: Path) -> Path:
+    """Copy what the app is made of, and add the stage `live`."""
     for name in COPIED:
         source = ROOT / name
         if source.is_dir():
@@ -63,7 +64,7 @@ def _copy(to: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    return SynthesisedOnce(_copy(tmp_path_factory.mktemp("base") / "tree"))
+    return SynthesisedOnce(copy_tree(tmp_path_factory.mktemp("base") / "tree"))
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class Reviewer:
 
     def review(self, *edits: Edit) -> StageReview:
         """Review a change against the base."""
-        head = Tree(_copy(self.folder / "head"))
+        head = Tree(copy_tree(self.folder / "head"))
         for file, old, new in edits:
             path = head.root / file
             if not old:
