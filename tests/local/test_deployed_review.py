@@ -1,4 +1,7 @@
-"""A review against what is deployed: templates and change sets of CloudFormation's API."""
+"""A review against what is deployed: templates and change sets of CloudFormation's API.
+
+Before test_lifecycle, which ends by destroying the stage.
+"""
 
 from collections.abc import Callable
 from datetime import date
