@@ -123,19 +123,24 @@ def _difference(stage: StageReview) -> list[str]:
 
 def _findings(report: Report) -> list[str]:
     found = joined([report.findings, *(it.findings for it in report.stages)])
-    lines = ["## Linters", ""]
     counts = f"{len(found.new)} new, {len(found.fixed)} fixed, {len(found.still)} still there"
-    lines.append(f"{counts} (model lint; cfn-lint and checkov where templates change).")
-    lines += ["", *(f"- ❌ {line}" for line in found.new)]
-    lines += [*(f"- fixed: {line}" for line in found.fixed), ""]
+    lines = [
+        "## Linters",
+        "",
+        f"{counts} (model lint; cfn-lint and checkov where templates change).",
+        "",
+        *(f"- ❌ {line}" for line in found.new),
+        *(f"- fixed: {line}" for line in found.fixed),
+        "",
+    ]
     meant = joined(it.acknowledged for it in report.stages)
     if meant.new or meant.fixed:
-        lines.append(
-            f"cdk-nag ran in every synth. What it finds and the app declares to be meant so: "
-            f"{len(meant.new)} more, {len(meant.fixed)} fewer than before."
+        title = (
+            "What cdk-nag finds and the app declares to be meant so: "
+            f"{len(meant.new)} more, {len(meant.fixed)} fewer than before"
         )
-        lines += ["", *(f"- ⚠️ {line}" for line in meant.new)]
-        lines += [*(f"- gone: {line}" for line in meant.fixed), ""]
+        folded = [*(f"- ⚠️ {line}" for line in meant.new), *(f"- gone: {it}" for it in meant.fixed)]
+        lines += _folded(title, folded)
     return lines
 
 

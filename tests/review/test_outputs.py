@@ -104,7 +104,7 @@ def test_findings_of_all_stages_are_told_together() -> None:
     text = markdown.render(replace(REPORT, stages=(stage,)))
     assert "2 new, 1 fixed, 0 still there" in text
     assert "- ❌ checkov: prod-text, A.B: open [CKV_1]" in text
-    assert "1 more, 0 fewer than before" in text
+    assert "meant so: 1 more, 0 fewer than before</summary>" in text
     assert "- ⚠️ cdk-nag: prod-text: IAM5: why" in text
 
 
