@@ -136,8 +136,8 @@ class DeliveryStack(Stack):
         CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
         key is used through S3 alone.
         """
-        own = bucket_arn(stage_name)
-        read = [own, *([bucket_arn(promotes_from)] if promotes_from else [])]
+        own = self._model_bucket(stage_name)
+        read = [own, *([self._model_bucket(promotes_from)] if promotes_from else [])]
         # Without ListBucket, S3 answers 403 for an object that is not there.
         statements = [
             iam.PolicyStatement(
@@ -170,7 +170,7 @@ class DeliveryStack(Stack):
         )
         return statements
 
-
-def bucket_arn(stage_name: str) -> str:
-    """Return the ARN of a stage's model bucket, with a wildcard for what CloudFormation adds."""
-    return f"arn:aws:s3:::{stage_name}-models-modelsbucket*"
+    def _model_bucket(self, stage_name: str) -> str:
+        """Return the ARN of a stage's model bucket; CloudFormation adds to its name."""
+        name = f"{stage_name}-models-modelsbucket*"
+        return self.format_arn(service="s3", region="", account="", resource=name)

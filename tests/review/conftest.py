@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import platform_facts
+from platform_facts import Prices
 from review.report import StageReview, review_stage
 from review.templates import Synthesis, Tree
 
@@ -35,6 +37,11 @@ endpoints:
     instance_count: 2
 """
 TODAY = date(2026, 11, 21)
+PRICES = Prices(
+    date=date(2026, 1, 1),
+    source="the test",
+    per_hour={"us-east-1": {"ml.g5.xlarge": 1.4, "ml.g5.2xlarge": 1.5, "ml.g5.4xlarge": 2.0}},
+)
 
 Edit = tuple[str, str, str]
 """A file, a text in it, and what stands there afterwards."""
@@ -65,6 +72,11 @@ def copy_tree(to: Path) -> Path:
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     return SynthesisedOnce(copy_tree(tmp_path_factory.mktemp("base") / "tree"))
+
+
+@pytest.fixture(autouse=True)
+def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
 
 
 @dataclass(frozen=True)

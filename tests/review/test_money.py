@@ -1,23 +1,9 @@
-"""What instances cost, by a table of the test's own."""
-
-from datetime import date
+"""What instances cost, by the prices of `conftest`."""
 
 import pytest
 
-import platform_facts
-from platform_facts import Prices
 from review.endpoints import Endpoint, Model, Variant
 from review.money import HOURS, Cost, cost_of
-
-
-@pytest.fixture(autouse=True)
-def table(monkeypatch: pytest.MonkeyPatch) -> None:
-    prices = Prices(
-        date=date(2026, 1, 1),
-        source="the test",
-        per_hour={"us-east-1": {"ml.g5.xlarge": 1.5, "ml.g5.2xlarge": 2.0}},
-    )
-    monkeypatch.setattr(platform_facts, "prices", lambda: prices)
 
 
 def variant(instance_type: str = "ml.g5.xlarge", *, multi_model: bool = True) -> Variant:
@@ -48,21 +34,21 @@ def endpoint(*variants: Variant, models: int = 1) -> Endpoint:
 
 def test_a_month_of_instances() -> None:
     assert cost_of(endpoint(variant()), "us-east-1") == Cost(
-        minimum=1.5 * 2 * HOURS,
-        initial=1.5 * 3 * HOURS,
-        maximum=1.5 * 10 * HOURS,
-        as_single_model=1.5 * 2 * HOURS,
+        minimum=1.4 * 2 * HOURS,
+        initial=1.4 * 3 * HOURS,
+        maximum=1.4 * 10 * HOURS,
+        as_single_model=1.4 * 2 * HOURS,
     )
 
 
 def test_variants_are_added_up() -> None:
     found = cost_of(endpoint(variant(), variant("ml.g5.2xlarge")), "us-east-1")
-    assert found.minimum == (1.5 + 2.0) * 2 * HOURS
+    assert found.minimum == (1.4 + 1.5) * 2 * HOURS
 
 
 def test_models_that_share_instances_are_set_against_an_endpoint_each() -> None:
     found = cost_of(endpoint(variant(), models=4), "us-east-1")
-    assert found.as_single_model == 4 * 1.5 * 2 * HOURS
+    assert found.as_single_model == 4 * 1.4 * 2 * HOURS
     alone = cost_of(endpoint(variant(multi_model=False), models=1), "us-east-1")
     assert alone.as_single_model == alone.minimum
 
