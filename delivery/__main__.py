@@ -63,10 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     going_back.set_defaults(run=_roll_back)
 
-    for command in (deploying, going_back):
-        command.add_argument(
-            "--allow-dirty", action="store_true", help="take a tree with uncommitted changes"
-        )
+    deploying.add_argument(
+        "--allow-dirty", action="store_true", help="take a tree with uncommitted changes"
+    )
     writing = commands.add_parser("golden", help="write what a deployed model answers")
     writing.add_argument("model", metavar="MODEL", help="a folder in models/")
     writing.set_defaults(run=_golden)
@@ -83,7 +82,7 @@ def _deploy(repository: Repository, options: argparse.Namespace) -> None:
 
 def _roll_back(repository: Repository, options: argparse.Namespace) -> None:
     stage = options.stage
-    commit = roll_back(repository, stage, to=options.to, allow_dirty=options.allow_dirty)
+    commit = roll_back(repository, stage, to=options.to)
     print(
         f"delivered: {stage} serves {commit[:12]} again. The next delivery of main brings back "
         "what is merged there: revert it first"

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 
+from delivery import golden
 from delivery.assembly import synthesised
 from delivery.deployment import Deployment
 from delivery.errors import DeliveredWrong, NotDelivered
@@ -28,6 +30,7 @@ def deliver(
     commit = repository.committed()
     if commit is None and not allow_dirty:
         raise NotDelivered(DIRTY)
+    golden.read_all(repository.models)
     history = _history(repository, stage)
     with synthesised(repository, stage) as assembly:
         deployment = Deployment(assembly, _session(repository, stage))
@@ -41,15 +44,13 @@ def deliver(
             _remembered(history, lambda: _put_in_place(deployment, repository))
 
 
-def roll_back(repository: Repository, stage: str, *, to: str | None, allow_dirty: bool) -> str:
+def roll_back(repository: Repository, stage: str, *, to: str | None) -> str:
     """Deploy an earlier commit of `stage` again, and return it.
 
     By default that is the last one that was delivered, before the one that serves now if it was.
     Its app runs in a worktree of its own, with the packages that are installed now; its archives
     are in the bucket, so that nothing is built. Raises `NotDelivered` and `DeliveredWrong`.
     """
-    if repository.committed() is None and not allow_dirty:
-        raise NotDelivered(DIRTY)
     history = _history(repository, stage)
     target = history.target(to)
     say(f"going back to {target.commit[:12]}, delivered {target.time}")
@@ -73,12 +74,20 @@ def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
     try:
         put_in_place()
     except NotDelivered:
-        history.end(Outcome.FAILED)
+        _end(history, Outcome.FAILED)
         raise
     except DeliveredWrong:
-        history.end(Outcome.WRONG)
+        _end(history, Outcome.WRONG)
         raise
-    history.end(Outcome.DELIVERED)
+    _end(history, Outcome.DELIVERED)
+
+
+def _end(history: History, outcome: Outcome) -> None:
+    """Write an outcome down; that this fails does not change the outcome."""
+    try:
+        history.end(outcome)
+    except (BotoCoreError, ClientError) as error:
+        say(f"! {history.name} still says that this delivery is under way: {error}")
 
 
 def _history(tree: Tree, stage: str) -> History:

@@ -53,15 +53,25 @@ class Deployment:
             say("  every archive is there: nothing is built")
 
     def deploy(self) -> None:
-        """Deploy every stack. Raises `NotDelivered` with CloudFormation's reasons."""
+        """Deploy every stack.
+
+        Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where nobody can say
+        them, such as after the credentials have expired.
+        """
         cloudformation = self.session.client("cloudformation")
         stacks = list(self.assembly.templates)
         events, before = newest_events(cloudformation, stacks), self._served()
         with step(f"cdk deploy: {', '.join(stacks)}"):
             if cdk.deploy(self.assembly.folder):
                 return
-            reasons = reasons_since(cloudformation, stacks, events)
-            raise NotDelivered("\n  ".join([*reasons, *_compared(before, self._served())]))
+            try:
+                reasons = reasons_since(cloudformation, stacks, events)
+                serves = _compared(before, self._served())
+            except (BotoCoreError, ClientError, EndpointError) as error:
+                raise DeliveredWrong(
+                    f"the cdk CLI failed, and CloudFormation may still be at work: {error}"
+                ) from error
+            raise NotDelivered("\n  ".join([*reasons, *serves]))
 
     def verify(self, models: Path) -> None:
         """Hold endpoints and answers against the assembly and the golden files in `models`.

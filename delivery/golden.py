@@ -35,11 +35,16 @@ class Input(BaseModel):
     data: list[Value] = Field(min_length=1)
 
     def array(self) -> Array:
-        """Return the input as the client takes it."""
+        """Return the input as the client takes it. Raises `NotDelivered`."""
         dtype = triton_to_np_dtype(self.datatype)
         if dtype is None:
             raise NotDelivered(f"there is no datatype {self.datatype}")
-        return np.resize(np.array(self.data, dtype), self.shape)
+        try:
+            return np.resize(np.array(self.data, dtype), self.shape)
+        except ValueError as error:
+            raise NotDelivered(
+                f"{self.data} is no {self.datatype} of shape {self.shape}: {error}"
+            ) from None
 
 
 class Output(BaseModel):
@@ -66,6 +71,10 @@ class Output(BaseModel):
         if any(isinstance(it, str) for it in (*self.data, *values)):
             return None if values == self.data else f"is {values}, not {self.data}"
         expected, given = np.array(self.data, np.float64), np.array(values, np.float64)
+        finite = np.isfinite(expected)
+        if not np.array_equal(expected[~finite], given[~finite], equal_nan=True):
+            return f"is {values}, not {self.data}"
+        expected, given = expected[finite], given[finite]
         if not expected.size:
             return None
         largest = np.abs(expected).max() or 1.0
@@ -101,6 +110,16 @@ class Golden(BaseModel):
             elif said := output.differs(answer[name], allowed=self.max_relative_difference):
                 found.append(f"{name} {said}")
         return found
+
+
+def read_all(models: Path) -> None:
+    """Read every file below `models`. Raises `NotDelivered` for one that cannot be asked with."""
+    for path in sorted(models.glob(f"*/{FILE}")):
+        for name, tensor in Golden.read(path).inputs.items():
+            try:
+                tensor.array()
+            except NotDelivered as error:
+                raise NotDelivered(f"{path}: {name}: {error}") from None
 
 
 def path_of(models: Path, model: str) -> Path | None:

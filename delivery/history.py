@@ -66,6 +66,8 @@ class History:
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         found = self.deliveries()
+        if back_to is None and found and _serves(found[-1], found) and found[-1].commit == commit:
+            found = found[:-1]  # the same commit once more is no step that could be gone back
         after = found.index(back_to) + 1 if back_to else len(found)
         taken = [
             replace(it, outcome=Outcome.TAKEN_BACK) if it.outcome is Outcome.DELIVERED else it

@@ -74,10 +74,14 @@ def written(found: dict[str, dict[str, float]], day: date) -> str:
 
 
 def _on_demand(product: dict[str, Any]) -> float:
-    """Return the one price of a product that is paid by the hour."""
-    (term,) = product["terms"]["OnDemand"].values()
-    (dimension,) = term["priceDimensions"].values()
-    return float(dimension["pricePerUnit"]["USD"])
+    """Return the one price of a product that is paid by the hour. Raises `NoPrices`."""
+    try:
+        (term,) = product["terms"]["OnDemand"].values()
+        (dimension,) = term["priceDimensions"].values()
+        return float(dimension["pricePerUnit"]["USD"])
+    except (KeyError, ValueError):
+        attributes = json.dumps(product["product"]["attributes"], sort_keys=True)
+        raise NoPrices(f"no one price on demand in USD of {attributes}") from None
 
 
 if __name__ == "__main__":

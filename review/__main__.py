@@ -71,7 +71,7 @@ def _review(root: Path, options: argparse.Namespace) -> Report:
             missing = str(error)
         known = sorted({*head.stages(), *(tree.stages() if tree else ())})
         stages = [_stage(it, tree, head, missing=missing) for it in options.stage or known]
-        before = findings.model_findings(tree) if tree else []
+        before = findings.model_findings(tree, may_fail=True) if tree else []
         found = findings.compare(before, findings.model_findings(head))
     return Report(base=options.base, stages=tuple(stages), findings=found)
 
@@ -84,6 +84,8 @@ def _live(root: Path, wanted: list[str]) -> Report:
         deployed = Deployed(boto3.client("cloudformation", region), stage, tuple(head.stages()))
         missing = None if deployed.stages() else f"no stack of {stage} is deployed in {region}"
         stages.append(_stage(stage, deployed, head, missing=missing))
+        for line in deployed.refused:
+            print(f"note: no change set of {line}", file=sys.stderr)
     found = findings.model_findings(head)
     return Report(base=LIVE, stages=tuple(stages), findings=findings.compare(found, found))
 

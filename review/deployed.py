@@ -3,7 +3,8 @@
 import json
 import uuid
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ LARGEST = 51_200
 (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html)."""
 
 GONE = "DELETE_COMPLETE"
+PATH = "aws:cdk:path"
 NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
 
 
@@ -26,32 +28,36 @@ NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
 class Deployed:
     """The stacks of one stage in the region of `cloudformation`.
 
-    A stack is the stage's if its name begins with it; `other_stages` may begin alike.
+    A stack is the stage's if its name begins with it and a CDK app made it; the names of
+    `other_stages` may begin alike. `refused` has a line for every change set that CloudFormation
+    did not make.
     """
 
     cloudformation: "CloudFormationClient"
     stage: str
     other_stages: tuple[str, ...] = ()
     root: Path | None = None
+    refused: list[str] = field(default_factory=list)
 
     def stages(self) -> list[str]:
         """Return the stage, where a stack of it is deployed."""
-        return [self.stage] if self._stacks() else []
+        return [self.stage] if self._templates else []
 
     def synth(self, stage: str) -> Synthesis:
         """Return the templates that the stacks were deployed with."""
         if stage != self.stage:
             raise NotSynthesised(f"what is deployed of {stage} was not asked for")
-        return Synthesis({name: self._template(name) for name in self._stacks()})
+        return Synthesis(self._templates)
 
     def change_sets(self, after: dict[str, Template]) -> dict[str, Any]:
         """Return what CloudFormation says of each stack, which is made and deleted for it.
 
-        Stacks without a change are left out, and so are new ones, those that go, and templates too
-        large for a request: the CDK's knowledge of properties stands for them.
+        Left out are stacks without a change, new ones, those that go, templates too large for a
+        request, and what CloudFormation refuses, such as an import of what is deployed together
+        with it: the CDK's knowledge of properties stands for them.
         """
         found = {}
-        for name in self._stacks():
+        for name in self._templates:
             body = json.dumps(after.get(name), separators=(",", ":"))
             if name in after and len(body.encode()) <= LARGEST:
                 described = self._change_set(name, body)
@@ -59,21 +65,29 @@ class Deployed:
                     found[name] = described
         return found
 
-    def _stacks(self) -> list[str]:
+    @cached_property
+    def _templates(self) -> dict[str, Template]:
         pages = self.cloudformation.get_paginator("describe_stacks").paginate()
         names = (
             it["StackName"] for page in pages for it in page["Stacks"] if it["StackStatus"] != GONE
         )
-        return sorted(_of_stage(names, self.stage, self.other_stages))
+        stacks = sorted(_of_stage(names, self.stage, self.other_stages))
+        found = {name: self._template(name) for name in stacks}
+        return {name: template for name, template in found.items() if template is not None}
 
-    def _template(self, stack: str) -> Template:
+    def _template(self, stack: str) -> Template | None:
+        """Return a stack's template, None where no CDK app made it."""
         answer = self.cloudformation.get_template(StackName=stack, TemplateStage="Original")
         body: Any = answer["TemplateBody"]
-        template: Template = json.loads(body) if isinstance(body, str) else dict(body)
-        return template
+        try:
+            template = json.loads(body) if isinstance(body, str) else dict(body)
+        except ValueError:
+            return None
+        resources = template.get("Resources", {}).values()
+        return template if any(PATH in it.get("Metadata", {}) for it in resources) else None
 
     def _change_set(self, stack: str, body: str) -> dict[str, Any] | None:
-        """Return the description of a change set, None where nothing changes."""
+        """Return the description of a change set, None where there is none."""
         name = f"review-{uuid.uuid4().hex[:12]}"
         try:
             self.cloudformation.create_change_set(

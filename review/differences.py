@@ -10,8 +10,6 @@ from review.templates import Template
 
 SCRIPT = Path(__file__).parent / "diff.mjs"
 
-REPLACED = ("WILL_REPLACE", "MAY_REPLACE")
-
 
 @dataclass(frozen=True)
 class Change:

@@ -143,7 +143,10 @@ def _amount(size: dict[str, Any]) -> str:
 
 def _alarms(resources: dict[str, Any]) -> list[str]:
     return [
-        resource.get("Metadata", {}).get("aws:cdk:path", logical_id).partition("/")[2]
+        resource.get("Metadata", {})
+        .get("aws:cdk:path", logical_id)
+        .partition("/")[2]
+        .removesuffix("/Resource")
         for logical_id, resource in resources.items()
         if resource["Type"] in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
     ]

@@ -50,20 +50,19 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
     )
 
 
-def model_findings(tree: Tree) -> list[str]:
-    """Return what a tree's own model linter says of its models."""
-    finished = subprocess.run(
-        [sys.executable, "-m", "model_build", "lint", "models", "--json"],
-        cwd=tree.root,
-        env={**os.environ, "PYTHONPATH": str(tree.root), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def model_findings(tree: Tree, *, may_fail: bool = False) -> list[str]:
+    """Return what a tree's own model linter says of its models.
+
+    With `may_fail`, a tree from before the linter has none. Raises `LinterFailed`.
+    """
+    environment = {"PYTHONPATH": str(tree.root), "PYTHONDONTWRITEBYTECODE": "1"}
+    lint = ("-m", "model_build", "lint", "models", "--json")
     try:
-        found = json.loads(finished.stdout)
-    except ValueError:
-        return []  # a tree from before the linter
+        found = _json(sys.executable, *lint, root=tree.root, **environment)
+    except LinterFailed:
+        if not may_fail:
+            raise
+        return []
     return [f"model lint: {it['path']}: {it['message']} [{it['rule']}]" for it in found]
 
 
@@ -87,11 +86,16 @@ def template_findings(root: Path, templates: dict[str, Template]) -> list[str]:
     ]
 
 
-def _json(program: str | Path, *arguments: str, root: Path) -> Any:
+def _json(program: str | Path, *arguments: str, root: Path, **environment: str) -> Any:
     """Run a linter, which ends with other codes than 0 where it found something."""
     try:
         finished = subprocess.run(
-            [str(program), *arguments], cwd=root, capture_output=True, text=True, check=False
+            [str(program), *arguments],
+            cwd=root,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except FileNotFoundError:
         raise LinterFailed(f"{program} is not there: `make review` installs it") from None

@@ -6,30 +6,41 @@ from review.money import Cost
 from review.report import Report, StageReview
 
 LONGEST = 8000
-"""Characters of one stack's difference: a comment on GitHub has 65,536 for everything."""
+"""Characters of one stack's difference."""
+
+MOST = 60_000
+"""Characters of everything: a comment on GitHub has 65,536."""
 
 UNCHANGED = "no change to any deployed resource"
 
 
 def render(report: Report) -> str:
-    """Return the whole comment: what matters first, the full difference folded at the end."""
+    """Return the whole comment: what matters first, the full difference folded at the end.
+
+    Where everything together is too long for a comment, the differences are left to review.json.
+    """
+    whole = _report(report, LONGEST)
+    return whole if len(whole) <= MOST else _report(report, 0)
+
+
+def _report(report: Report, longest: int) -> str:
     lines = [f"# Review against {report.base}", ""]
     for stage in report.stages:
         if not stage.is_changed and stage.no_base is None:
             lines += [f"**{stage.stage}**: {UNCHANGED}", ""]
         else:
-            lines += _stage(stage)
+            lines += _stage(stage, longest)
     lines += _findings(report)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _stage(stage: StageReview) -> list[str]:
+def _stage(stage: StageReview, longest: int) -> list[str]:
     lines = [f"## {stage.stage}", ""]
     if stage.no_base is not None:
         lines += [f"> Reviewed alone, without a base: {stage.no_base}", ""]
     lines += [f"- {sentence}" for sentence in stage.sentences]
     lines += ["", *_dangers(stage), *_models(stage), *_money(stage), *_access(stage)]
-    return [*lines, *_difference(stage)]
+    return [*lines, *_difference(stage, longest)]
 
 
 def _dangers(stage: StageReview) -> list[str]:
@@ -109,14 +120,14 @@ def _access(stage: StageReview) -> list[str]:
     return [*_folded("What roles and resources that are new may do", folded), ""]
 
 
-def _difference(stage: StageReview) -> list[str]:
+def _difference(stage: StageReview, longest: int) -> list[str]:
     lines = []
     for stack in stage.stacks:
         count = len(stack.changes)
         title = f"{stack.stack}: {count} resource{'' if count == 1 else 's'}"
         text = stack.text.strip("\n")
-        if len(text) > LONGEST:
-            text = text[:LONGEST].rpartition("\n")[0] + "\n... the rest is in review.json"
+        if len(text) > longest:
+            text = text[:longest].rpartition("\n")[0] + "\n... the rest is in review.json"
         lines += [*_folded(title, ["```", text, "```"]), ""]
     return lines
 

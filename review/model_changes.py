@@ -99,7 +99,7 @@ def _contents(models: Path, model: str) -> dict[str, bytes]:
     return {
         f"models/{path.relative_to(models).as_posix()}": path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and not any(part in _IGNORED for part in path.parts)
+        if path.is_file() and not {*path.relative_to(models).parts} & {*_IGNORED}
     }
 
 

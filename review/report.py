@@ -72,18 +72,20 @@ def review_stage(
     lint: Linter,
 ) -> StageReview:
     """Compare one stage. Raises `NotSynthesised` where head has no templates."""
-    new = head.synth(stage) if stage in head.stages() else Synthesis({})
-    old = Synthesis({})
+    new = head.synth(stage) if stage in head.stages() else Synthesis({}, ())
+    old = Synthesis({}, ())
     if base is not None and stage in base.stages():
         try:
             old = base.synth(stage)
         except NotSynthesised as error:
             missing = str(error)
     before, after = old.templates, new.templates
-    root = head.root if stage in head.stages() or base is None else base.root or head.root
+    files = [_stage_file(it, stage) for it in ((base if before else None), head)]
+    now = files[1] or files[0] or StageFile.read(head.root, stage)
     change_sets = base.change_sets(after) if base and before else {}
-    file = StageFile.read(root, stage)
-    comparison = Comparison(stage, file.production, before, after, change_sets)
+    # What was production is judged as such, also when the change says that it is not any more.
+    production = any(it.production for it in files if it)
+    comparison = Comparison(stage, production, before, after, change_sets)
     # Against nothing, everything would be new and nothing a danger.
     known = dangers(comparison) if before else []
     models = model_changes(comparison, base.root if base and before else None, head.root)
@@ -93,11 +95,11 @@ def review_stage(
         sentences=tuple(_sentences(comparison, models)),
         dangers=_acknowledged(known, read(head.root), today),
         models=tuple(models),
-        costs=tuple(cost_changes(comparison, _region(base, stage) or file.region, file.region)),
+        costs=tuple(cost_changes(comparison, (files[0] or now).region, now.region)),
         access=tuple(_access(comparison)),
         stacks=tuple(comparison.stacks),
         findings=compare(lint(before), lint(after)) if comparison.stacks else NOTHING,
-        acknowledged=compare(old.acknowledged, new.acknowledged),
+        acknowledged=_compared(old.acknowledged, new.acknowledged),
     )
 
 
@@ -105,6 +107,10 @@ def _acknowledged(
     found: list[Danger], taken_on: Acknowledgements, today: date
 ) -> tuple[tuple[Danger, Acknowledgement | None], ...]:
     return tuple((danger, taken_on.of(danger, today)) for danger in found)
+
+
+def _compared(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> FindingsChange:
+    return NOTHING if before is None or after is None else compare(before, after)
 
 
 def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
@@ -118,17 +124,15 @@ def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
     return said
 
 
-def _region(base: Base | None, stage: str) -> str | None:
-    """Return where a commit had the stage; what is deployed is where it was looked for."""
+def _stage_file(base: Base | None, stage: str) -> StageFile | None:
     if base is None or base.root is None or stage not in base.stages():
         return None
-    return StageFile.read(base.root, stage).region
+    return StageFile.read(base.root, stage)
 
 
 def _access(comparison: Comparison) -> list[str]:
     """What principals may do that were not there before."""
     said = []
-    for _, before, new in gained(comparison):
-        known = {it.who for it in before}
-        said += in_words({grant for grant in new if grant.who not in known})
+    for it in gained(comparison):
+        said += in_words(it.by_new)
     return said

@@ -17,7 +17,7 @@ def sentence(
     """Return what a reviewer needs to know first; `models` and `changes` are the endpoint's own."""
     if after is None:
         assert before is not None
-        return f"**{before.name}**: deleted"
+        return f"**{before.name}**: no longer in the app; its stack stays until it is deleted"
     if before is None:
         kinds = ", ".join(_instances(variant) for variant in after.variants.values())
         names = ", ".join(sorted(after.models)) or "no models"

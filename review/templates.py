@@ -30,11 +30,11 @@ class Synthesis:
     """What an app makes of a stage.
 
     `templates` is stack name -> template, `acknowledged` has a line for each finding of cdk-nag
-    that the app declares to be meant so.
+    that the app declares to be meant so, None where nobody knows.
     """
 
     templates: dict[str, Template]
-    acknowledged: tuple[str, ...] = ()
+    acknowledged: tuple[str, ...] | None = None
 
 
 class Base(Protocol):
@@ -143,13 +143,15 @@ def repository() -> Path:
 
 @contextmanager
 def checked_out(repository: Path, reference: str) -> Iterator[Commit]:
-    """Check a commit out beside the repository, for the length of the `with` block.
+    """Check out where HEAD left a branch, beside the repository, for the length of the block.
 
-    Raises `NotSynthesised` where there is no such commit.
+    What was merged into the branch since then is not of this change. Raises `NotSynthesised` where
+    there is no such commit.
     """
     commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
     if commit is None:
         raise NotSynthesised(f"there is no commit {reference}: fetch it, or write another BASE")
+    commit = _git(repository, "merge-base", "HEAD", commit) or commit
     with TemporaryDirectory(prefix="review-base-") as folder:
         root = Path(folder, "tree")
         if _git(repository, "worktree", "add", "--detach", str(root), commit) is None:

@@ -33,7 +33,7 @@ class DeliveryStack(Stack):
         existing = delivery.provider_exists
         self._provider = self._existing_provider() if existing else self._new_provider()
 
-        review = self._role("Review", "pull_request", "ref:refs/heads/main")
+        review = self._role("Review", "ref:refs/heads/main")
         review.add_to_policy(self._may_assume("lookup"))
 
         # A job with an environment has no other subject: what the environment asks for, such as

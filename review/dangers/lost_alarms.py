@@ -14,5 +14,6 @@ def lost_alarms(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _variant_stays(alarm: str, variants: set[str]) -> bool:
-    """Alarms of a variant go with it."""
-    return any(variant in alarm for variant in variants)
+    """Alarms of a variant, which have its name before or after a hyphen, go with it."""
+    name = alarm.rpartition("/")[2]
+    return any(name.startswith(f"{it}-") or name.endswith(f"-{it}") for it in variants)

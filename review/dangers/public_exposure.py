@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from review.access import ANYONE, in_words
 from review.comparison import Comparison
 from review.dangers.widened_access import gained
 from review.differences import Change
@@ -13,10 +14,10 @@ _GROUPS = ("AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupIngress")
 
 def public_exposure(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Anyone is let in by a policy, a bucket's block, a security group; or a network is left."""
-    for stack, _, new in gained(comparison):
-        for grant in sorted(new):
-            if grant.who == "anyone" and not grant.condition:
-                yield f"{stack}.{grant.resource}", str(grant)
+    for it in gained(comparison):
+        for grant in sorted(it.by_known | it.by_new):
+            if grant.who == ANYONE:
+                yield f"{it.stack}.{grant.resource}", in_words({grant})[0]
     for change in comparison.changes:
         subject = f"{change.stack}.{change.path}"
         before, after = (it.get("Properties", {}) for it in (change.before, change.after))
@@ -35,8 +36,10 @@ def _opened(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 
 def _open_rules(properties: dict[str, Any]) -> int:
-    rules = [*properties.get("SecurityGroupIngress", ()), properties]
-    return sum(bool({it.get("CidrIp"), it.get("CidrIpv6")} & {*_ANYWHERE}) for it in rules)
+    listed = properties.get("SecurityGroupIngress", [])
+    rules = [*(listed if isinstance(listed, list) else [listed]), properties]
+    ranges = [it.get(key) for it in rules for key in ("CidrIp", "CidrIpv6")]
+    return sum(it in _ANYWHERE for it in ranges)
 
 
 def _left_network(change: Change) -> bool:

@@ -6,10 +6,18 @@ from review.comparison import Comparison
 
 
 def removed_endpoints(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """An endpoint is deleted, or renamed, which deletes the old one: its callers fail."""
+    """An endpoint leaves the app, or gets another name.
+
+    `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
+    somebody deletes them.
+    """
     for before, after in comparison.endpoints.values():
         if before and after is None:
-            yield before.name, f"the endpoint {before.name} is deleted: whoever invokes it fails"
+            yield (
+                before.name,
+                f"the endpoint {before.name} is no longer in the app: its stack runs on, without "
+                "updates, until it is deleted; then whoever invokes it fails",
+            )
         elif before and after and before.name != after.name:
             yield (
                 before.name,

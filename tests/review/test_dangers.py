@@ -17,8 +17,42 @@ BASE: dict[str, Any] = {
     "Bucket": {
         "Type": "AWS::S3::Bucket",
         "Properties": {
-            "BucketEncryption": {"ServerSideEncryptionConfiguration": []},
+            "BucketEncryption": {
+                "ServerSideEncryptionConfiguration": [
+                    {"ServerSideEncryptionByDefault": {"KMSMasterKeyID": KEY}}
+                ]
+            },
             "PublicAccessBlockConfiguration": {"BlockPublicAcls": True, "BlockPublicPolicy": True},
+        },
+    },
+    "BucketPolicy": {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {
+            "Bucket": {"Ref": "Bucket"},
+            "PolicyDocument": {
+                "Statement": [
+                    {
+                        "Effect": "Deny",
+                        "Action": "s3:*",
+                        "Principal": {"AWS": "*"},
+                        "Resource": {"Fn::GetAtt": ["Bucket", "Arn"]},
+                        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                    }
+                ]
+            },
+        },
+    },
+    "Kept": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}},
+    "Unused": {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": {
+                "Statement": {
+                    "Effect": "Allow",
+                    "Action": "sts:AssumeRole",
+                    "Principal": {"Service": "lambda.amazonaws.com"},
+                }
+            }
         },
     },
     "Role": {
@@ -114,6 +148,7 @@ def _changed(path: Path_, value: Any) -> dict[str, Any]:
     return resources
 
 
+BUCKET_STATEMENT = ("BucketPolicy", "Properties", "PolicyDocument", "Statement", 0)
 STATEMENT = ("Policy", "Properties", "PolicyDocument", "Statement", 0)
 VARIANT = ("Config", "Properties", "ProductionVariants", 0)
 TRUST = ("Role", "Properties", "AssumeRolePolicyDocument", "Statement", 0, "Principal")
@@ -128,6 +163,92 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         [f"Role may now s3:PutObject on Bucket {PREFIX}"],
     ),
     ("an action less", (*STATEMENT, "Action"), ["s3:GetObject"], []),
+    (
+        "a condition more",
+        (*STATEMENT, "Condition", "Bool"),
+        {"aws:SecureTransport": "true"},
+        [],
+    ),
+    (
+        "everything but one action",
+        STATEMENT,
+        {"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"},
+        ["Role may now everything but iam:* on *"],
+    ),
+    (
+        "everything but one resource",
+        STATEMENT,
+        {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "arn:aws:s3:::secret"},
+        ["Role may now s3:GetObject on everything but arn:aws:s3:::secret"],
+    ),
+    (
+        "a role without a policy becomes an administrator",
+        ("Unused", "Properties", "ManagedPolicyArns"),
+        ["arn:aws:iam::aws:policy/AdministratorAccess"],
+        [
+            "Unused may now act on everything that "
+            "arn:aws:iam::aws:policy/AdministratorAccess allows"
+        ],
+    ),
+    (
+        "another account may take the role on",
+        TRUST,
+        {"AWS": "arn:aws:iam::999999999999:root"},
+        ["arn:aws:iam::999999999999:root may now sts:AssumeRole on Role"],
+    ),
+    (
+        "anyone may read under a condition",
+        (*BUCKET_STATEMENT, "Effect"),
+        "Allow",
+        [
+            "anyone is no longer forbidden to s3:* on Bucket if "
+            '{"Bool": {"aws:SecureTransport": "false"}}',
+            'anyone may s3:* on Bucket if {"Bool": {"aws:SecureTransport": "false"}}',
+        ],
+    ),
+    (
+        "what was forbidden is not any more",
+        ("BucketPolicy", "Properties", "PolicyDocument", "Statement"),
+        [],
+        [
+            "anyone is no longer forbidden to s3:* on Bucket if "
+            '{"Bool": {"aws:SecureTransport": "false"}}',
+        ],
+    ),
+    (
+        "anyone may invoke a function",
+        ("Permission",),
+        {
+            "Type": "AWS::Lambda::Permission",
+            "Properties": {
+                "Action": "lambda:InvokeFunction",
+                "FunctionName": "f",
+                "Principal": "*",
+            },
+        },
+        ["anyone may lambda:InvokeFunction on f"],
+    ),
+    (
+        "another key's place is taken by S3's own",
+        (
+            *("Bucket", "Properties", "BucketEncryption", "ServerSideEncryptionConfiguration", 0),
+            "ServerSideEncryptionByDefault",
+        ),
+        {"SSEAlgorithm": "AES256"},
+        ["AWS::S3::Bucket Bucket loses its encryption with KMSMasterKeyID"],
+    ),
+    (
+        "a bucket goes with its stack",
+        ("Kept", "DeletionPolicy"),
+        "Delete",
+        ["AWS::S3::Bucket Kept no longer outlives its stack"],
+    ),
+    (
+        "a network of the VPC is let in",
+        ("Group", "Properties", "SecurityGroupIngress"),
+        {"Fn::If": ["A", {"CidrIp": {"Fn::GetAtt": ["Vpc", "CidrBlock"]}}, []]},
+        [],
+    ),
     (
         "another resource",
         (*STATEMENT, "Resource"),
@@ -150,7 +271,10 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "encryption of a bucket goes",
         ("Bucket", "Properties", "BucketEncryption"),
         None,
-        ["AWS::S3::Bucket Bucket loses its encryption with BucketEncryption"],
+        [
+            "AWS::S3::Bucket Bucket loses its encryption with BucketEncryption",
+            "AWS::S3::Bucket Bucket loses its encryption with KMSMasterKeyID",
+        ],
     ),
     (
         "the key of a topic goes",
@@ -217,7 +341,10 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "a bucket renamed",
         ("Bucket", "Properties", "BucketName"),
         "models",
-        ["AWS::S3::Bucket Bucket is replaced (BucketName changes)"],
+        [
+            "AWS::S3::Bucket Bucket is replaced (BucketName changes)",
+            "AWS::S3::BucketPolicy BucketPolicy is replaced (Bucket changes)",
+        ],
     ),
     ("a model replaced, which is normal", (*VARIANT, "InstanceType"), "ml.g5.2xlarge", []),
 ]

@@ -108,10 +108,7 @@ LOOKS_AFTER = [
 @pytest.mark.parametrize(
     ("name", "subjects"),
     [
-        (
-            "Review",
-            ["repo:octo-org/octo-repo:pull_request", "repo:octo-org/octo-repo:ref:refs/heads/main"],
-        ),
+        ("Review", ["repo:octo-org/octo-repo:ref:refs/heads/main"]),
         ("Deploy", ["repo:octo-org/octo-repo:environment:prod"]),
     ],
 )

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from delivery.errors import NotDelivered
-from delivery.golden import FILE, KEPT, Array, Golden, Input, Output, path_of
+from delivery.golden import FILE, KEPT, Array, Golden, Input, Output, path_of, read_all
 
 ROOT = Path(__file__).parents[3]
 
@@ -97,3 +97,29 @@ def test_a_broken_file_is_named_with_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "golden.json").write_text(json.dumps({"inputs": {}, "output": {}}))
     with pytest.raises(NotDelivered, match=r"(?s)golden\.json.*output\n.*not permitted"):
         Golden.read(tmp_path / "golden.json")
+
+
+def test_what_is_no_number_must_be_the_same() -> None:
+    expected = golden(float("-inf"), 1)
+    assert expected.differences(row(float("-inf"), 1)) == []
+    assert expected.differences(row(0, 1)) != []
+    assert Golden.model_validate_json(json.dumps(expected.model_dump())) == expected
+
+
+@pytest.mark.parametrize(
+    ("tensor", "told"),
+    [
+        ({"datatype": "FP23", "shape": [1], "data": [1]}, "no datatype FP23"),
+        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "is no FP32 of shape"),
+        ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "is no FP32 of shape"),
+    ],
+)
+def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
+    tmp_path: Path, tensor: dict[str, object], told: str
+) -> None:
+    path = tmp_path / "minilm" / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"inputs": {"X": tensor}}))
+    with pytest.raises(NotDelivered, match=told) as refused:
+        read_all(tmp_path)
+    assert str(path) in str(refused.value)

@@ -128,3 +128,8 @@ def test_the_last_ten_are_kept(history: History, ssm: FakeSsm) -> None:
     assert [it["commit"] for it in json.loads(ssm.value)] == [
         f"{number:040}" for number in range(5, KEPT + 5)
     ]
+
+
+def test_the_same_commit_many_times_is_one_step(history: History) -> None:
+    deliver(history, "a", *["b"] * (KEPT + 1))
+    assert roll_back(history) == "a"
