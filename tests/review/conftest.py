@@ -86,7 +86,7 @@ class Reviewer:
 
     def review(self, *edits: Edit) -> StageReview:
         """Review a change against the base."""
-        head = Tree(copy_tree(self.folder / "head"))
+        head = Tree(Path(shutil.copytree(self.base.root, self.folder / "head")))
         for file, old, new in edits:
             path = head.root / file
             if not old:
