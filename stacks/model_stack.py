@@ -12,6 +12,7 @@ from triton_sagemaker import ModelBucket, ModelBuilder
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("checked_yaml", "model_build", "platform_facts")
+PRICES = "/platform_facts/prices.toml"
 BUILDER_FILES = ("requirements.txt", "requirements-gpu.txt")
 
 
@@ -31,14 +32,14 @@ class ModelStack(Stack):
         acknowledge_models(self)
 
     def _builder_source(self) -> s3_assets.Asset:
-        """The code that builds, without the models: a model's change leaves it as it is."""
+        """The code that builds, without models and prices: their changes leave it as it is."""
         kept = [f"!/{name}/**" for name in BUILDER_SOURCE] + [f"!/{name}" for name in BUILDER_FILES]
         folders = [f"!/{name}" for name in BUILDER_SOURCE]
         return s3_assets.Asset(
             self,
             "BuilderSource",
             path=str(ROOT),
-            exclude=["/*", *folders, *kept, "__pycache__"],
+            exclude=["/*", *folders, *kept, "__pycache__", PRICES],
             ignore_mode=IgnoreMode.GIT,
         )
 

@@ -34,6 +34,7 @@ CHANGES: dict[str, list[Edit]] = {
             "# Batches come whole.\n    def execute",
         ),
     ],
+    "other prices": [("platform_facts/prices.toml", '"ml.g5.xlarge" = 1', '"ml.g5.xlarge" = 2')],
     "a larger instance type": [
         (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g5.2xlarge"),
     ],
