@@ -28,7 +28,7 @@ install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modul
 
 $(VENV)/.installed: requirements.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
-	@echo "installing the pinned Python packages into .venv (about 2 GB, minutes the first time)"
+	@echo "installing the pinned Python packages into .venv (about 3 GB, minutes the first time)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
 	@$(VENV)/bin/python -m pip install --progress-bar on --disable-pip-version-check --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

@@ -16,8 +16,8 @@ Entry = dict[str, Any]
 class Catalog:
     """The models of one endpoint of one stage.
 
-    Changing an entry here is a change that CloudFormation does not know of: the next deploy of the
-    stage sets the entry to what the repository says.
+    Changing an entry here is a change that CloudFormation does not know of: it stays until a deploy
+    changes this model.
     """
 
     ssm: "SSMClient"

@@ -24,7 +24,7 @@ def add_to(commands: Commands) -> None:
         "publish",
         run,
         summary="add a model, or its new version, to a running multi-model endpoint and make it "
-        "current; the next deploy sets the catalog to what the repository says",
+        "current; it stays so until a deploy changes the model",
         examples=[
             "publish models/minilm --stage dev --endpoint text",
             "publish models/bert --copies 3 --stage dev --endpoint text",
