@@ -24,6 +24,10 @@ PATH = "aws:cdk:path"
 NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
 
 
+class Refused(Exception):
+    """CloudFormation makes no change set, and this is its reason."""
+
+
 @dataclass(frozen=True)
 class Deployed:
     """The stacks of one stage in the region of `cloudformation`.
@@ -36,8 +40,11 @@ class Deployed:
     cloudformation: "CloudFormationClient"
     stage: str
     other_stages: tuple[str, ...] = ()
-    root: Path | None = None
     refused: list[str] = field(default_factory=list)
+
+    @property
+    def root(self) -> None:
+        """What is only deployed has no checkout."""
 
     def stages(self) -> list[str]:
         """Return the stage, where a stack of it is deployed."""
@@ -60,7 +67,11 @@ class Deployed:
         for name in self._templates:
             body = json.dumps(after.get(name), separators=(",", ":"))
             if name in after and len(body.encode()) <= LARGEST:
-                described = self._change_set(name, body)
+                try:
+                    described = self._change_set(name, body)
+                except Refused as error:
+                    self.refused.append(f"{name}: {error}")
+                    continue
                 if described is not None:
                     found[name] = described
         return found
@@ -87,7 +98,7 @@ class Deployed:
         return template if any(PATH in it.get("Metadata", {}) for it in resources) else None
 
     def _change_set(self, stack: str, body: str) -> dict[str, Any] | None:
-        """Return the description of a change set, None where there is none."""
+        """Return the description of a change set, None without a change. Raises `Refused`."""
         name = f"review-{uuid.uuid4().hex[:12]}"
         try:
             self.cloudformation.create_change_set(
@@ -97,9 +108,9 @@ class Deployed:
                 Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
             )
         except ClientError as error:
-            raise NotSynthesised(
-                f"CloudFormation makes no change set of {stack}: {error}"
-            ) from None
+            if error.response["Error"]["Code"] != "ValidationError":
+                raise
+            raise Refused(error.response["Error"]["Message"]) from None
         try:
             waiter = self.cloudformation.get_waiter("change_set_create_complete")
             waiter.wait(
@@ -111,9 +122,7 @@ class Deployed:
             reason = str(error.last_response.get("StatusReason", error))
             if any(it in reason for it in NO_CHANGE):
                 return None
-            raise NotSynthesised(
-                f"CloudFormation refuses the change of {stack}: {reason}"
-            ) from None
+            raise Refused(reason) from None
         finally:
             self.cloudformation.delete_change_set(StackName=stack, ChangeSetName=name)
 

@@ -6,14 +6,15 @@ from review.comparison import Comparison
 
 
 def lost_alarms(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """An alarm of an endpoint that stays is deleted."""
+    """An alarm of an endpoint that stays is deleted, and not because its variant is."""
     for before, after in comparison.kept:
+        gone = before.variants.keys() - after.variants.keys()
         for alarm in before.alarms:
-            if alarm not in after.alarms and _variant_stays(alarm, set(after.variants)):
+            if alarm not in after.alarms and not _is_of(alarm, gone):
                 yield f"{after.name}.{alarm}", f"{after.name} loses the alarm {alarm}"
 
 
-def _variant_stays(alarm: str, variants: set[str]) -> bool:
-    """Alarms of a variant, which have its name before or after a hyphen, go with it."""
+def _is_of(alarm: str, variants: set[str]) -> bool:
+    """Whether an alarm is one of these variants', whose name is before or after its hyphen."""
     name = alarm.rpartition("/")[2]
     return any(name.startswith(f"{it}-") or name.endswith(f"-{it}") for it in variants)

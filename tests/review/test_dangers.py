@@ -122,6 +122,11 @@ BASE: dict[str, Any] = {
         "Properties": {"Threshold": 1},
         "Metadata": {"aws:cdk:path": "prod-text/Alarm-AllTraffic"},
     },
+    "Quota": {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {"Threshold": 1},
+        "Metadata": {"aws:cdk:path": "prod-text/Quota/Resource"},
+    },
     "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": 30}},
     "Entry": {
         "Type": "AWS::SSM::Parameter",
@@ -311,6 +316,12 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         ("AllTrafficErrors",),
         None,
         ["prod-text loses the alarm Alarm-AllTraffic"],
+    ),
+    (
+        "an alarm of no variant goes",
+        ("Quota",),
+        None,
+        ["prod-text loses the alarm Quota"],
     ),
     (
         "one instance",
