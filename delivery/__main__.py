@@ -63,9 +63,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     going_back.set_defaults(run=_roll_back)
 
-    deploying.add_argument(
-        "--allow-dirty", action="store_true", help="take a tree with uncommitted changes"
-    )
     writing = commands.add_parser("golden", help="write what a deployed model answers")
     writing.add_argument("model", metavar="MODEL", help="a folder in models/")
     writing.set_defaults(run=_golden)
@@ -75,9 +72,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _deploy(repository: Repository, options: argparse.Namespace) -> None:
-    stage = options.stage
-    deliver(repository, stage, from_stage=options.from_stage, allow_dirty=options.allow_dirty)
-    print(f"delivered: {stage} serves what is checked out")
+    deliver(repository, options.stage, from_stage=options.from_stage)
+    print(f"delivered: {options.stage} serves what is checked out")
 
 
 def _roll_back(repository: Repository, options: argparse.Namespace) -> None:

@@ -19,16 +19,13 @@ DIRTY = (
 )
 
 
-def deliver(
-    repository: Repository, stage: str, *, from_stage: str | None, allow_dirty: bool
-) -> None:
+def deliver(repository: Repository, stage: str, *, from_stage: str | None) -> None:
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
-    With `allow_dirty`, changes that are in no commit are deployed too, and not remembered. Raises
-    `NotDelivered` and `DeliveredWrong`.
+    Raises `NotDelivered` and `DeliveredWrong`.
     """
     commit = repository.committed()
-    if commit is None and not allow_dirty:
+    if commit is None:
         raise NotDelivered(DIRTY)
     golden.read_all(repository.models)
     history = _history(repository, stage)
@@ -36,12 +33,8 @@ def deliver(
         deployment = Deployment(assembly, _session(repository, stage))
         if from_stage is not None:
             deployment.promote_from(from_stage, session=_session(repository, from_stage))
-        if commit is None:
-            say("! this delivery is not remembered: it has changes that are in no commit")
-            _put_in_place(deployment, repository)
-        else:
-            history.begin(commit)
-            _remembered(history, lambda: _put_in_place(deployment, repository))
+        history.begin(commit)
+        _remembered(history, lambda: _put_in_place(deployment, repository))
 
 
 def roll_back(repository: Repository, stage: str, *, to: str | None) -> str:

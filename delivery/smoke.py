@@ -36,10 +36,11 @@ def wrong_answers(
     for endpoint, client in _clients(session, stage, endpoints):
         for model in client.models():
             path = golden.path_of(models, model)
-            if path is None or not Golden.read(path).outputs:
+            expected = Golden.read(path) if path else None
+            if expected is None or not expected.outputs:
                 say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
                 continue
-            said = _ask(client, model, Golden.read(path))
+            said = _ask(client, model, expected)
             if said:
                 wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
     return wrong

@@ -1,1 +1,1 @@
-"""What a pull request will do to running endpoints, models and access."""
+"""What a pull request will do to running endpoints, models, access and money."""

@@ -82,7 +82,7 @@ def _said(resources: dict[str, Any], effect: str) -> Iterator[Grant]:
         for document in (*(properties.get(name) for name in _DOCUMENTS), *inline):
             for statement in _listed((document or {}).get("Statement", [])):
                 if statement.get("Effect") == effect:
-                    yield from _of_statement(statement, logical_id, resource, resources)
+                    yield from _of_statement(statement, logical_id, resources)
 
 
 def _managed(resources: dict[str, Any]) -> Iterator[Grant]:
@@ -110,15 +110,12 @@ _SOURCES = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUrlAuthType
 
 
 def _of_statement(
-    statement: dict[str, Any],
-    logical_id: str,
-    resource: dict[str, Any],
-    resources: dict[str, Any],
+    statement: dict[str, Any], logical_id: str, resources: dict[str, Any]
 ) -> Iterator[Grant]:
     condition = statement.get("Condition")
     said = json.dumps(condition, sort_keys=True) if condition else ""
-    guarded = _guarded(logical_id, resource, resources) if _names_principals(statement) else ""
-    for who in _principals(statement, logical_id, resource, resources):
+    guarded = _guarded(logical_id, resources) if _names_principals(statement) else ""
+    for who in _principals(statement, logical_id, resources):
         for action in _all_but(statement, "Action", resources):
             for on in _all_but(statement, "Resource", resources) or [guarded]:
                 place = guarded if guarded and on == "*" else on
@@ -129,25 +126,20 @@ def _names_principals(statement: dict[str, Any]) -> bool:
     return "Principal" in statement or "NotPrincipal" in statement
 
 
-def _guarded(logical_id: str, resource: dict[str, Any], resources: dict[str, Any]) -> str:
+def _guarded(logical_id: str, resources: dict[str, Any]) -> str:
     """Return what a policy that names principals protects: itself, or what it is attached to."""
-    properties = resource.get("Properties", {})
+    properties = resources[logical_id].get("Properties", {})
     for name in ("Bucket", "Topics", "Queues"):
-        if name in properties and resource["Type"].endswith("Policy"):
+        if name in properties and resources[logical_id]["Type"].endswith("Policy"):
             return ", ".join(_shown(it, resources) for it in _listed(properties[name]))
     return _called(logical_id, resources)
 
 
-def _principals(
-    statement: dict[str, Any],
-    logical_id: str,
-    resource: dict[str, Any],
-    resources: dict[str, Any],
-) -> list[str]:
+def _principals(statement: dict[str, Any], logical_id: str, resources: dict[str, Any]) -> list[str]:
     if "NotPrincipal" in statement:
         return [ANYONE]
     if "Principal" not in statement:
-        roles = resource.get("Properties", {}).get("Roles", ())
+        roles = resources[logical_id].get("Properties", {}).get("Roles", ())
         return [_shown(role, resources) for role in roles] or [_called(logical_id, resources)]
     principal = statement["Principal"]
     if principal == "*":

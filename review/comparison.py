@@ -6,9 +6,23 @@ from typing import Any
 
 from review.differences import Change, StackDifference, differences
 from review.endpoints import Endpoint, endpoint_of
+from review.gained_access import Gained, gained
 from review.templates import Template
 
-Pair = tuple[Endpoint | None, Endpoint | None]
+
+@dataclass(frozen=True)
+class Pair:
+    """One stack's endpoint before and after; None where there is none, which is one at most."""
+
+    before: Endpoint | None
+    after: Endpoint | None
+
+    @property
+    def name(self) -> str:
+        """The endpoint's name, the new one where it changes."""
+        endpoint = self.after or self.before
+        assert endpoint is not None
+        return endpoint.name
 
 
 @dataclass(frozen=True)
@@ -35,20 +49,25 @@ class Comparison:
         return [change for stack in self.stacks for change in stack.changes]
 
     @cached_property
+    def gained(self) -> list[Gained]:
+        """What the policies of each stack allow and did not before."""
+        return list(gained(self.before, self.after))
+
+    @cached_property
     def endpoints(self) -> dict[str, Pair]:
         """Stack name -> its endpoint before and after, for stacks that have one."""
         names = sorted(self.before.keys() | self.after.keys())
         pairs = {
-            it: (endpoint_of(self.before.get(it, {})), endpoint_of(self.after.get(it, {})))
+            it: Pair(endpoint_of(self.before.get(it, {})), endpoint_of(self.after.get(it, {})))
             for it in names
         }
-        return {name: pair for name, pair in pairs.items() if pair != (None, None)}
+        return {name: pair for name, pair in pairs.items() if pair.before or pair.after}
 
     @property
     def kept(self) -> list[tuple[Endpoint, Endpoint]]:
         """The endpoints that were there before and still are, under the same name."""
         return [
-            (before, after)
-            for before, after in self.endpoints.values()
-            if before and after and before.name == after.name
+            (it.before, it.after)
+            for it in self.endpoints.values()
+            if it.before and it.after and it.before.name == it.after.name
         ]

@@ -1,7 +1,8 @@
 // What the CDK's own diff engine says of pairs of templates.
 //
 // Reads [{ "before": template, "after": template, "changeSet": null or CloudFormation's description
-// of one }, ...] from standard input and writes, for each pair, its resource changes and the text that `cdk diff` would show.
+// of one }, ...] from standard input and writes, for each pair, its resource changes and the text
+// that `cdk diff` would show.
 
 import { fullDiff, formatDifferences } from "@aws-cdk/cloudformation-diff";
 import { Writable } from "node:stream";

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from review.comparison import Comparison
-from review.endpoints import Endpoint, Model
+from review.endpoints import Model
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
@@ -33,27 +33,22 @@ def model_changes(comparison: Comparison, before: Path | None, after: Path) -> l
     `before` and `after` are checkouts; what is only deployed has none.
     """
     found = []
-    for old, new in comparison.endpoints.values():
-        models = ((old.models if old else {}), (new.models if new else {}))
-        name = (new or old or _never()).name
-        for model in sorted(models[0].keys() | models[1].keys()):
-            pair = (models[0].get(model), models[1].get(model))
-            found.append(_change(name, model, pair, before, after))
+    for pair in comparison.endpoints.values():
+        old, new = (it.models if it else {} for it in (pair.before, pair.after))
+        for model in sorted(old.keys() | new.keys()):
+            versions = (old.get(model), new.get(model))
+            found.append(_change(pair.name, model, versions, before, after))
     return found
-
-
-def _never() -> Endpoint:
-    raise AssertionError
 
 
 def _change(
     endpoint: str,
     name: str,
-    pair: tuple[Model | None, Model | None],
+    versions: tuple[Model | None, Model | None],
     before: Path | None,
     after: Path,
 ) -> ModelChange:
-    old, new = pair
+    old, new = versions
     if old is None:
         return ModelChange(endpoint=endpoint, model=name, state="new")
     if new is None:

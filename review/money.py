@@ -63,16 +63,12 @@ def cost_changes(comparison: Comparison, before: str, after: str) -> list[CostCh
     """Return what each endpoint costs, in the regions `before` and `after` the change."""
     return [
         CostChange(
-            endpoint=(new or old or _never()).name,
-            before=cost_of(old, before) if old else None,
-            after=cost_of(new, after) if new else None,
+            endpoint=it.name,
+            before=cost_of(it.before, before) if it.before else None,
+            after=cost_of(it.after, after) if it.after else None,
         )
-        for old, new in comparison.endpoints.values()
+        for it in comparison.endpoints.values()
     ]
-
-
-def _never() -> Endpoint:
-    raise AssertionError
 
 
 def _variants(endpoint: Endpoint) -> list[Variant]:

@@ -8,7 +8,6 @@ from review.access import in_words
 from review.acknowledged import Acknowledgement, Acknowledgements, read
 from review.comparison import Comparison
 from review.dangers import Danger, dangers
-from review.dangers.widened_access import gained
 from review.differences import StackDifference
 from review.findings import FindingsChange, compare
 from review.model_changes import ModelChange, model_changes
@@ -96,7 +95,7 @@ def review_stage(
         dangers=_acknowledged(known, read(head.root), today),
         models=tuple(models),
         costs=tuple(cost_changes(comparison, (files[0] or now).region, now.region)),
-        access=tuple(_access(comparison)),
+        access=tuple(line for it in comparison.gained for line in in_words(it.by_new)),
         stacks=tuple(comparison.stacks),
         findings=compare(lint(before), lint(after)) if comparison.stacks else NOTHING,
         acknowledged=_compared(old.acknowledged, new.acknowledged),
@@ -115,12 +114,10 @@ def _compared(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> 
 
 def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
     said = []
-    for stack, (before, after) in comparison.endpoints.items():
-        endpoint = after or before
-        assert endpoint is not None
-        own = [it for it in models if it.endpoint == endpoint.name]
+    for stack, pair in comparison.endpoints.items():
+        own = [it for it in models if it.endpoint == pair.name]
         changes = [it for it in comparison.changes if it.stack == stack]
-        said.append(sentence(before, after, own, changes))
+        said.append(sentence(pair.before, pair.after, own, changes))
     return said
 
 
@@ -128,11 +125,3 @@ def _stage_file(base: Base | None, stage: str) -> StageFile | None:
     if base is None or base.root is None or stage not in base.stages():
         return None
     return StageFile.read(base.root, stage)
-
-
-def _access(comparison: Comparison) -> list[str]:
-    """What principals may do that were not there before."""
-    said = []
-    for it in gained(comparison):
-        said += in_words(it.by_new)
-    return said

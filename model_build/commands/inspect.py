@@ -42,7 +42,7 @@ def run(options: argparse.Namespace) -> Outcome:
                 sizes = {entry.name: entry.size for entry in tar if entry.isfile()}
                 tar.extractall(scratch, filter="data")
                 while plain.read(READ_BYTES):
-                    """Read on to gzip's checksum, which tarfile leaves unread."""
+                    pass  # on to gzip's checksum, which tarfile leaves unread
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
             raise BuildError(f"{path} is no gzip tar: {error}") from None
         repository = Repository.read(Path(scratch), shown_as=Path())

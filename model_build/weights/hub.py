@@ -12,15 +12,19 @@ def download_from_hub(weights: HubWeights, to: Path) -> None:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
+    unreachable = (
+        HfHubHTTPError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        HTTPError,
+        OSError,
+    )
     for name in weights.files:
         try:
             hf_hub_download(
                 weights.repository, name, revision=weights.revision, local_dir=to, token=False
             )
-        except (
-            *(HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled),
-            *(HTTPError, OSError),
-        ) as error:
+        except unreachable as error:
             reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
             raise BuildError(
                 f"{weights.repository}: {name} of revision {weights.revision[:12]} could not be "

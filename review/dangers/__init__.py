@@ -32,7 +32,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Danger:
     """`key` names it in `stages/acknowledged.yaml`: the stage, the rule and the subject."""
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from review.access import ANYONE, in_words
 from review.comparison import Comparison
-from review.dangers.widened_access import gained
 from review.differences import Change
 
 _ANYWHERE = ("0.0.0.0/0", "::/0")
@@ -14,7 +13,7 @@ _GROUPS = ("AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupIngress")
 
 def public_exposure(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Anyone is let in by a policy, a bucket's block, a security group; or a network is left."""
-    for it in gained(comparison):
+    for it in comparison.gained:
         for grant in sorted(it.by_known | it.by_new):
             if grant.who == ANYONE:
                 yield f"{it.stack}.{grant.resource}", in_words({grant})[0]

@@ -11,16 +11,16 @@ def removed_endpoints(comparison: Comparison) -> Iterator[tuple[str, str]]:
     `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
     somebody deletes them.
     """
-    for before, after in comparison.endpoints.values():
-        if before and after is None:
+    for it in comparison.endpoints.values():
+        if it.before and it.after is None:
             yield (
-                before.name,
-                f"the endpoint {before.name} is no longer in the app: its stack runs on, without "
+                it.name,
+                f"the endpoint {it.name} is no longer in the app: its stack runs on, without "
                 "updates, until it is deleted; then whoever invokes it fails",
             )
-        elif before and after and before.name != after.name:
+        elif it.before and it.before.name != it.name:
             yield (
-                before.name,
-                f"the endpoint {before.name} becomes {after.name}: a new one is made and the old "
+                it.before.name,
+                f"the endpoint {it.before.name} becomes {it.name}: a new one is made and the old "
                 "one deleted, and whoever invokes it by that name fails",
             )

@@ -1,7 +1,6 @@
 """Two trees: the repository with a stage of its own, and the same with a small change."""
 
 import shutil
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -102,6 +101,3 @@ class Reviewer:
 @pytest.fixture
 def reviewer(base: Tree, tmp_path: Path) -> Reviewer:
     return Reviewer(base, tmp_path)
-
-
-Review = Callable[..., StageReview]

@@ -10,7 +10,9 @@ from botocore.stub import ANY, Stubber
 
 from review.deployed import Deployed
 
-TEMPLATE = {"Resources": {"Log": {"Type": "AWS::Logs::LogGroup", "Metadata": {"aws:cdk:path": "x"}}}}
+TEMPLATE = {
+    "Resources": {"Log": {"Type": "AWS::Logs::LogGroup", "Metadata": {"aws:cdk:path": "x"}}}
+}
 AFTER: dict[str, Any] = {"prod-text": {"Resources": {}}}
 
 
