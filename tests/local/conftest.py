@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,6 +69,16 @@ class Checkout:
         content = file.read_text()
         assert old in content
         file.write_text(content.replace(old, new))
+
+    @contextmanager
+    def edited(self, path: str, old: str, new: str) -> Iterator[None]:
+        """Replace text that must be there, for the length of the `with` block."""
+        content = (self.path / path).read_text()
+        self.edit(path, old, new)
+        try:
+            yield
+        finally:
+            (self.path / path).write_text(content)
 
 
 @pytest.fixture(scope="session")

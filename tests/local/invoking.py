@@ -2,26 +2,25 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-
-from endpoint_client import EndpointClient
 
 
 @contextmanager
-def invoked_all_the_while(client: EndpointClient) -> Iterator[None]:
-    """Invoke in a loop on a thread; fail if a single call failed."""
+def invoked_all_the_while(*invocations: Callable[[], object]) -> Iterator[None]:
+    """Make these calls in a loop on a thread; fail if a single one failed."""
     stop, failures, calls = threading.Event(), list[BaseException](), 0
 
     def loop() -> None:
         nonlocal calls
         while not stop.is_set():
-            try:
-                client.invoke("minilm", {"TEXT": ["hi"]})
-                calls += 1
-            except BaseException as error:
-                failures.append(error)
-                return
+            for invoke in invocations:
+                try:
+                    invoke()
+                    calls += 1
+                except BaseException as error:
+                    failures.append(error)
+                    return
             time.sleep(0.05)
 
     thread = threading.Thread(target=loop)

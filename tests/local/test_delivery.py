@@ -6,10 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ import pytest
 from endpoint_client import EndpointClient
 from local_aws.environment import ACCOUNT, REGION
 from tests.local.conftest import COPIED, ROOT, Checkout, LocalAws
+from tests.local.invoking import invoked_all_the_while
 from tests.local.test_publishing import CONFIG, MODEL
 
 TRIAL = """
@@ -128,36 +127,11 @@ def live(repository: Repository) -> EndpointClient:
     return EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
 
 
-@contextmanager
-def asked_all_the_while(repository: Repository) -> Iterator[None]:
+def asked_all_the_while() -> AbstractContextManager[None]:
     """Ask both endpoints of the stage live in a loop; fail if a single call failed."""
-    stop, failures, calls = threading.Event(), list[BaseException](), 0
-    asked = [
-        (EndpointClient(stage="live", endpoint="math", catalog_ttl=0), "times"),
-        (EndpointClient(stage="live", endpoint="solo", catalog_ttl=0), "plus"),
-    ]
-
-    def loop() -> None:
-        nonlocal calls
-        while not stop.is_set():
-            for client, model in asked:
-                try:
-                    client.invoke(model, {"X": np.array([[7]], np.float32)})
-                    calls += 1
-                except BaseException as error:
-                    failures.append(error)
-                    return
-            time.sleep(0.05)
-
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
-    assert failures == []
-    assert calls > 10
+    math = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    solo = EndpointClient(stage="live", endpoint="solo", catalog_ttl=0)
+    return invoked_all_the_while(lambda: _answer(math), lambda: _answer(solo, "plus"))
 
 
 def _answer(client: EndpointClient, model: str = "times") -> float:
@@ -234,7 +208,7 @@ def test_a_change_is_delivered_while_not_one_call_fails(
     repository.write_model("times", MODEL.replace("FACTOR", "3"), answer=21)
     repository.commit("thrice")
     built = len(_builds())
-    with asked_all_the_while(repository):
+    with asked_all_the_while():
         for arguments in (("--stage", "trial"), ("--stage", "live", "--from-stage", "trial")):
             delivered = repository.delivery("deploy", *arguments)
             assert delivered.returncode == 0, delivered.stdout
@@ -249,7 +223,7 @@ def test_a_model_that_lint_refuses_changes_nothing(
 ) -> None:
     repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
     repository.commit("a slip")
-    with asked_all_the_while(repository):
+    with asked_all_the_while():
         refused = repository.delivery("deploy", "--stage", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert refused.returncode == 1
@@ -266,7 +240,7 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     (given / "w.bin").write_bytes(b"weights")
     (repository.path / "models" / "times" / "recipe.yaml").write_text(WRONG_HASH)
     repository.commit("other weights")
-    with asked_all_the_while(repository):
+    with asked_all_the_while():
         failed = repository.delivery("deploy", "--stage", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert failed.returncode == 1, failed.stdout
@@ -283,7 +257,7 @@ def test_an_update_that_is_taken_back_ends_with_its_reason(
 ) -> None:
     repository.edit("models/plus/plus/1/model.py", "class TritonPythonModel:\n", CANNOT_LOAD)
     repository.commit("cannot load")
-    with asked_all_the_while(repository):
+    with asked_all_the_while():
         failed = repository.delivery("deploy", "--stage", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert failed.returncode == 1, failed.stdout
@@ -300,7 +274,7 @@ def test_going_back_brings_the_earlier_answer_without_a_build(
     repository: Repository, live: EndpointClient
 ) -> None:
     built = len(_builds())
-    with asked_all_the_while(repository):
+    with asked_all_the_while():
         healed = repository.delivery("rollback", "--stage", "live")
         assert healed.returncode == 0, healed.stdout
         assert _answer(live) == 21  # the last delivery that went well: what failed left no trace

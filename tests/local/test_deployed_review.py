@@ -5,7 +5,6 @@ Before test_lifecycle, which ends by destroying the stage.
 
 from collections.abc import Callable
 from datetime import date
-from pathlib import Path
 
 import boto3
 import pytest
@@ -15,7 +14,7 @@ from review.report import StageReview, review_stage
 from review.templates import NotSynthesised, Tree
 from tests.local.conftest import Checkout
 
-STAGE = Path("stages", "local.yaml")
+STAGE = "stages/local.yaml"
 Review = Callable[[], StageReview]
 
 
@@ -57,14 +56,8 @@ def test_what_was_just_deployed_does_not_change(review: Review) -> None:
 
 
 def test_a_change_is_told_by_cloudformation_itself(checkout: Checkout, review: Review) -> None:
-    path = checkout.path / STAGE
-    written = path.read_text()
-    assert "instance_type: ml.m5.xlarge" in written
-    path.write_text(written.replace("ml.m5.xlarge", "ml.m5.2xlarge"))
-    try:
+    with checkout.edited(STAGE, "instance_type: ml.m5.xlarge", "instance_type: ml.m5.2xlarge"):
         found = review()
-    finally:
-        path.write_text(written)
     (sentence,) = found.sentences
     assert "**local-text**: updated in place, all at once" in sentence
     assert "ml.m5.xlarge -> ml.m5.2xlarge" in sentence
@@ -74,34 +67,17 @@ def test_a_change_is_told_by_cloudformation_itself(checkout: Checkout, review: R
 
 
 def test_a_model_s_code_is_rebuilt_for_the_deployed_one(checkout: Checkout, review: Review) -> None:
-    path = checkout.path / "models" / "minilm" / "tokenizer" / "1" / "model.py"
-    written = path.read_text()
-    path.write_text(f"{written}# The end.\n")
-    try:
+    code = "models/minilm/tokenizer/1/model.py"
+    with checkout.edited(code, "def execute", "# Batches come whole.\n    def execute"):
         found = review()
-    finally:
-        path.write_text(written)
     (model,) = found.models
     assert model.state == "rebuilt"
     assert model.because == ("other sources than the deployed ones",)
 
 
-def test_an_endpoint_that_goes_is_a_danger(checkout: Checkout, deployed: Deployed) -> None:
-    path = checkout.path / STAGE
-    written = path.read_text()
-    assert "  text:\n" in written
-    path.write_text(written.replace("  text:\n", "  words:\n"))
-    try:
-        found = review_stage(
-            "local",
-            deployed,
-            Tree(checkout.path),
-            today=date(2026, 11, 21),
-            missing=None,
-            lint=lambda _: [],
-        )
-    finally:
-        path.write_text(written)
+def test_an_endpoint_that_goes_is_a_danger(checkout: Checkout, review: Review) -> None:
+    with checkout.edited(STAGE, "  text:\n", "  words:\n"):
+        found = review()
     assert any("local-text" in danger.key for danger, _ in found.dangers)
     assert any(it.startswith("**local-words**: new") for it in found.sentences)
 

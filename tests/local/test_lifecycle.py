@@ -144,7 +144,7 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert changed == ["Custom::TritonModel", "AWS::SSM::Parameter"]
     assert f"-] text/cpu-24.09/{before.target_model}" in diff.stdout
 
-    with invoked_all_the_while(client):
+    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
         deployed = checkout.deploy()
     assert deployed.returncode == 0, deployed.stdout
     after = client.resolve("minilm")
@@ -157,7 +157,7 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
 ) -> None:
     before, keys = client.resolve("minilm"), _keys()
     checkout.edit("models/minilm/recipe.yaml", ALLOWED, IMPOSSIBLE)
-    with invoked_all_the_while(client):
+    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
         deployed = checkout.deploy()
     assert deployed.returncode == 1
     said = " ".join(deployed.stdout.split())

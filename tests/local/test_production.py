@@ -87,7 +87,7 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
     production.edit("stages/prodlike.yaml", "ml.m5.2xlarge", "ml.m5.4xlarge")
     production.edit("stages/prodlike.yaml", "critical: 0.05", "critical: 0.2")
 
-    with invoked_all_the_while(client):
+    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
         deployed = production.deploy()
     assert deployed.returncode == 0, deployed.stdout
 
@@ -118,7 +118,7 @@ def test_update_whose_model_cannot_load_is_taken_back_and_loses_no_call(
         "class TritonPythonModel:\n",
         "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
     )
-    with invoked_all_the_while(client):
+    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
         deployed = production.cdk("deploy", SEARCH, "--exclusively", "--require-approval", "never")
     assert deployed.returncode == 1
     assert "did not pass the ping health check" in " ".join(deployed.stdout.split())

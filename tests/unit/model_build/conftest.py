@@ -1,11 +1,14 @@
 """Small model folders, and an AWS in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from model_build import BuildTarget, WrittenModel
+from model_build.build import Build, build
 from model_build.repository import CONFIG, Repository
+from model_build.timing_cache import FolderTimingCache
 from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines
 
 WriteFiles = Callable[[Path, dict[str, str]], Path]
@@ -102,3 +105,16 @@ instance_group [ {{ count: 1 kind: KIND_GPU }} ]
 def doubled(tmp_path: Path) -> Path:
     """A model folder that needs no weights: an ensemble `doubled` of one Python model."""
     return _write_files(tmp_path / "models" / "doubled", DOUBLED)
+
+
+@pytest.fixture
+def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
+    """`doubled`, built for the CPU."""
+    with build(
+        WrittenModel(doubled),
+        name="doubled",
+        target=BuildTarget(release="24.09"),
+        progress=Lines(),
+        timing_cache=FolderTimingCache(tmp_path / "timing-caches"),
+    ) as made:
+        yield made

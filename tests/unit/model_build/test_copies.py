@@ -1,25 +1,10 @@
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, WrittenModel, archive, model_config
-from model_build.build import Build, build
+from model_build import archive, model_config
+from model_build.build import Build
 from model_build.copies import renamed
-from model_build.timing_cache import FolderTimingCache
-from tests.unit.model_build.fakes import Lines
-
-
-@pytest.fixture
-def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
-    with build(
-        WrittenModel(doubled),
-        name="doubled",
-        target=BuildTarget(release="24.09"),
-        progress=Lines(),
-        timing_cache=FolderTimingCache(tmp_path / "timing-caches"),
-    ) as made:
-        yield made
 
 
 def _texts(folder: Path) -> dict[str, bytes]:

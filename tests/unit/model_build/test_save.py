@@ -2,29 +2,15 @@
 
 import json
 import tarfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, WrittenModel, archive
-from model_build.build import Build, build
+from model_build import archive
+from model_build.build import Build
 from model_build.manifest import Manifest
 from model_build.save import save
-from model_build.timing_cache import FolderTimingCache
 from tests.unit.model_build.fakes import Lines
-
-
-@pytest.fixture
-def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
-    with build(
-        WrittenModel(doubled),
-        name="doubled",
-        target=BuildTarget(release="24.09"),
-        progress=Lines(),
-        timing_cache=FolderTimingCache(tmp_path / "timing-caches"),
-    ) as made:
-        yield made
 
 
 def test_archive_and_manifest_lie_side_by_side(built: Build, tmp_path: Path, said: Lines) -> None:
