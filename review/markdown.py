@@ -1,5 +1,7 @@
 """The review as Markdown, for the comment on a pull request."""
 
+import re
+
 import platform_facts
 from review.findings import joined
 from review.money import Cost
@@ -12,6 +14,9 @@ MOST = 60_000
 """Characters of everything: a comment on GitHub has 65,536."""
 
 UNCHANGED = "no change to any deployed resource"
+
+_MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\]")
+"""What Markdown would take for its own in a text; ** is what sentences are written with."""
 
 
 def render(report: Report) -> str:
@@ -37,8 +42,8 @@ def _report(report: Report, longest: int) -> str:
 def _stage(stage: StageReview, longest: int) -> list[str]:
     lines = [f"## {stage.stage}", ""]
     if stage.no_base is not None:
-        lines += [f"> Reviewed alone, without a base: {stage.no_base}", ""]
-    lines += [f"- {sentence}" for sentence in stage.sentences]
+        lines += [f"> Reviewed alone, without a base: {_text(stage.no_base)}", ""]
+    lines += [f"- {_text(sentence)}" for sentence in stage.sentences]
     lines += ["", *_dangers(stage), *_models(stage), *_money(stage), *_access(stage)]
     return [*lines, *_difference(stage, longest)]
 
@@ -54,9 +59,9 @@ def _dangers(stage: StageReview) -> list[str]:
         ]
     lines = ["### Danger", ""]
     for danger, by in stage.dangers:
-        lines.append(f"- {'✅' if by else '❌'} {danger.message}")
+        lines.append(f"- {'✅' if by else '❌'} {_text(danger.message)}")
         if by:
-            lines.append(f"  taken on by {by.who} until {by.until}: {by.why}")
+            lines.append(f"  taken on by {_text(by.who)} until {by.until}: {_text(by.why)}")
         else:
             lines.append(f"  `{danger.key}`")
     return [*lines, ""]
@@ -68,11 +73,13 @@ def _models(stage: StageReview) -> list[str]:
         return []
     lines = ["### Models", "", "| Endpoint | Model | | Because |", "| --- | --- | --- | --- |"]
     for it in changed:
-        because = "<br>".join(it.because)
+        because = "<br>".join(map(_text, it.because))
         lines.append(f"| {it.endpoint} | {it.model} | {it.state} | {because} |")
     lines.append("")
     for it in changed:
-        lines += [f"- **Breaking for clients of {it.model}**: {line}" for line in it.breaking]
+        lines += [
+            f"- **Breaking for clients of {it.model}**: {_text(line)}" for line in it.breaking
+        ]
     return [*lines, ""] if any(it.breaking for it in changed) else lines
 
 
@@ -116,7 +123,7 @@ def _amounts(values: list[float | None]) -> str:
 def _access(stage: StageReview) -> list[str]:
     if not stage.access:
         return []
-    folded = [f"- {line}" for line in stage.access]
+    folded = [f"- {_text(line)}" for line in stage.access]
     return [*_folded("What roles and resources that are new may do", folded), ""]
 
 
@@ -140,8 +147,8 @@ def _findings(report: Report) -> list[str]:
         "",
         f"{counts} (model lint; cfn-lint and checkov where templates change).",
         "",
-        *(f"- ❌ {line}" for line in found.new),
-        *(f"- fixed: {line}" for line in found.fixed),
+        *(f"- ❌ {_text(line)}" for line in found.new),
+        *(f"- fixed: {_text(line)}" for line in found.fixed),
         "",
     ]
     meant = joined(it.acknowledged for it in report.stages)
@@ -150,9 +157,15 @@ def _findings(report: Report) -> list[str]:
             "What cdk-nag finds and the app declares to be meant so: "
             f"{len(meant.new)} more, {len(meant.fixed)} fewer than before"
         )
-        folded = [*(f"- ⚠️ {line}" for line in meant.new), *(f"- gone: {it}" for it in meant.fixed)]
-        lines += _folded(title, folded)
+        more = (f"- ⚠️ {_text(line)}" for line in meant.new)
+        fewer = (f"- gone: {_text(line)}" for line in meant.fixed)
+        lines += _folded(title, [*more, *fewer])
     return lines
+
+
+def _text(said: str) -> str:
+    """Return a text that Markdown shows as it is."""
+    return _MARKS.sub(lambda mark: f"\\{mark[0]}", said)
 
 
 def _folded(title: str, lines: list[str]) -> list[str]:

@@ -83,6 +83,14 @@ def test_a_danger_says_who_took_it_on_or_how_to() -> None:
     assert [danger.rule for danger in REPORT.open_dangers] == ["lost_alarms"]
 
 
+def test_a_text_is_shown_as_it_is() -> None:
+    access = "cdk-*-role-* may s3:* on arn:<AWS::Partition>:s3:::`a`"
+    text = markdown.render(replace(REPORT, stages=(replace(STAGE, access=(access,)),)))
+    assert "- cdk-\\*-role-\\* may s3:\\* on arn:\\<AWS::Partition>:s3:::\\`a\\`\n" in text
+    shown = page.render(replace(REPORT, stages=(replace(STAGE, access=(access,)),)))
+    assert "<li>cdk-*-role-* may s3:* on arn:&lt;AWS::Partition&gt;:s3:::`a`</li>" in shown
+
+
 def test_a_comment_is_no_longer_than_github_takes() -> None:
     assert len(markdown.render(REPORT)) < 65_536
 
