@@ -10,6 +10,7 @@ import sys
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from checkouts import CheckoutError
 from delivery import golden, smoke
 from delivery.assembly import synthesised
 from delivery.delivering import deliver, roll_back
@@ -28,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         return NOT_DELIVERED if stopped.code else DELIVERED
     try:
         options.run(Repository.here(), options)
-    except NotDelivered as error:
+    except (NotDelivered, CheckoutError) as error:
         print(f"not delivered: {error}", file=sys.stderr)
         return NOT_DELIVERED
     except DeliveredWrong as error:

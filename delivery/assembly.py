@@ -1,6 +1,5 @@
 """What a stage's templates say: its stacks, the archives that they need, its endpoints."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,11 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import checkouts
 from delivery import cdk
 from delivery.repository import Tree
 from delivery.steps import step
-
-SUFFIX = ".template.json"
 
 
 @dataclass(frozen=True)
@@ -36,10 +34,7 @@ class Assembly:
     @cached_property
     def templates(self) -> dict[str, Any]:
         """Stack name -> template."""
-        return {
-            path.name.removesuffix(SUFFIX): json.loads(path.read_text())
-            for path in sorted(self.folder.glob(f"*{SUFFIX}"))
-        }
+        return checkouts.templates(self.folder)
 
     @property
     def archives(self) -> list[str]:

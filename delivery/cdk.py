@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from checkouts import import_path
 from delivery.errors import NotDelivered
 from delivery.steps import say
 
@@ -51,14 +52,12 @@ def deploy(assembly: Path, *stacks: str) -> bool:
 
 
 def _environment(root: Path) -> dict[str, str]:
-    """Let `root` come before the packages that are installed from this repository."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    packages = os.pathsep.join([str(root), str(root / "constructs")])
     return {
         **os.environ,
         "CI": "1",
         "NO_COLOR": "1",
         "PATH": path,
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONPATH": packages,
+        "PYTHONPATH": import_path(root),
     }

@@ -1,15 +1,11 @@
 """The commits of this repository."""
 
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import yaml
-
-from delivery.errors import NotDelivered
+from checkouts import CheckoutError, git, repository_root, stage_file, worktree
 
 
 @dataclass(frozen=True)
@@ -24,15 +20,8 @@ class Tree:
         return self.root / "models"
 
     def region(self, stage: str) -> str:
-        """Return the region of a stage. Raises `NotDelivered` where there is no such stage."""
-        try:
-            return str(
-                yaml.safe_load((self.root / "stages" / f"{stage}.yaml").read_text())["region"]
-            )
-        except FileNotFoundError:
-            raise NotDelivered(f"there is no stages/{stage}.yaml") from None
-        except (yaml.YAMLError, KeyError, TypeError) as error:
-            raise NotDelivered(f"stages/{stage}.yaml has no region: {error}") from None
+        """Return the region of a stage. Raises `CheckoutError` where there is no such stage."""
+        return stage_file(self.root, stage).region
 
 
 @dataclass(frozen=True)
@@ -41,36 +30,23 @@ class Repository(Tree):
 
     @classmethod
     def here(cls) -> "Repository":
-        """Find it. Raises `NotDelivered` outside of one."""
-        return cls(Path(_git(Path.cwd(), "rev-parse", "--show-toplevel")))
+        """Find it. Raises `CheckoutError` outside of one."""
+        return cls(repository_root())
 
     def committed(self) -> str | None:
         """Return the commit that the working tree is, None where it has changes of its own."""
-        if _git(self.root, "status", "--porcelain"):
+        if git(self.root, "status", "--porcelain"):
             return None
-        return _git(self.root, "rev-parse", "HEAD")
+        return git(self.root, "rev-parse", "HEAD")
 
     @contextmanager
     def checked_out(self, commit: str) -> Iterator[Tree]:
-        """Check a commit out beside this tree, for the length of the `with` block."""
-        with TemporaryDirectory(prefix="delivery-") as folder:
-            tree = Path(folder).resolve() / "tree"
-            try:
-                _git(self.root, "worktree", "add", "--detach", str(tree), commit)
-            except NotDelivered as error:
-                raise NotDelivered(
-                    f"{error}\n  A clone without its history: git fetch --unshallow"
-                ) from None
-            try:
-                yield Tree(tree)
-            finally:
-                _git(self.root, "worktree", "remove", "--force", str(tree))
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    finished = subprocess.run(
-        ["git", *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
-    if finished.returncode:
-        raise NotDelivered(f"git {' '.join(arguments)}: {finished.stderr.strip()}")
-    return finished.stdout.strip()
+        """Check a commit out for the length of the `with` block. Raises `CheckoutError`."""
+        try:
+            git(self.root, "cat-file", "-e", f"{commit}^{{commit}}")
+        except CheckoutError as error:
+            raise CheckoutError(
+                f"{error}\n  A clone without its history: git fetch --unshallow"
+            ) from None
+        with worktree(self.root, commit) as root:
+            yield Tree(root)

@@ -15,12 +15,12 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
+from checkouts import CheckoutError, repository_root, stage_file
 from review import as_json, findings, markdown, page
 from review.deployed import Deployed
 from review.findings import LinterFailed
 from review.report import Report, StageReview, review_stage
-from review.stage_file import StageFile
-from review.templates import Base, NotSynthesised, Tree, checked_out, repository
+from review.templates import Base, NotSynthesised, Tree, checked_out
 
 DANGER = 3
 LIVE = "what is deployed"
@@ -40,9 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
     if options.live and not options.stage:
         parser.error("--live compares named stages: add --stage")
     try:
-        root = repository()
+        root = repository_root()
         report = _live(root, options.stage) if options.live else _review(root, options)
-    except (NotSynthesised, LinterFailed, checked_yaml.InvalidFile) as error:
+    except (CheckoutError, NotSynthesised, LinterFailed, checked_yaml.InvalidFile) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except (BotoCoreError, ClientError) as error:
@@ -67,7 +67,7 @@ def _review(root: Path, options: argparse.Namespace) -> Report:
         tree, missing = None, None
         try:
             tree = opened.enter_context(checked_out(root, options.base))
-        except NotSynthesised as error:
+        except (NotSynthesised, CheckoutError) as error:
             missing = str(error)
         known = sorted({*head.stages(), *(tree.stages() if tree else ())})
         stages = [_stage(it, tree, head, missing=missing) for it in options.stage or known]
@@ -80,7 +80,7 @@ def _live(root: Path, wanted: list[str]) -> Report:
     head = Tree(root)
     stages = []
     for stage in wanted:
-        region = StageFile.read(root, stage).region
+        region = stage_file(root, stage).region
         deployed = Deployed(boto3.client("cloudformation", region), stage, tuple(head.stages()))
         missing = None if deployed.stages() else f"no stack of {stage} is deployed in {region}"
         stages.append(_stage(stage, deployed, head, missing=missing))

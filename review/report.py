@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
+from checkouts import Stage, stage_file
 from review.access import in_words
 from review.acknowledged import Acknowledgement, Acknowledgements, read
 from review.comparison import Comparison
@@ -13,7 +14,6 @@ from review.findings import FindingsChange, compare
 from review.model_changes import ModelChange, model_changes
 from review.money import CostChange, cost_changes
 from review.sentences import sentence
-from review.stage_file import StageFile
 from review.templates import Base, NotSynthesised, Synthesis, Template, Tree
 
 NOTHING = FindingsChange(new=(), fixed=(), still=())
@@ -70,7 +70,7 @@ def review_stage(
     missing: str | None,
     lint: Linter,
 ) -> StageReview:
-    """Compare one stage. Raises `NotSynthesised` where head has no templates."""
+    """Compare one stage. Raises `NotSynthesised`, `CheckoutError` where nothing has the stage."""
     new = head.synth(stage) if stage in head.stages() else Synthesis({}, ())
     old = Synthesis({}, ())
     if base is not None and stage in base.stages():
@@ -80,7 +80,7 @@ def review_stage(
             missing = str(error)
     before, after = old.templates, new.templates
     files = [_stage_file(it, stage) for it in ((base if before else None), head)]
-    now = files[1] or files[0] or StageFile.read(head.root, stage)
+    now = files[1] or files[0] or stage_file(head.root, stage)
     change_sets = base.change_sets(after) if base and before else {}
     # What was production is judged as such, also when the change says that it is not any more.
     production = any(it.production for it in files if it)
@@ -121,7 +121,7 @@ def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
     return said
 
 
-def _stage_file(base: Base | None, stage: str) -> StageFile | None:
+def _stage_file(base: Base | None, stage: str) -> Stage | None:
     if base is None or base.root is None or stage not in base.stages():
         return None
-    return StageFile.read(base.root, stage)
+    return stage_file(base.root, stage)

@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
+
+from checkouts import CheckoutError, git, import_path, templates, worktree
 
 Template = dict[str, Any]
 STAGES = "stages"
@@ -73,7 +75,7 @@ class Tree:
                 cwd=self.root,
                 env={
                     **os.environ,
-                    "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),
+                    "PYTHONPATH": import_path(self.root),
                     "PYTHONDONTWRITEBYTECODE": "1",
                     "CDK_OUTDIR": out,
                     "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
@@ -86,11 +88,7 @@ class Tree:
                 lines = (finished.stderr.strip() or "it ended without a word").splitlines()
                 said = [line for line in lines if line.startswith("error: ")] or lines[-1:]
                 raise NotSynthesised("\n".join(said).removeprefix("error: "))
-            templates = {
-                path.name.removesuffix(".template.json"): json.loads(path.read_text())
-                for path in sorted(Path(out).glob("*.template.json"))
-            }
-            return Synthesis(templates, tuple(_acknowledged(Path(out))))
+            return Synthesis(templates(Path(out)), tuple(_acknowledged(Path(out))))
 
     def change_sets(self, after: dict[str, Template]) -> dict[str, Any]:  # noqa: ARG002
         """Return nothing: a commit is nowhere deployed."""
@@ -133,14 +131,6 @@ class Commit(Tree):
         return synthesis
 
 
-def repository() -> Path:
-    """Return the root of the repository around the working directory. Raises `NotSynthesised`."""
-    root = _git(Path.cwd(), "rev-parse", "--show-toplevel")
-    if root is None:
-        raise NotSynthesised("there is no git repository here: run it in a clone")
-    return Path(root)
-
-
 @contextmanager
 def checked_out(repository: Path, reference: str) -> Iterator[Commit]:
     """Check out where HEAD left a branch, beside the repository, for the length of the block.
@@ -148,18 +138,16 @@ def checked_out(repository: Path, reference: str) -> Iterator[Commit]:
     What was merged into the branch since then is not of this change. Raises `NotSynthesised` where
     there is no such commit.
     """
-    commit = _git(repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
-    if commit is None:
-        raise NotSynthesised(f"there is no commit {reference}: fetch it, or write another BASE")
-    commit = _git(repository, "merge-base", "HEAD", commit) or commit
-    with TemporaryDirectory(prefix="review-base-") as folder:
-        root = Path(folder, "tree")
-        if _git(repository, "worktree", "add", "--detach", str(root), commit) is None:
-            raise NotSynthesised(f"{reference} cannot be checked out")
-        try:
-            yield Commit(root, _cache(repository, commit))
-        finally:
-            _git(repository, "worktree", "remove", "--force", str(root))
+    try:
+        commit = git(repository, "rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+    except CheckoutError:
+        raise NotSynthesised(
+            f"there is no commit {reference}: fetch it, or write another BASE"
+        ) from None
+    with suppress(CheckoutError):  # of another history, it is compared itself
+        commit = git(repository, "merge-base", "HEAD", commit)
+    with worktree(repository, commit) as root:
+        yield Commit(root, _cache(repository, commit))
 
 
 def _cache(repository: Path, commit: str) -> Path:
@@ -170,10 +158,3 @@ def _cache(repository: Path, commit: str) -> Path:
         if other != folder:
             shutil.rmtree(other)
     return folder
-
-
-def _git(repository: Path, *arguments: str) -> str | None:
-    finished = subprocess.run(
-        ["git", *arguments], cwd=repository, capture_output=True, text=True, check=False
-    )
-    return finished.stdout.strip() if finished.returncode == 0 else None
