@@ -79,12 +79,11 @@ MAY_SAY = (
         "response_cache { enable: true }",
     ),
 )
-# Left out until the linter knows them, for Triton refuses: is_shape_tensor and
-# is_non_linear_format_io outside TensorRT; batch_input and batch_output of unknown tensors or type;
-# a CORRID of TYPE_FP32, or of none; minimum_slot_utilization above 1; an initial_state without its
-# name or file, or of another type; warm-up inputs without data, or of other dims; model_metrics
-# without a family; model_repository_agents; runtime; an empty ensemble_scheduling;
-# EXECUTION_ENV_PATH that is no environment; a space, a quote or an umlaut in a directory's name.
+# Left out until the linter knows them, for Triton refuses: batch_input and batch_output of unknown
+# tensors or type; a CORRID of TYPE_FP32, or of none; minimum_slot_utilization above 1; an
+# initial_state without its name or file, or of another type; warm-up inputs without data, or of
+# other dims; model_metrics without a family; model_repository_agents; runtime; EXECUTION_ENV_PATH
+# that is no environment.
 SLIPS = (
     "name: 'another'",
     "platform: 'onnxruntime_onnx'",
@@ -97,6 +96,8 @@ SLIPS = (
     "input { name: 'X' data_type: TYPE_FP32 dims: [ 2, 3 ] reshape { shape: 5 } }",
     "input { name: 'X' data_type: TYPE_FP32 dims: [ 2, -1 ] reshape { shape: [ -1, 3 ] } }",
     "input { name: 'X' data_type: TYPE_FP32 dims: 1 format: FORMAT_NCHW }",
+    "input { name: 'X' data_type: TYPE_FP32 dims: 1 is_shape_tensor: true }",
+    "output { name: 'Y' data_type: TYPE_FP32 dims: 1 is_non_linear_format_io: true }",
     "output { name: 'Y' data_type: TYPE_FP32 dims: [ 2, 0 ] }",
     "output { name: 'Y' data_type: TYPE_FP32 dims: 4 reshape { shape: [ 2, 3 ] } }",
     "output { name: 'Y' data_type: TYPE_FP32 dims: 2 label_filename: 'labels.txt' }",
@@ -117,6 +118,7 @@ SLIPS = (
     "version_policy { specific { versions: 7 } }",
     "parameters { key: 'FORCE_CPU_ONLY_INPUT_TENSORS' value { string_value: 'maybe' } }",
     "model_transaction_policy { decoupled: true }",
+    "ensemble_scheduling { }",
     "optimization { execution_accelerators { cpu_execution_accelerator { name: 'openvino' } } }",
 )
 

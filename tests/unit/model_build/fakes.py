@@ -8,12 +8,16 @@ import json
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
+from model_build import BuildTarget
 from model_build.progress import Counter
+from model_build.timing_cache import FolderTimingCache
+from model_build.workshop import Workshop
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -22,6 +26,20 @@ if TYPE_CHECKING:
 
 PAGE = 2
 """AWS's pages are longer; what reads only the first is seen with short ones."""
+
+
+def workshop_in(folder: Path, **more: Any) -> Workshop:
+    """A build of the recipe in `folder` for the CPU of Triton 24.09, but for what `more` says."""
+    usual: dict[str, Any] = {
+        "model_folder": folder,
+        "weights": None,
+        "seed": 0,
+        "target": BuildTarget(release="24.09"),
+        "scratch": folder,
+        "progress": Lines(),
+        "timing_cache": FolderTimingCache(folder),
+    }
+    return Workshop(**{**usual, **more})
 
 
 class Lines:

@@ -5,9 +5,7 @@ import pytest
 
 from model_build import BuildTarget, dali_export
 from model_build.recipe import Dali
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import Lines, workshop_in
 
 
 @pytest.mark.parametrize(
@@ -31,14 +29,8 @@ def test_images_are_decoded_where_the_target_can(
 
     monkeypatch.setattr("model_build.environments.run_in", run_in)
     monkeypatch.chdir(tmp_path)
-    workshop = Workshop(
-        model_folder=Path("models/pictures"),
-        weights=None,
-        seed=0,
-        target=target,
-        scratch=tmp_path,
-        progress=said,
-        timing_cache=FolderTimingCache(tmp_path),
+    workshop = workshop_in(
+        tmp_path, model_folder=Path("models/pictures"), target=target, progress=said
     )
     step = Dali(to="dali", source="pipeline.py:f", environment="pins.txt")
     dali_export.export(step, to=tmp_path / "model.dali", workshop=workshop)

@@ -18,10 +18,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 import model_build
-from model_build import BuildTarget, model_config, onnx_export, recipe
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from model_build import model_config, onnx_export, recipe
+from tests.unit.model_build.fakes import workshop_in
 
 MINILM = Path(model_build.__file__).parents[1] / "models" / "minilm"
 Respond = Callable[..., Any]
@@ -186,15 +184,7 @@ def test_the_encoder_is_exported_with_free_batch_and_tokens_and_passes_its_gate(
     step = recipe.read(MINILM).files["encoder/1/model.plan"]
     assert isinstance(step, recipe.TensorRt)
     file = tmp_path / "model.onnx"
-    workshop = Workshop(
-        model_folder=MINILM,
-        weights=small_bert,
-        seed=0,
-        target=BuildTarget(release="24.09"),
-        scratch=tmp_path,
-        progress=Lines(),
-        timing_cache=FolderTimingCache(tmp_path),
-    )
+    workshop = workshop_in(tmp_path, model_folder=MINILM, weights=small_bert)
     _, report = onnx_export.export(step.onnx(), to=file, workshop=workshop)
     assert report.shapes[0] == {"batch": 1, "tokens": 2}
     assert report.shapes[-1] == {"batch": 64, "tokens": 128}

@@ -11,12 +11,10 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from model_build import BuildError, BuildTarget, GateFailed, onnx_export
+from model_build import BuildError, GateFailed, onnx_export
 from model_build.gate import GateReport
 from model_build.recipe import Gate, Onnx
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import workshop_in
 
 SOURCE = """
 import warnings
@@ -83,18 +81,6 @@ class Exported:
     report: GateReport
 
 
-def _workshop(folder: Path, weights: Path | None = None) -> Workshop:
-    return Workshop(
-        model_folder=folder,
-        weights=weights,
-        seed=0,
-        target=BuildTarget(release="24.09"),
-        scratch=folder,
-        progress=Lines(),
-        timing_cache=FolderTimingCache(folder),
-    )
-
-
 def _export(folder: Path, function: str, *, allowed: float = 1e-5, to: str = "m.onnx") -> Exported:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "export.py").write_text(textwrap.dedent(SOURCE))
@@ -104,7 +90,7 @@ def _export(folder: Path, function: str, *, allowed: float = 1e-5, to: str = "m.
         opset=18,
         gate=Gate(max_absolute_difference=allowed),
     )
-    _, report = onnx_export.export(step, to=folder / to, workshop=_workshop(folder))
+    _, report = onnx_export.export(step, to=folder / to, workshop=workshop_in(folder))
     return Exported(folder, folder / to, report)
 
 
@@ -230,7 +216,7 @@ def test_a_gate_refuses_more_than_the_recipe_allows(drifting: Exported, tmp_path
 def _refusal(folder: Path, source: str) -> str:
     step = Onnx(to="onnx", source=source, opset=18, gate=Gate(max_absolute_difference=1))
     with pytest.raises(BuildError) as refused:
-        onnx_export.export(step, to=folder / "m.onnx", workshop=_workshop(folder))
+        onnx_export.export(step, to=folder / "m.onnx", workshop=workshop_in(folder))
     assert not (folder / "m.onnx").exists()
     return str(refused.value)
 
@@ -265,5 +251,7 @@ def test_an_export_function_is_given_the_folder_of_the_weights(tmp_path: Path) -
     )
     with pytest.raises(BuildError, match=f"failed: RuntimeError: given {tmp_path}/weights$"):
         onnx_export.export(
-            step, to=tmp_path / "m.onnx", workshop=_workshop(tmp_path, tmp_path / "weights")
+            step,
+            to=tmp_path / "m.onnx",
+            workshop=workshop_in(tmp_path, weights=tmp_path / "weights"),
         )

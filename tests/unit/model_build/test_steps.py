@@ -8,9 +8,8 @@ import pytest
 from model_build import BuildTarget, steps
 from model_build.gate import GateReport
 from model_build.recipe import Copy, PythonPackages, Recipe, Step
-from model_build.timing_cache import FolderTimingCache
 from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import Lines, workshop_in
 
 REPORT = GateReport(
     max_absolute_difference=2.5e-6, max_relative_difference=1e-6, allowed=1e-4, shapes=[]
@@ -31,14 +30,11 @@ def _step(to: str, **written: Any) -> Step:
 
 
 def _workshop(folder: Path, said: Lines, weights: Path | None = None) -> Workshop:
-    return Workshop(
-        model_folder=folder,
+    return workshop_in(
+        folder,
         weights=weights,
-        seed=0,
         target=BuildTarget(release="25.09", compute_capability="8.6"),
-        scratch=folder,
         progress=said,
-        timing_cache=FolderTimingCache(folder),
     )
 
 

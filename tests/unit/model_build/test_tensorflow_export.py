@@ -9,11 +9,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from model_build import BuildTarget, GateFailed, tensorflow_export
+from model_build import GateFailed, tensorflow_export
 from model_build.recipe import Gate, GraphDef, TensorFlowOnnx
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import workshop_in
 
 MORE: dict[str, Any] = {
     "source": "export.py:f",
@@ -63,15 +61,7 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
             np.savez(order["answers"], **answers)
 
         monkeypatch.setattr("model_build.environments.run_in", worker)
-        workshop = Workshop(
-            model_folder=tmp_path,
-            weights=tmp_path / "weights",
-            seed=3,
-            target=BuildTarget(release="24.09"),
-            scratch=tmp_path,
-            progress=Lines(),
-            timing_cache=FolderTimingCache(tmp_path),
-        )
+        workshop = workshop_in(tmp_path, weights=tmp_path / "weights", seed=3)
         report = tensorflow_export.export(step, to=tmp_path / "model.out", workshop=workshop)
         return report, orders[0]
 

@@ -5,10 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildError, BuildTarget, TorchModel, torch_source
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from model_build import BuildError, TorchModel, torch_source
+from tests.unit.model_build.fakes import workshop_in
 
 WORKING = """
 import sys
@@ -40,15 +38,7 @@ def doubled(weights):
 def _load(folder: Path, source: str, function: str = "doubled") -> TorchModel:
     folder.mkdir(exist_ok=True)
     (folder / "export.py").write_text(source)
-    workshop = Workshop(
-        model_folder=folder,
-        weights=None,
-        seed=7,
-        target=BuildTarget(release="24.09"),
-        scratch=folder,
-        progress=Lines(),
-        timing_cache=FolderTimingCache(folder),
-    )
+    workshop = workshop_in(folder, seed=7)
     return torch_source.load(f"export.py:{function}", workshop)
 
 

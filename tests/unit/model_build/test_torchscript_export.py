@@ -7,12 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from model_build import BuildTarget, GateFailed, torchscript_export
+from model_build import GateFailed, torchscript_export
 from model_build.gate import GateReport
 from model_build.recipe import Gate, TorchScript
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import workshop_in
 
 # torch.jit is deprecated, and what this platform of Triton takes
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
@@ -62,15 +60,7 @@ def branching(weights):
 def _export(folder: Path, function: str, *, seed: int = 1) -> GateReport:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "export.py").write_text(textwrap.dedent(SOURCE))
-    workshop = Workshop(
-        model_folder=folder,
-        weights=None,
-        seed=seed,
-        target=BuildTarget(release="24.09"),
-        scratch=folder,
-        progress=Lines(),
-        timing_cache=FolderTimingCache(folder),
-    )
+    workshop = workshop_in(folder, seed=seed)
     step = TorchScript(
         to="torchscript",
         source=f"export.py:{function}",

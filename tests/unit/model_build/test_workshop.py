@@ -3,21 +3,12 @@ from pathlib import Path
 import pytest
 
 from model_build import BuildError, BuildTarget
-from model_build.timing_cache import FolderTimingCache
 from model_build.workshop import Workshop
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import workshop_in
 
 
 def _workshop(release: str, folder: Path) -> Workshop:
-    return Workshop(
-        model_folder=folder,
-        weights=None,
-        seed=0,
-        target=BuildTarget(release=release),
-        scratch=folder,
-        progress=Lines(),
-        timing_cache=FolderTimingCache(folder),
-    )
+    return workshop_in(folder, target=BuildTarget(release=release))
 
 
 def test_packages_are_installed_for_the_python_of_tritons_image(tmp_path: Path) -> None:
