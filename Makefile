@@ -48,7 +48,7 @@ $(CHECKOV)/.installed: requirements-checkov.txt
 
 .PHONY: demo
 demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
-	@python -m demo $(if $(KEEP),--keep)
+	@python -m local_aws.demo $(if $(KEEP),--keep)
 
 .PHONY: test
 test: install $(CHECKOV)/.installed ## run the tests of all tiers
@@ -67,7 +67,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@python -m stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
-	@for stage in $(filter-out acknowledged,$(basename $(notdir $(wildcard stages/*.yaml)))); do \
+	@for stage in $(basename $(notdir $(wildcard stages/*.yaml))); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
 		cfn-lint $$out/*.template.json; \
@@ -77,15 +77,15 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 
 .PHONY: review
 review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
-	@python -m review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+	@python -m release.review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
 
 .PHONY: deliver
 deliver: install ## deploy what is checked out and try every model: STAGE=prod, FROM_STAGE=dev
-	@python -m delivery deploy --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE))
+	@python -m release.delivery deploy --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE))
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@python -m delivery rollback --stage $(STAGE)
+	@python -m release.delivery rollback --stage $(STAGE)
 
 .PHONY: pr
 pr: lint test ## what the pull-request workflow runs: lint, test, review

@@ -2,12 +2,12 @@
 
 from model_build.digest import digest_of
 from model_build.errors import BuildError, GateFailed
+from model_build.export.torch_model import TorchModel
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.plan import ModelPlan, plan_model
+from model_build.source import ModelSource, all_models
+from model_build.source import find as find_model
 from model_build.target import BuildTarget
-from model_build.torch_model import TorchModel
-from model_build.written import WrittenModel, all_models
-from model_build.written import find as find_model
 
 __all__ = [
     "BuildError",
@@ -15,10 +15,10 @@ __all__ = [
     "Finding",
     "GateFailed",
     "ModelPlan",
+    "ModelSource",
     "Place",
     "RepositoryInvalid",
     "TorchModel",
-    "WrittenModel",
     "all_models",
     "digest_of",
     "find_model",

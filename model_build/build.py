@@ -8,16 +8,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import platform_facts
-from model_build import checks, digest, model_config, recipe, steps, weights
+from model_build import checks, digest, model_config, recipe
 from model_build.archive import Archive
-from model_build.gate import GateReport
+from model_build.export import steps, weights
+from model_build.export.gate import GateReport
+from model_build.export.step_context import StepContext
+from model_build.export.timing_cache import TimingCache
 from model_build.manifest import Manifest
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
+from model_build.source import ModelSource
 from model_build.target import BuildTarget
-from model_build.timing_cache import TimingCache
-from model_build.workshop import Workshop
-from model_build.written import WrittenModel
 
 _NOT_SERVED = ("requirements.txt",)
 """Files of model directories that only the builder reads."""
@@ -48,7 +49,7 @@ class Build:
 
 @contextmanager
 def build(
-    model: WrittenModel,
+    model: ModelSource,
     *,
     name: str,
     target: BuildTarget,
@@ -61,13 +62,13 @@ def build(
     for everything else that a model can be wrong about; whatever happens, no file is left behind
     but the caches.
     """
-    by_hand = model.read()
+    by_hand = checks.read(model)
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
         made = dict(recipe.for_target(path, step, target) for path, step in model.files.items())
         _copy_written(by_hand, folder, target, _backends(made))
-        workshop = Workshop(
+        context = StepContext(
             model_folder=model.folder,
             weights=weights.fetch(
                 model.recipe.weights, model_folder=model.folder, progress=progress
@@ -83,7 +84,7 @@ def build(
             progress(f"making {path} ({step.to})")
             to = folder / path
             to.parent.mkdir(parents=True, exist_ok=True)
-            gates |= {f"{path}: {what}": it for what, it in steps.make(step, to, workshop)}
+            gates |= {f"{path}: {what}": it for what, it in steps.make(step, to, context)}
         repository = Repository.read(folder, shown_as=Path())
         checks.check(repository, checks.of_release(release))
         _unname_entry(repository)

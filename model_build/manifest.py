@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from model_build.archive import Archive
 from model_build.digest import BUILD_FORMAT
-from model_build.gate import GateReport
+from model_build.export.gate import GateReport
 from model_build.model_config import ModelConfig, data_type
 from model_build.repository import Repository
 from model_build.target import BuildTarget

@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from model_build import checks
 from model_build.digest import LENGTH
-from model_build.engine_target import compatibility_level
 from model_build.errors import BuildError
+from model_build.export.engine_target import compatibility_level
 from model_build.findings import Place
 from model_build.manifest import Signature
 from model_build.recipe import FILE, TensorRt
+from model_build.source import ModelSource
 from model_build.target import BuildTarget
-from model_build.written import WrittenModel
 from platform_facts import ComputeCapability
 
 
@@ -56,13 +57,13 @@ class ModelPlan:
         return self.digest[:LENGTH]
 
 
-def plan_model(model: WrittenModel) -> ModelPlan:
+def plan_model(model: ModelSource) -> ModelPlan:
     """Check what people wrote in a model folder, and name what a build of it will be.
 
     Builds nothing and needs no network. Raises `checked_yaml.InvalidFile` or
     `RepositoryInvalid`, each with every finding at its file.
     """
-    repository = model.read()
+    repository = checks.read(model)
     return ModelPlan(
         folder=model.folder,
         alternative=model.alternative,

@@ -11,9 +11,9 @@ from stacks.acknowledged import acknowledge_models
 from triton_sagemaker import ModelBucket, ModelBuilder
 
 ROOT = Path(__file__).parent.parent
-BUILDER_SOURCE = ("checked_yaml", "model_build", "platform_facts")
+BUILDER_SOURCE = ("model_build", "platform_facts")
 PRICES = "/platform_facts/prices.toml"
-BUILDER_FILES = ("requirements.txt", "requirements-gpu.txt")
+BUILDER_FILES = ("checked_yaml.py", "requirements.txt", "requirements-gpu.txt")
 
 
 class ModelStack(Stack):

@@ -8,9 +8,6 @@ from stages.schema import Stage
 
 FOLDER = Path(__file__).parent
 
-ACKNOWLEDGED = "acknowledged"
-"""The file beside the stages in which people take dangers of a change on; see `review`."""
-
 
 class UnknownStage(LookupError):
     """There is no file for the stage asked for."""
@@ -18,7 +15,7 @@ class UnknownStage(LookupError):
 
 def stage_names(folder: Path = FOLDER) -> list[str]:
     """Return the names of all stages, sorted."""
-    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem != ACKNOWLEDGED)
+    return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
 def load_stage(name: str, folder: Path = FOLDER) -> Stage:

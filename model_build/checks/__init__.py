@@ -42,6 +42,7 @@ from model_build.checks.version_folders import version_folders
 from model_build.checks.version_policies import version_policies
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.repository import Repository
+from model_build.source import ModelSource
 
 Rule = Callable[[Repository], Iterator[tuple[Place, str]]]
 
@@ -90,9 +91,31 @@ FOR_RELEASE = (release_backends, onnx_opset)
 """Rules that also depend on the release of Triton that will serve the repository."""
 
 
+def of_source(source: ModelSource) -> tuple[Rule, ...]:
+    """Return every rule about a model as people wrote it."""
+    if source.is_complete:
+        return BUILT
+    return (*WRITTEN, *(partial(rule, source) for rule in FOR_RECIPE))
+
+
 def of_release(release: platform_facts.Release) -> tuple[Rule, ...]:
     """Return every rule about a complete repository that one release of Triton will serve."""
     return (*BUILT, *(partial(rule, release) for rule in FOR_RELEASE))
+
+
+def lint(source: ModelSource) -> list[Finding]:
+    """Return every finding in a model's folder. Raises like `read` for files that do not parse."""
+    return findings(Repository.read(source.folder), of_source(source))
+
+
+def read(source: ModelSource) -> Repository:
+    """Return the hand-written part of a model's repository, if a build can use it.
+
+    Raises `checked_yaml.InvalidFile` or `RepositoryInvalid`, with every finding at its file.
+    """
+    repository = Repository.read(source.folder)
+    check(repository, of_source(source))
+    return repository
 
 
 def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:

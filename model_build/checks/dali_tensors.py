@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from model_build.dali_pipeline import read_pipeline
+from model_build.checks.model_files.dali_pipeline import read_pipeline
 from model_build.findings import Place
 from model_build.repository import Repository
 

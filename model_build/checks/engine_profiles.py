@@ -1,27 +1,24 @@
 """Optimization profiles serve the requests that config.pbtxt lets in."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import checked_yaml
 from model_build.findings import Place
 from model_build.recipe import FILE, Engine, TensorRt
 from model_build.repository import Model, Repository
-
-if TYPE_CHECKING:
-    from model_build.written import WrittenModel
+from model_build.source import ModelSource
 
 
-def engine_profiles(written: "WrittenModel", repository: Repository) -> Iterator[tuple[Place, str]]:
+def engine_profiles(source: ModelSource, repository: Repository) -> Iterator[tuple[Place, str]]:
     """Every profile has every input, with its fixed dims, and one reaches `max_batch_size`.
 
     Triton refuses an engine whose profiles take smaller batches than its configuration, and a
     request outside all profiles fails.
     """
-    for keys, file, step in written.steps():
+    for keys, file, step in source.steps():
         model = repository.models.get(file.partition("/")[0])
         if isinstance(step, TensorRt) and model:
-            line = checked_yaml.line_of(written.folder / FILE, *keys, file, "engine", "profiles")
+            line = checked_yaml.line_of(source.folder / FILE, *keys, file, "engine", "profiles")
             for message in _findings(model, step.engine):
                 yield Place(repository.file(FILE).path, line), f"{file}: {message}"
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 import platform_facts
+from model_build.checks.model_files.onnx_graph import read_graph
 from model_build.findings import Place
-from model_build.onnx_graph import read_graph
 from model_build.repository import Repository
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from model_build.file_tensors import compare
+from model_build.checks.model_files.file_tensors import compare
+from model_build.checks.model_files.onnx_graph import read_graph
 from model_build.findings import Place
-from model_build.onnx_graph import read_graph
 from model_build.repository import Repository
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import checked_yaml
 from model_build.findings import Place
@@ -18,17 +17,13 @@ from model_build.recipe import (
     TensorFlowOnnx,
 )
 from model_build.repository import CONFIG, Repository
-
-if TYPE_CHECKING:
-    from model_build.written import WrittenModel
+from model_build.source import ModelSource
 
 
-def recipe_meets_files(
-    model: "WrittenModel", repository: Repository
-) -> Iterator[tuple[Place, str]]:
+def recipe_meets_files(source: ModelSource, repository: Repository) -> Iterator[tuple[Place, str]]:
     """A recipe's files go into model directories, for their backends, made of what is there."""
-    for keys, file, step in model.steps():
-        line = checked_yaml.line_of(model.folder / FILE, *keys, file)
+    for keys, file, step in source.steps():
+        line = checked_yaml.line_of(source.folder / FILE, *keys, file)
         place = Place(repository.file(FILE).path, line)
         directory = file.partition("/")[0]
         if directory not in repository.models:
@@ -42,7 +37,7 @@ def recipe_meets_files(
                     f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
                     f"{directory}/{CONFIG} names {backend}",
                 )
-        if missing := _missing_source(step, model.recipe, model.folder):
+        if missing := _missing_source(step, source.recipe, source.folder):
             yield place, f"{file}: {missing}"
 
 

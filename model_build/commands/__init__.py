@@ -4,9 +4,9 @@ Each has `add_to(commands)`, which adds its parser; the parser's `run` takes the
 returns an `Outcome`.
 """
 
-from model_build.commands import build, copies, inspect, lint, listing, publish, retire, rollback
+from model_build.commands import build, inspect, lint, listing, publish, retire, rollback
 from model_build.commands.outcome import Outcome
 
-COMMANDS = (listing, lint, build, inspect, publish, rollback, retire, copies)
+COMMANDS = (listing, lint, build, inspect, publish, rollback, retire)
 
 __all__ = ["COMMANDS", "Outcome"]

@@ -9,8 +9,8 @@ import checked_yaml
 import platform_facts
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
+from model_build.source import ModelSource, all_models, find, is_model
 from model_build.target import BuildTarget
-from model_build.written import WrittenModel, all_models, find, is_model
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a parser's `add_subparsers` returns."""
@@ -67,11 +67,11 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--endpoint", required=True, help="the endpoint's name in the stage")
 
 
-def model(written: str) -> WrittenModel:
+def model(written: str) -> ModelSource:
     """Read a model's path."""
     path = Path(written)
     if is_model(path):
-        return WrittenModel(path)
+        return ModelSource(path)
     beside = path.parent
     try:
         if inside := [str(path / it.name) for it in all_models(path)] if path.is_dir() else []:

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import boto3
 
-from model_build import publish
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model, add_target, command
 from model_build.commands.outcome import Outcome
 from model_build.digest import LENGTH
 from model_build.errors import BuildError
+from model_build.export.timing_cache import BucketTimingCache, FolderTimingCache
+from model_build.export.weights import CACHE
 from model_build.progress import Printer
-from model_build.save import save
-from model_build.timing_cache import BucketTimingCache, FolderTimingCache
-from model_build.weights import CACHE
-from model_build.written import WrittenModel
+from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.folder import save
+from model_build.source import ModelSource
 
 
 def add_to(commands: Commands) -> None:
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> Outcome:
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")
     place = f"s3://{options.bucket}/{options.key}"
-    if publish.is_published(s3, bucket=options.bucket, key=options.key):
+    if is_published(s3, bucket=options.bucket, key=options.key):
         return Outcome(
             text=f"{place} is there already: nothing to build",
             data={"path": place, "built": False},
@@ -79,15 +79,15 @@ def run(options: argparse.Namespace) -> Outcome:
         progress=progress,
         timing_cache=BucketTimingCache(s3, options.bucket),
     ) as built:
-        publish.publish(s3, built, bucket=options.bucket, key=options.key, progress=progress)
+        publish(s3, built, bucket=options.bucket, key=options.key, progress=progress)
     return Outcome(text=f"published {place}", data={"path": place, "built": True})
 
 
-def _chosen(options: argparse.Namespace) -> WrittenModel:
-    model: WrittenModel = options.model
+def _chosen(options: argparse.Namespace) -> ModelSource:
+    model: ModelSource = options.model
     if not options.alternative:
         return model
     if options.alternative not in model.recipe.alternatives:
         known = ", ".join(model.recipe.alternatives) or "none"
         options.usage_error(f"no alternative {options.alternative}: the recipe has {known}")
-    return WrittenModel(model.folder, options.alternative)
+    return ModelSource(model.folder, options.alternative)

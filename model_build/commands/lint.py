@@ -5,11 +5,12 @@ import json
 from pathlib import Path
 
 import checked_yaml
-from model_build import sarif
+from model_build import checks
+from model_build.commands import sarif
 from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.findings import Finding, Place, RepositoryInvalid
-from model_build.written import WrittenModel, is_model
+from model_build.source import ModelSource, is_model
 
 
 def add_to(commands: Commands) -> None:
@@ -63,11 +64,11 @@ def _lint(folder: Path) -> list[Finding]:
     if not folder.is_dir():
         return [Finding("is_folder", Place(folder), "is no folder: write a model's, or models/")]
     try:
-        alternatives = WrittenModel(folder).recipe.alternatives
+        alternatives = ModelSource(folder).recipe.alternatives
         found = [
             finding
             for alternative in (None, *alternatives)
-            for finding in WrittenModel(folder, alternative).lint()
+            for finding in checks.lint(ModelSource(folder, alternative))
         ]
     except RepositoryInvalid as error:
         return error.findings

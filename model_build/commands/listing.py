@@ -5,7 +5,7 @@ import argparse
 from model_build.commands.arguments import Commands, command, models_folder
 from model_build.commands.outcome import Outcome
 from model_build.plan import plan_model
-from model_build.written import all_models
+from model_build.source import all_models
 
 
 def add_to(commands: Commands) -> None:

@@ -4,17 +4,16 @@ import argparse
 
 import boto3
 
-from model_build import publish
 from model_build.build import build
-from model_build.catalog import Catalog
 from model_build.commands.arguments import Commands, add_endpoint, add_model, command
-from model_build.commands.copies import count
 from model_build.commands.outcome import Outcome
-from model_build.copies import renamed
-from model_build.hosted import ArchivePrefix, archive_prefixes
+from model_build.export.timing_cache import BucketTimingCache
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
-from model_build.timing_cache import BucketTimingCache
+from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.catalog import Catalog
+from model_build.publishing.copies import renamed
+from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 
 
 def add_to(commands: Commands) -> None:
@@ -33,8 +32,16 @@ def add_to(commands: Commands) -> None:
     add_model(parser)
     add_endpoint(parser)
     parser.add_argument(
-        "--copies", type=count, metavar="N", help="publish N models, called MODEL-0 to MODEL-(N-1)"
+        "--copies", type=_count, metavar="N", help="publish N models, called MODEL-0 to MODEL-(N-1)"
     )
+
+
+def _count(written: str) -> int:
+    """Read a number of copies."""
+    number = int(written) if written.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{written!r} is not a number of copies: write 1 or more")
+    return number
 
 
 def run(options: argparse.Namespace) -> Outcome:
@@ -85,7 +92,7 @@ def _provide(
     missing = {
         name: key
         for name, key in keys.items()
-        if not publish.is_published(s3, bucket=prefix.bucket, key=key)
+        if not is_published(s3, bucket=prefix.bucket, key=key)
     }
     if not missing:
         return
@@ -99,7 +106,7 @@ def _provide(
     ) as built:
         for name, key in missing.items():
             if names[name] is None:
-                publish.publish(s3, built, bucket=prefix.bucket, key=key, progress=progress)
+                publish(s3, built, bucket=prefix.bucket, key=key, progress=progress)
                 continue
             with renamed(built, str(names[name])) as copy:
-                publish.publish(s3, copy, bucket=prefix.bucket, key=key, progress=progress)
+                publish(s3, copy, bucket=prefix.bucket, key=key, progress=progress)

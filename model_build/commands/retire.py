@@ -4,12 +4,12 @@ import argparse
 
 import boto3
 
-from model_build.catalog import Catalog
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
-from model_build.hosted import archive_prefixes
-from model_build.publish import manifest_key
+from model_build.publishing.bucket import manifest_key
+from model_build.publishing.catalog import Catalog
+from model_build.publishing.hosted import archive_prefixes
 
 
 def add_to(commands: Commands) -> None:

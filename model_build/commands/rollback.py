@@ -4,12 +4,12 @@ import argparse
 
 import boto3
 
-from model_build import publish
-from model_build.catalog import Catalog, Entry
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
-from model_build.hosted import ArchivePrefix, archive_prefixes
+from model_build.publishing.bucket import is_published
+from model_build.publishing.catalog import Catalog, Entry
+from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 
 
 def add_to(commands: Commands) -> None:
@@ -70,7 +70,7 @@ def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:
     s3 = boto3.client("s3")
     for prefix in prefixes:
         key = f"{prefix.prefix}{entry['target_model']}"
-        if not publish.is_published(s3, bucket=prefix.bucket, key=key):
+        if not is_published(s3, bucket=prefix.bucket, key=key):
             raise BuildError(
                 f"s3://{prefix.bucket}/{key} is not there: it was retired, or never built for "
                 f"{prefix.target}. Check the old commit out and publish or deploy it"

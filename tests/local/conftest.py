@@ -16,8 +16,8 @@ from local_aws.folder import Folder, Running
 
 ROOT = Path(__file__).parents[2]
 COPIED = (
-    *("app.py", "cdk.json", "requirements.txt", "requirements-gpu.txt"),
-    *("checked_yaml", "model_build", "models", "platform_facts", "stacks", "stages"),
+    *("app.py", "cdk.json", "requirements.txt", "requirements-gpu.txt", "checked_yaml.py"),
+    *("model_build", "models", "platform_facts", "stacks", "stages"),
 )
 
 

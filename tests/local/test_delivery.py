@@ -70,9 +70,9 @@ class Repository(Checkout):
         return self.git("rev-parse", "HEAD")
 
     def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run a command of `python -m delivery`; stdout and stderr come back as one text."""
+        """Run one of its commands; stdout and stderr come back as one text."""
         return subprocess.run(
-            [sys.executable, "-m", "delivery", *arguments],
+            [sys.executable, "-m", "release.delivery", *arguments],
             cwd=self.path,
             env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,

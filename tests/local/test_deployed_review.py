@@ -9,9 +9,9 @@ from datetime import date
 import boto3
 import pytest
 
-from review.deployed import Deployed
-from review.report import StageReview, review_stage
-from review.templates import NotSynthesised, Tree
+from release.review.deployed import Deployed
+from release.review.report import StageReview, review_stage
+from release.review.templates import NotSynthesised, Tree
 from tests.local.conftest import Checkout
 
 STAGE = "stages/local.yaml"

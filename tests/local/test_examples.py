@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from model_build import weights
+from model_build.export import weights
 from model_build.progress import Printer
 from model_build.recipe import read
 from tests.local.conftest import ROOT, Checkout
 
-PICTURE = "examples/picture.jpg"
+PICTURE = "docs/examples/picture.jpg"
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,9 @@ def deployed(checkout: Checkout) -> Iterator[None]:
     assert result.returncode == 0, result.stdout
 
 
-def _run(module: str, *arguments: str) -> list[str]:
+def _run(*program: str) -> list[str]:
     finished = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
+        [sys.executable, *program],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -40,7 +40,7 @@ def _run(module: str, *arguments: str) -> list[str]:
 
 @pytest.mark.usefixtures("deployed")
 def test_a_picture_gets_labels_from_resnet50() -> None:
-    classes, *labels = _run("examples.resnet50_jpeg", PICTURE)
+    classes, *labels = _run("docs/examples/resnet50_jpeg.py", PICTURE)
     first = re.fullmatch(r"endpoint_client: \[(\d+), \d+, \d+\]", classes)
     assert first
     assert len(labels) == 3
@@ -50,7 +50,7 @@ def test_a_picture_gets_labels_from_resnet50() -> None:
 @pytest.mark.usefixtures("deployed")
 def test_sentences_get_embeddings() -> None:
     sentences = ["A cat sleeps.", "A kitten naps.", "The stock fell."]
-    shape, itself, kitten, stock, same = _run("examples.minilm_sentences", *sentences)
+    shape, itself, kitten, stock, same = _run("docs/examples/minilm_sentences.py", *sentences)
     assert shape == "endpoint_client: [3, 384]"
     assert itself == "   1.000  A cat sleeps."
     assert float(kitten.split()[0]) > 0.7 > 0.4 > float(stock.split()[0])
@@ -60,7 +60,7 @@ def test_sentences_get_embeddings() -> None:
 @pytest.mark.usefixtures("deployed")
 @pytest.mark.parametrize("endpoint", ["vision", "inception"])
 def test_a_jpeg_is_decoded_by_the_ensemble(endpoint: str) -> None:
-    ours, theirs = _run("examples.inception_jpeg", PICTURE, "--endpoint", endpoint)
+    ours, theirs = _run("docs/examples/inception_jpeg.py", PICTURE, "--endpoint", endpoint)
     assert re.fullmatch(r"endpoint_client: class \d+ with 0\.\d{4}", ours)
     assert theirs.removeprefix("boto3") == ours.removeprefix("endpoint_client")
 
@@ -68,12 +68,14 @@ def test_a_jpeg_is_decoded_by_the_ensemble(endpoint: str) -> None:
 @pytest.mark.usefixtures("deployed")
 def test_every_copy_of_bert_is_loaded_once() -> None:
     place = ("--stage", "examples", "--endpoint", "text")
-    _run("model_build", "publish", "models/bert", "--copies", "2", *place)
+    _run("-m", "model_build", "publish", "models/bert", "--copies", "2", *place)
     minilm = Path("models/minilm")
     fetched = weights.fetch(
         read(ROOT / minilm).weights, model_folder=ROOT / minilm, progress=Printer("tokenizer")
     )
-    *calls, json = _run("examples.bert_copies", "Triton serves", f"{fetched}/tokenizer.json")
+    *calls, json = _run(
+        "docs/examples/bert_copies.py", "Triton serves", f"{fetched}/tokenizer.json"
+    )
     seen = [
         re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", it) for it in calls
     ]

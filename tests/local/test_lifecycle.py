@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from botocore.config import Config
 
-from demo import reference
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
+from models.minilm.tests.reference import embeddings
 from tests.local.conftest import Checkout, LocalAws
 from tests.local.invoking import invoked_all_the_while
 
@@ -53,7 +53,7 @@ def test_plain_boto3_invokes_with_target_model(checkout: Checkout) -> None:
 @pytest.mark.parametrize("binary", [True, False])
 def test_answers_equal_the_framework_s_own(client: EndpointClient, binary: bool) -> None:
     answer = client.invoke("minilm", {"TEXT": SENTENCES}, binary=binary)["EMBEDDING"]
-    assert np.abs(answer - reference.embeddings(SENTENCES)).max() <= 1e-5
+    assert np.abs(answer - embeddings(SENTENCES)).max() <= 1e-5
 
 
 def test_manifest_beside_the_archive_says_how_it_was_proven(checkout: Checkout) -> None:

@@ -11,8 +11,8 @@ import boto3
 import numpy as np
 import pytest
 
-from demo import reference
 from endpoint_client import EndpointClient
+from models.minilm.tests.reference import embeddings
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 
@@ -40,7 +40,7 @@ def client(production: Checkout) -> EndpointClient:
 def test_single_model_endpoint_answers_without_a_target_model(client: EndpointClient) -> None:
     sentences = ["one", "another"]
     answer = client.invoke("minilm", {"TEXT": sentences})["EMBEDDING"]
-    assert np.abs(answer - reference.embeddings(sentences)).max() <= 1e-5
+    assert np.abs(answer - embeddings(sentences)).max() <= 1e-5
 
 
 def test_target_model_is_refused_by_a_single_model_endpoint(production: Checkout) -> None:

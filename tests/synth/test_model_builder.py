@@ -3,7 +3,7 @@
 import yaml
 from aws_cdk.assertions import Match, Template
 
-from model_build import WrittenModel, plan_model
+from model_build import ModelSource, plan_model
 from tests.synth.conftest import ROOT, Templates
 
 
@@ -40,7 +40,7 @@ def test_buildspec_builds_exactly_the_planned_digest(models_template: Template) 
 
 
 def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> None:
-    planned = plan_model(WrittenModel(ROOT / "models" / "minilm"))
+    planned = plan_model(ModelSource(ROOT / "models" / "minilm"))
     endpoint_template.has_resource_properties(
         "Custom::TritonModel",
         {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from model_build import environments
+from model_build.export import environments
 from model_build.progress import Printer
 
 MODEL = Path(__file__).parents[1]

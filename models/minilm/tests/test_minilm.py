@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from demo import reference
+from models.minilm.tests.reference import embeddings
 
 MODEL = Path(__file__).parents[1]
 SENTENCES = ["A short one.", "Größer als 7,5 €? 🙂 " * 3, "word " * 300]
@@ -17,7 +17,7 @@ def test_the_endpoint_answers_as_transformers_does(
 ) -> None:
     texts = np.array([[sentence.encode()] for sentence in SENTENCES], dtype=np.object_)
     found = serve(MODEL).ask({"TEXT": texts})["EMBEDDING"]
-    agree("minilm, Triton and transformers", found, reference.embeddings(SENTENCES), relative=1e-4)
+    agree("minilm, Triton and transformers", found, embeddings(SENTENCES), relative=1e-4)
 
 
 def test_two_clones_give_the_same_archive(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, WrittenModel
+from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
+from model_build.export.timing_cache import FolderTimingCache
 from model_build.repository import CONFIG, Repository
-from model_build.timing_cache import FolderTimingCache
 from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines
 
 WriteFiles = Callable[[Path, dict[str, str]], Path]
@@ -111,7 +111,7 @@ def doubled(tmp_path: Path) -> Path:
 def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
     """`doubled`, built for the CPU."""
     with build(
-        WrittenModel(doubled),
+        ModelSource(doubled),
         name="doubled",
         target=BuildTarget(release="24.09"),
         progress=Lines(),

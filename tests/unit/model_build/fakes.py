@@ -15,9 +15,9 @@ from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from model_build import BuildTarget
+from model_build.export.step_context import StepContext
+from model_build.export.timing_cache import FolderTimingCache
 from model_build.progress import Counter
-from model_build.timing_cache import FolderTimingCache
-from model_build.workshop import Workshop
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -28,7 +28,7 @@ PAGE = 2
 """AWS's pages are longer; what reads only the first is seen with short ones."""
 
 
-def workshop_in(folder: Path, **more: Any) -> Workshop:
+def workshop_in(folder: Path, **more: Any) -> StepContext:
     """A build of the recipe in `folder` for the CPU of Triton 24.09, but for what `more` says."""
     usual: dict[str, Any] = {
         "model_folder": folder,
@@ -39,7 +39,7 @@ def workshop_in(folder: Path, **more: Any) -> Workshop:
         "progress": Lines(),
         "timing_cache": FolderTimingCache(folder),
     }
-    return Workshop(**{**usual, **more})
+    return StepContext(**{**usual, **more})
 
 
 class Lines:

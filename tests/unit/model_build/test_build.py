@@ -15,14 +15,14 @@ import checked_yaml
 from model_build import (
     BuildError,
     BuildTarget,
+    ModelSource,
     RepositoryInvalid,
-    WrittenModel,
     digest_of,
     model_config,
 )
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
-from model_build.timing_cache import FolderTimingCache
+from model_build.export.timing_cache import FolderTimingCache
 from tests.unit.model_build.conftest import MODEL
 from tests.unit.model_build.fakes import Lines
 
@@ -47,7 +47,7 @@ def _built(
     folder: Path, target: BuildTarget = CPU, *, name: str = "doubled", said: Lines | None = None
 ) -> Iterator[Build]:
     with build(
-        WrittenModel(folder),
+        ModelSource(folder),
         name=name,
         target=target,
         progress=said or Lines(),
@@ -202,8 +202,8 @@ def test_fetched_weights_and_the_images_python_reach_the_steps(
         asked.append((requirements, python))
         write_files(to, {"tiny/__init__.py": ""})
 
-    monkeypatch.setattr("model_build.weights.fetch", lambda *_, **__: weights)
-    monkeypatch.setattr("model_build.python_packages.install", install)
+    monkeypatch.setattr("model_build.export.weights.fetch", lambda *_, **__: weights)
+    monkeypatch.setattr("model_build.export.python_packages.install", install)
     write_files(
         doubled,
         {
@@ -235,7 +235,7 @@ def test_a_broken_repository_is_refused_before_anything_is_made(
     def fetch(*arguments: object, **named: object) -> Path:
         pytest.fail("weights were fetched for a repository that cannot be served")
 
-    monkeypatch.setattr("model_build.weights.fetch", fetch)
+    monkeypatch.setattr("model_build.export.weights.fetch", fetch)
     write_files(
         doubled,
         {
@@ -323,7 +323,7 @@ def f(_):
 """
     write_files(doubled, {"recipe.yaml": recipe, "export.py": export})
     with build(
-        WrittenModel(doubled, "onnx"),
+        ModelSource(doubled, "onnx"),
         name="doubled-onnx",
         target=CPU,
         progress=Lines(),

@@ -9,7 +9,7 @@ import pytest
 import model_build
 from model_build import digest_of
 from model_build.__main__ import main
-from model_build.written import all_models
+from model_build.source import all_models
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeS3

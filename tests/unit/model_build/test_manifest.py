@@ -5,7 +5,7 @@ import pytest
 
 from model_build import BuildTarget, digest, manifest
 from model_build.archive import Archive
-from model_build.gate import GateReport
+from model_build.export.gate import GateReport
 from model_build.manifest import Manifest, Signature, Tensor
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
 import model_build
-from model_build import model_config, onnx_export, recipe
+from model_build import model_config, recipe
+from model_build.export import to_onnx
 from tests.unit.model_build.fakes import workshop_in
 
 MINILM = Path(model_build.__file__).parents[1] / "models" / "minilm"
@@ -184,8 +185,8 @@ def test_the_encoder_is_exported_with_free_batch_and_tokens_and_passes_its_gate(
     step = recipe.read(MINILM).files["encoder/1/model.plan"]
     assert isinstance(step, recipe.TensorRt)
     file = tmp_path / "model.onnx"
-    workshop = workshop_in(tmp_path, model_folder=MINILM, weights=small_bert)
-    _, report = onnx_export.export(step.onnx(), to=file, workshop=workshop)
+    context = workshop_in(tmp_path, model_folder=MINILM, weights=small_bert)
+    _, report = to_onnx.export(step.onnx(), to=file, context=context)
     assert report.shapes[0] == {"batch": 1, "tokens": 2}
     assert report.shapes[-1] == {"batch": 64, "tokens": 128}
     session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])

@@ -9,8 +9,8 @@ import model_build
 from model_build import (
     BuildError,
     BuildTarget,
+    ModelSource,
     RepositoryInvalid,
-    WrittenModel,
     digest_of,
     find_model,
     plan_model,
@@ -25,7 +25,7 @@ MODELS = Path(model_build.__file__).parents[1] / "models"
 
 
 def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
-    plan = plan_model(WrittenModel(MODELS / "minilm"))
+    plan = plan_model(ModelSource(MODELS / "minilm"))
     assert plan.signature == Signature(
         inputs=[Tensor(name="TEXT", datatype="BYTES", shape=[-1, 1])],
         outputs=[Tensor(name="EMBEDDING", datatype="FP32", shape=[-1, 384])],
@@ -34,21 +34,21 @@ def test_minilm_takes_sentences_and_gives_vectors_of_384() -> None:
 
 
 def test_the_target_model_is_the_folders_name_with_twelve_digits_of_its_digest() -> None:
-    plan = plan_model(WrittenModel(MODELS / "minilm"))
+    plan = plan_model(ModelSource(MODELS / "minilm"))
     assert plan.digest == digest_of(MODELS / "minilm")
     assert plan.target_model == f"minilm-{plan.digest[:12]}.tar.gz"
     assert plan.version == plan.digest[:12]
 
 
 def test_a_plan_names_the_folder_it_was_made_of_and_the_model_that_is_served(doubled: Path) -> None:
-    plan = plan_model(WrittenModel(doubled))
+    plan = plan_model(ModelSource(doubled))
     assert (plan.folder, plan.name, plan.entry) == (doubled, "doubled", "doubled")
 
 
 def test_a_broken_recipe_has_no_plan(doubled: Path) -> None:
     (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
     with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
-        plan_model(WrittenModel(doubled))
+        plan_model(ModelSource(doubled))
 
 
 def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
@@ -59,7 +59,7 @@ def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
         config += f' {kind} [ {{ name: "{kind}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
     write_files(doubled, {"double/config.pbtxt": config})
     with pytest.raises(RepositoryInvalid) as refused:
-        plan_model(WrittenModel(doubled))
+        plan_model(ModelSource(doubled))
     ensemble, double = doubled / "doubled" / "config.pbtxt", doubled / "double" / "config.pbtxt"
     assert [line.rpartition(" [")[0] for line in str(refused.value).splitlines()] == [
         f'{double}:1:1: name is "twice", the directory is double: write name: "double"',
@@ -74,7 +74,7 @@ def test_a_repository_that_breaks_several_rules_is_refused_with_all_of_them(
 def test_what_a_build_could_not_use_has_no_plan(doubled: Path) -> None:
     (doubled / "double" / "link").symlink_to(doubled)
     with pytest.raises(RepositoryInvalid, match=r"double/link: is a symbolic link"):
-        plan_model(WrittenModel(doubled))
+        plan_model(ModelSource(doubled))
 
 
 A10G = ComputeCapability(8, 6)

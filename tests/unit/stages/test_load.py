@@ -40,11 +40,6 @@ def three_stages(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_is_acknowledged_is_no_stage(tmp_path: Path) -> None:
-    (tmp_path / "acknowledged.yaml").write_text("acknowledged: []\n")
-    assert stage_names(tmp_path) == []
-
-
 def test_an_unknown_stage_is_refused_with_the_closest_and_all_names(three_stages: Path) -> None:
     with pytest.raises(UnknownStage) as refused:
         load_stage("pord", three_stages)

@@ -8,7 +8,7 @@ import pytest
 import platform_facts
 from model_build import checks, recipe
 from model_build.repository import Repository
-from model_build.written import WrittenModel
+from model_build.source import ModelSource
 from tests.unit.model_build.checks.broken import (
     allowed,
     ensembles,
@@ -36,8 +36,8 @@ def lint(case: Case, folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]
     monkeypatch.chdir(folder)
     here = Path()
     if (folder / recipe.FILE).is_file():
-        alternatives = (None, *WrittenModel(here).recipe.alternatives)
-        found = [it for name in alternatives for it in WrittenModel(here, name).lint()]
+        alternatives = (None, *ModelSource(here).recipe.alternatives)
+        found = [it for name in alternatives for it in checks.lint(ModelSource(here, name))]
         return list(dict.fromkeys(map(str, found)))
     rules = checks.of_release(platform_facts.release(case.release))
     return [str(finding) for finding in checks.findings(Repository.read(here), rules)]

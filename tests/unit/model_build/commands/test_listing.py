@@ -1,7 +1,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model_build import WrittenModel, digest_of
+from model_build import ModelSource, digest_of
 
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
@@ -31,7 +31,7 @@ def test_alternatives_and_repositories_without_a_recipe_are_listed_too(
     write_files(doubled.parent, {"notes/README.md": ""})
     rows = [line.split() for line in succeed("list", doubled.parent).splitlines()]
     assert [row[0] for row in rows] == ["doubled", "doubled-faster", "plain"]
-    assert rows[1][1] == WrittenModel(doubled, "faster").digest[:12]
+    assert rows[1][1] == ModelSource(doubled, "faster").digest[:12]
     assert rows[0][1] != rows[1][1]
     assert " ".join(rows[2][2:]) == "A Triton model repository, packed as it is"
 

@@ -99,7 +99,7 @@ def test_a_number_of_copies_is_one_or_more(
     doubled: Path, aws: "FakeAws", fail: "Fail", number: str
 ) -> None:
     told = fail("publish", doubled, f"--copies={number}", *ENDPOINT, code=2)
-    assert told == (f"argument --copies: {number!r} is no number of copies: write 1 or more")
+    assert told == (f"argument --copies: {number!r} is not a number of copies: write 1 or more")
 
 
 def test_an_endpoint_that_is_not_there_is_told_before_anything_is_built(

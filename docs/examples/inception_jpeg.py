@@ -1,0 +1,52 @@
+"""A JPEG file as it is, decoded by the DALI ensemble: multi-model and single-model, as JSON.
+
+python docs/examples/inception_jpeg.py docs/examples/picture.jpg --stage examples --endpoint vision
+python docs/examples/inception_jpeg.py docs/examples/picture.jpg --stage examples --endpoint inception
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+
+from endpoint_client import EndpointClient
+
+
+def main() -> None:
+    """Ask for one picture in both ways."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("picture", type=Path)
+    parser.add_argument("--stage", default="examples")
+    parser.add_argument("--endpoint", default="vision")
+    options = parser.parse_args()
+
+    picture = options.picture.read_bytes()
+    client = EndpointClient(stage=options.stage, endpoint=options.endpoint)
+    inputs = {"INPUT": np.frombuffer(picture, np.uint8)[None]}
+    predictions = client.invoke("inception", inputs, binary=False)["PREDICTIONS"][0]
+    best = int(np.argmax(predictions))
+    print(f"endpoint_client: class {best} with {predictions[best]:.4f}")
+
+    entry = client.resolve("inception")
+    same = with_boto3(entry.endpoint, entry.target_model, picture)
+    print(f"boto3: class {int(np.argmax(same))} with {max(same):.4f}")
+
+
+def with_boto3(endpoint: str, target_model: str | None, picture: bytes) -> list[float]:
+    """Ask in JSON, with nothing but boto3; a single-model endpoint takes no `TargetModel`."""
+    tensor = {"name": "INPUT", "datatype": "UINT8", "shape": [1, len(picture)]}
+    payload = {"inputs": [{**tensor, "data": list(picture)}]}
+    target: dict[str, Any] = {"TargetModel": target_model} if target_model else {}
+    answer = boto3.client("sagemaker-runtime").invoke_endpoint(
+        EndpointName=endpoint, ContentType="application/json", Body=json.dumps(payload), **target
+    )
+    (output,) = json.loads(answer["Body"].read())["outputs"]
+    predictions: list[float] = output["data"]
+    return predictions
+
+
+if __name__ == "__main__":
+    main()

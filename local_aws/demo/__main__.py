@@ -1,0 +1,137 @@
+"""`python -m local_aws.demo`: deploy MiniLM on the local AWS, ask it, compare it, and clean up."""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+
+from local_aws import lifecycle
+from local_aws.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
+from local_aws.demo.steps import StepFailed, run, step
+from local_aws.environment import ACCOUNT, REGION, client_environment
+from local_aws.errors import LocalAwsError
+from local_aws.folder import Folder
+
+STAGE, ENDPOINT, MODEL = "local", "text", "minilm"
+REFERENCE = "models.minilm.tests.reference"
+ALLOWED_DIFFERENCE = 1e-5
+
+
+def main() -> int:
+    """Run the demo; return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m local_aws.demo", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="leave everything running")
+    options = parser.parse_args()
+    signal.signal(signal.SIGTERM, _interrupt)
+    folder = Folder.default()
+    try:
+        with step("start the local AWS on loopback"):
+            running = lifecycle.up(folder)
+        environment = client_environment(running, folder)
+        os.environ.update(environment)
+        try:
+            _deploy_and_ask(folder, environment)
+            if not options.keep:
+                _destroy(folder, environment)
+        except BaseException:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave it half-done
+            lifecycle.down(folder)
+            raise
+        if options.keep:
+            print(KEPT.format(url=running.url))
+        else:
+            with step("stop the local AWS"):
+                lifecycle.down(folder)
+    except (StepFailed, LocalAwsError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\ninterrupted: everything that was started is stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _interrupt(_: int, __: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _deploy_and_ask(folder: Folder, environment: dict[str, str]) -> None:
+    with step("cdk bootstrap"):
+        _cdk(folder, environment, "bootstrap", f"aws://{ACCOUNT}/{REGION}")
+    with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
+        _cdk(folder, environment, "deploy", "--all", "--require-approval", "never")
+    with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
+        answers = ask(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
+    with step("run the same weights in transformers"):
+        expected = _embeddings_of_transformers()
+    _report(answers, expected)
+    with step("cdk diff: the deployed stacks are what the code says"):
+        _cdk(folder, environment, "diff", "--fail")
+
+
+def _embeddings_of_transformers() -> Array:
+    finished = subprocess.run(
+        [sys.executable, "-m", REFERENCE],
+        input=json.dumps(SENTENCES),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if finished.returncode:
+        raise StepFailed(f"python -m {REFERENCE} ended with status {finished.returncode}")
+    return np.array(json.loads(finished.stdout), np.float32)
+
+
+def _destroy(folder: Folder, environment: dict[str, str]) -> None:
+    with step("cdk destroy"):
+        _cdk(folder, environment, "destroy", "--all", "--force")
+
+
+def _cdk(folder: Folder, environment: dict[str, str], command: str, *arguments: str) -> None:
+    context = ["-c", f"stage={STAGE}", "--output", str(folder.root / "cdk.out")]
+    run(
+        [str(Path("node_modules/.bin/cdk")), command, *arguments, *context],
+        log=folder.root / f"cdk-{command}.log",
+        environment=environment,
+        advice=f"read the reason above; builds log to {folder.builds}, Triton to "
+        f"{folder.instances}, the emulator to {folder.log}",
+    )
+
+
+def _report(answers: Answers, expected: Array) -> None:
+    difference = float(np.abs(answers.binary - expected).max())
+    payloads = float(np.abs(answers.binary - answers.json).max())
+    print(f"\n  {'cosine similarity':30}" + "".join(f"{n + 1:8}" for n in range(len(SENTENCES))))
+    for number, (sentence, row) in enumerate(
+        zip(SENTENCES, answers.binary @ answers.binary.T, strict=True), 1
+    ):
+        print(f"  {number} {sentence:28}" + "".join(f"{value:8.3f}" for value in row))
+    print(f"""
+  model                   {MODEL}, version {answers.version} in {answers.parameter}
+  latency                 cold {answers.cold:.2f} s (download, load, first answer), \
+warm {answers.warm * 1e3:.1f} ms (median of {WARM_CALLS})
+  JSON against binary     {payloads:.1e} largest difference
+  Triton against PyTorch  {difference:.1e} largest difference ({ALLOWED_DIFFERENCE:.0e} allowed)
+""")
+    if not max(difference, payloads) <= ALLOWED_DIFFERENCE:
+        raise StepFailed("the endpoint's answers are too far from those of transformers")
+
+
+KEPT = """
+The local AWS keeps running at {url}.
+  set up a shell   eval "$(.venv/bin/python -m local_aws env)"
+  invoke           .venv/bin/python -c 'from endpoint_client import EndpointClient; \
+print(EndpointClient(stage="local", endpoint="text").invoke("minilm", {{"TEXT": ["hello"]}}))'
+  look             .venv/bin/python -m local_aws status; ls .local_aws/
+  change           edit models/minilm/, then: node_modules/.bin/cdk diff -c stage=local
+  stop             .venv/bin/python -m local_aws down"""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

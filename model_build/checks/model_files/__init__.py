@@ -1,0 +1,1 @@
+"""What model files say of themselves, read without the frameworks that wrote them."""

@@ -1,0 +1,1 @@
+"""A recipe's files, made: exports with their gates, engines, weights, packages."""

@@ -1,0 +1,123 @@
+"""The proof that a converted model answers like what it was converted from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from model_build.errors import GateFailed
+from model_build.export.torch_model import TorchModel
+from model_build.recipe import Gate
+
+if TYPE_CHECKING:
+    import torch
+
+SEED = 20230711
+"""Seeds the inputs on which a gate compares; the figures in a manifest can be had again with it."""
+
+Array = npt.NDArray[Any]
+Sizes = dict[str, int]
+"""A size for each dynamic axis."""
+Run = Callable[[dict[str, "torch.Tensor"]], list[Array]]
+"""Runs a form of the model: inputs by name to outputs, in the order of `TorchModel.outputs`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """A form of a model: what people call it, and how it is run."""
+
+    name: str
+    run: Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateReport:
+    """What a correctness gate saw over all compared shapes.
+
+    `max_relative_difference` is relative to the largest value of the same output.
+    """
+
+    max_absolute_difference: float
+    max_relative_difference: float
+    allowed: float
+    shapes: list[Sizes]
+
+
+def compare(
+    converted: Form, origin: Form, model: TorchModel, gate: Gate, *, shapes: list[Sizes]
+) -> GateReport:
+    """Run both forms on seeded inputs. Raises `GateFailed` naming the two."""
+    import torch
+
+    generator = torch.Generator().manual_seed(SEED)
+    differences = Differences(converted.name, origin.name)
+    for sizes in shapes:
+        inputs = model.sample(sizes, generator)
+        pairs = zip(converted.run(inputs), origin.run(inputs), model.outputs, strict=True)
+        for ours, theirs, output in pairs:
+            differences.add(ours, theirs, output=output, inputs=str(sizes))
+    return differences.report(gate, shapes=shapes)
+
+
+class Differences:
+    """Collects how far two forms are apart."""
+
+    def __init__(self, converted: str, origin: str) -> None:
+        self._converted, self._origin = converted, origin
+        self._absolute = self._relative = 0.0
+
+    def add(self, ours: Array, theirs: Array, *, output: str, inputs: str) -> None:
+        """Count one output in. Raises `GateFailed` for other shapes."""
+        if ours.shape != theirs.shape:
+            raise GateFailed(
+                f'{self._converted} gives "{output}" with shape {list(ours.shape)}, '
+                f"{self._origin} with {list(theirs.shape)}, for inputs of {inputs}: nothing is "
+                "published. Mend the export"
+            )
+        exact = theirs.astype(np.float64)
+        # NaN stays through all of these, and is refused below.
+        worst = float(np.max(np.abs(ours.astype(np.float64) - exact), initial=0.0))
+        scale = float(np.max(np.abs(exact), initial=np.finfo(np.float64).tiny))
+        self._absolute = float(np.maximum(self._absolute, worst))
+        self._relative = float(np.maximum(self._relative, worst / scale))
+
+    def report(self, gate: Gate, *, shapes: list[Sizes]) -> GateReport:
+        """Return what was seen. Raises `GateFailed` where it is more than the gate allows."""
+        if not self._absolute <= gate.max_absolute_difference:
+            raise GateFailed(
+                f"{self._converted} differs from {self._origin} by {self._absolute:.2e}, the "
+                f"recipe's gate allows {gate.max_absolute_difference:.2e}: nothing is published. "
+                "Mend the export, or widen `gate` in the recipe and say why"
+            )
+        return GateReport(
+            max_absolute_difference=self._absolute,
+            max_relative_difference=self._relative,
+            allowed=gate.max_absolute_difference,
+            shapes=shapes,
+        )
+
+
+def pytorch(model: TorchModel) -> Form:
+    """Return the module itself."""
+
+    def run(inputs: dict[str, "torch.Tensor"]) -> list[Array]:
+        import torch
+
+        with torch.inference_mode():
+            outputs = model.module(*(inputs[name] for name in model.inputs))
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        return [output.numpy() for output in outputs]
+
+    return Form(name="PyTorch", run=run)
+
+
+def shapes_of(model: TorchModel) -> list[Sizes]:
+    """Return the smallest sizes, the largest, and some between."""
+    bounds = model.axis_bounds()
+    fractions = (0.0, 0.1, 0.5, 1.0)
+    return [
+        {name: round(low + fraction * (high - low)) for name, (low, high) in bounds.items()}
+        for fraction in fractions
+    ]

@@ -1,0 +1,57 @@
+"""How each file that a recipe names is made."""
+
+import shutil
+from pathlib import Path
+
+from model_build.export import (
+    from_keras,
+    python_packages,
+    to_dali,
+    to_onnx,
+    to_tensorrt,
+    to_torchscript,
+)
+from model_build.export.gate import GateReport
+from model_build.export.step_context import StepContext
+from model_build.recipe import (
+    Copy,
+    Dali,
+    GraphDef,
+    Onnx,
+    PythonPackages,
+    Step,
+    TensorFlowOnnx,
+    TensorRt,
+    TorchScript,
+)
+
+Gates = list[tuple[str, GateReport]]
+"""What was compared with what, and how it came out."""
+
+
+def make(step: Step, to: Path, context: StepContext) -> Gates:
+    """Make the file or folder `to`. Raises `BuildError`, `GateFailed` among them."""
+    gates: Gates = []
+    match step:
+        case Copy():
+            shutil.copyfile((context.weights or context.model_folder) / step.weights, to)
+        case PythonPackages():
+            python_packages.install(
+                context.model_folder / step.requirements, to=to, python=context.triton_python
+            )
+        case TorchScript():
+            gates = [to_torchscript.export(step, to=to, context=context)]
+        case Onnx():
+            gates = [to_onnx.export(step, to=to, context=context)]
+        case TensorRt():
+            gates = to_tensorrt.export(step, to=to, context=context)
+        case TensorFlowOnnx() | GraphDef():
+            gates = [from_keras.export(step, to=to, context=context)]
+        case Dali():
+            to_dali.export(step, to=to, context=context)
+    for what, report in gates:
+        context.progress(
+            f"{to.name}: {what} differ by {report.max_absolute_difference:.1e} at most "
+            f"({report.allowed:.0e} allowed)"
+        )
+    return gates

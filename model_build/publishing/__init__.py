@@ -1,0 +1,1 @@
+"""Archives in the bucket, and the catalog that names the current ones."""

@@ -1,0 +1,25 @@
+"""Put an archive and its manifest into a folder of this machine."""
+
+from pathlib import Path
+
+from model_build import archive
+from model_build.build import Build
+from model_build.manifest import Manifest
+from model_build.progress import Progress
+from model_build.publishing.bucket import manifest_key
+
+
+def save(built: Build, path: Path, *, progress: Progress) -> Manifest:
+    """Write the archive `path` and its manifest beside it; a killed process leaves no half one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.partial")
+    total = archive.unpacked_bytes(built.folder)
+    try:
+        with progress.measure(f"packing {path}", total=total) as packed, partial.open("wb") as file:
+            written = archive.pack(built.folder, file, packed=packed)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+    manifest = built.manifest(written)
+    path.with_name(manifest_key(path.name)).write_bytes(manifest.json_bytes())
+    return manifest

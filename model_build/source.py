@@ -1,0 +1,85 @@
+"""A model's folder as people wrote it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from model_build import recipe
+from model_build.digest import digest_of
+from model_build.errors import BuildError
+from model_build.recipe import Files, Recipe, Step
+from model_build.repository import CONFIG
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """One model that a folder offers: the folder's own, or one of its recipe's alternatives.
+
+    A Triton model repository without a recipe is a model too: it is packed as it is.
+    """
+
+    folder: Path
+    alternative: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The model's name: the folder's, and the alternative's behind a hyphen."""
+        name = self.folder.resolve().name
+        return f"{name}-{self.alternative}" if self.alternative else name
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The folder's recipe. Raises `checked_yaml.InvalidFile`."""
+        if self.is_complete:
+            return Recipe(description="A Triton model repository, packed as it is")
+        return recipe.read(self.folder)
+
+    @property
+    def files(self) -> Files:
+        """How the files that nobody wrote are made."""
+        return self.recipe.files_of(self.alternative)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest that names the model's archives, 64 hex digits."""
+        return digest_of(self.folder, alternative=self.alternative)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether people wrote the whole repository: there is no recipe."""
+        return not (self.folder / recipe.FILE).is_file()
+
+    def steps(self) -> Iterator[tuple[tuple[str, ...], str, Step]]:
+        """Yield the recipe's steps: the keys that lead to their files, the file, the step."""
+        own = {} if self.alternative is None else self.recipe.alternatives[self.alternative]
+        for keys, files in (
+            (("files",), self.recipe.files),
+            (("alternatives", str(self.alternative)), own),
+        ):
+            yield from ((keys, file, step) for file, step in files.items())
+
+
+def is_model(folder: Path) -> bool:
+    """Whether a folder is a model: it has a recipe, or is a Triton model repository."""
+    return (folder / recipe.FILE).is_file() or any(folder.glob(f"*/{CONFIG}"))
+
+
+def find(models: Path, name: str) -> ModelSource:
+    """Return the model called `name` among the folders in `models`. Raises `BuildError`."""
+    if is_model(models / name):
+        return ModelSource(models / name)
+    for model in all_models(models):
+        if model.name == name:
+            return model
+    known = ", ".join(sorted(model.name for model in all_models(models))) or "none"
+    raise BuildError(f"no model {name!r} in {models}; models are {known}")
+
+
+def all_models(models: Path) -> Iterator[ModelSource]:
+    """Yield every model that the folders in `models` offer."""
+    for folder in sorted(models.iterdir()):
+        if folder.is_dir() and is_model(folder):
+            model = ModelSource(folder)
+            yield model
+            yield from (ModelSource(folder, name) for name in model.recipe.alternatives)

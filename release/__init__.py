@@ -1,0 +1,1 @@
+"""A change on its way: reviewed, deployed, verified, rolled back."""

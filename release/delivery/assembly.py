@@ -1,0 +1,76 @@
+"""What a stage's templates say: its stacks, the archives that they need, its endpoints."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from release.checkouts import templates
+from release.delivery import cdk
+from release.delivery.repository import Tree
+from release.delivery.steps import step
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """An endpoint of a stage. `config` is the logical id of its configuration in `stack`."""
+
+    name: str
+    short_name: str
+    stack: str
+    config: str
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The cloud assembly of one stage in `folder`."""
+
+    folder: Path
+    stage: str
+
+    @cached_property
+    def templates(self) -> dict[str, Any]:
+        """Stack name -> template."""
+        return templates(self.folder)
+
+    @property
+    def archives(self) -> list[str]:
+        """The keys of all archives that the stage's endpoints need."""
+        return sorted({it["Key"] for _, _, it in self._resources("Custom::TritonModel")})
+
+    @property
+    def bucket_export(self) -> str:
+        """The export by which the model bucket's stack names it, without the stack."""
+        _, _, properties = next(self._resources("Custom::TritonModel"))
+        return str(properties["Bucket"]["Fn::ImportValue"]).rpartition(":")[2]
+
+    @property
+    def endpoints(self) -> list[Endpoint]:
+        """The stage's endpoints."""
+        return [
+            Endpoint(
+                name=it["EndpointName"],
+                short_name=it["EndpointName"].removeprefix(f"{self.stage}-"),
+                stack=stack,
+                config=it["EndpointConfigName"]["Fn::GetAtt"][0],
+            )
+            for stack, _, it in self._resources("AWS::SageMaker::Endpoint")
+        ]
+
+    def _resources(self, kind: str) -> Iterator[tuple[str, str, Any]]:
+        for stack, template in self.templates.items():
+            for name, resource in template["Resources"].items():
+                if resource["Type"] == kind:
+                    yield stack, name, resource["Properties"]
+
+
+@contextmanager
+def synthesised(tree: Tree, stage: str) -> Iterator[Assembly]:
+    """Give the assembly of a stage for the length of the `with` block. Raises `NotDelivered`."""
+    with TemporaryDirectory(prefix="delivery-") as folder:
+        with step(f"cdk synth {stage}"):
+            cdk.synth(tree.root, stage=stage, to=Path(folder))
+        yield Assembly(Path(folder), stage)

@@ -1,0 +1,137 @@
+"""Deploy what an assembly says, and look whether it became so."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from endpoint_client import EndpointError
+from release.delivery import cdk, smoke
+from release.delivery.assembly import Assembly
+from release.delivery.endpoint_state import what_is_wrong
+from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.model_bucket import ModelBucket, bucket_name
+from release.delivery.promotion import promote
+from release.delivery.smoke import Served
+from release.delivery.stack_failures import newest_events, reasons_since
+from release.delivery.steps import say, step
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """An assembly on its way to its stage; `session` is in the stage's region."""
+
+    assembly: Assembly
+    session: boto3.Session
+
+    def promote_from(self, stage: str, *, session: boto3.Session) -> None:
+        """Copy the archives that this stage needs from the bucket of another one.
+
+        `session` is in the other stage's region. Raises `NotDelivered` where there is no such
+        bucket, or this stage's holds other bytes.
+        """
+        other = self._bucket(stage, session)
+        if other is None:
+            raise NotDelivered(
+                f"there is no stack {stage}-models in this account: deliver {stage} first, or "
+                "deliver without FROM_STAGE, which builds what is missing"
+            )
+        with step(f"promote the archives of {stage}"):
+            for key in self.assembly.archives:
+                found = promote(key, source=other, to=self._own_bucket())
+                say(f"  {key}: {found}")
+
+    def say_what_is_built(self) -> None:
+        """Name the archives that nobody has built yet."""
+        bucket = self._bucket(self.assembly.stage, self.session)
+        keys = self.assembly.archives
+        missing = [it for it in keys if bucket is None or bucket.manifest(it) is None]
+        for key in missing:
+            say(f"  builds {key}")
+        if not missing:
+            say("  every archive is there: nothing is built")
+
+    def deploy(self) -> None:
+        """Deploy every stack.
+
+        Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where nobody can say
+        them, such as after the credentials have expired.
+        """
+        cloudformation = self.session.client("cloudformation")
+        stacks = list(self.assembly.templates)
+        events, before = newest_events(cloudformation, stacks), self._served()
+        with step(f"cdk deploy: {', '.join(stacks)}"):
+            if cdk.deploy(self.assembly.folder):
+                return
+            try:
+                reasons = reasons_since(cloudformation, stacks, events)
+                serves = _compared(before, self._served())
+            except (BotoCoreError, ClientError, EndpointError) as error:
+                raise DeliveredWrong(
+                    f"the cdk CLI failed, and CloudFormation may still be at work: {error}"
+                ) from error
+            raise NotDelivered("\n  ".join([*reasons, *serves]))
+
+    def verify(self, models: Path) -> None:
+        """Hold endpoints and answers against the assembly and the golden files in `models`.
+
+        Raises `DeliveredWrong` with everything that is wrong.
+        """
+        try:
+            with step("every endpoint serves with the configuration that was deployed"):
+                _refuse(self._endpoint_faults())
+            with step("every model answers as it must"):
+                _refuse(
+                    smoke.wrong_answers(
+                        self.session, self.assembly.stage, self.assembly.endpoints, models
+                    )
+                )
+        except (ClientError, BotoCoreError, EndpointError) as error:
+            raise DeliveredWrong(f"what was deployed cannot be looked at: {error}") from error
+
+    def _endpoint_faults(self) -> list[str]:
+        sagemaker = self.session.client("sagemaker")
+        cloudformation = self.session.client("cloudformation")
+        found = [
+            what_is_wrong(sagemaker, cloudformation, endpoint)
+            for endpoint in self.assembly.endpoints
+        ]
+        return [it for it in found if it]
+
+    def _own_bucket(self) -> ModelBucket:
+        """Return this stage's bucket; the first delivery of a stage makes it."""
+        stage = self.assembly.stage
+        bucket = self._bucket(stage, self.session)
+        if bucket is None:
+            with step(f"cdk deploy: {stage}-models"):
+                deployed = cdk.deploy(self.assembly.folder, f"{stage}-models")
+            bucket = self._bucket(stage, self.session)
+            if not deployed or bucket is None:
+                raise NotDelivered(f"{stage}-models has no bucket: CloudFormation says why above")
+        return bucket
+
+    def _bucket(self, stage: str, session: boto3.Session) -> ModelBucket | None:
+        name = bucket_name(
+            session.client("cloudformation"), stage=stage, export=self.assembly.bucket_export
+        )
+        return ModelBucket(session.client("s3"), name) if name else None
+
+    def _served(self) -> Served:
+        return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
+
+
+def _refuse(wrong: list[str]) -> None:
+    if wrong:
+        raise DeliveredWrong("\n  ".join(wrong))
+
+
+def _compared(before: Served, after: Served) -> list[str]:
+    """Say what serves, one line a model."""
+    if not after:
+        return ["no model served before, and none does now"]
+    return [
+        f"{model} {version} serves"
+        + (", as before" if before.get(model) == version else f", before {before.get(model)}")
+        for model, version in after.items()
+    ]

@@ -1,0 +1,144 @@
+"""What a model is asked after a deploy, and what it must answer: `models/NAME/tests/golden.json`.
+
+The file stands in a folder that is no part of the model, so that writing it rebuilds nothing.
+"""
+
+import math
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from tritonclient.utils import triton_to_np_dtype
+
+from release.delivery.errors import NotDelivered
+
+FILE = Path("tests", "golden.json")
+KEPT = 16
+"""Values that are kept of an output: enough to know it by, few enough to review."""
+DIGITS = 6
+ALLOWED = 0.02
+"""What a new file allows: FP16 on a GPU against FP32 on a CPU, with room."""
+
+Array = npt.NDArray[Any]
+Value = float | int | bool | str
+
+
+class Input(BaseModel):
+    """An input: `data` is repeated until `shape` is full, so that a picture needs few values."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    datatype: str
+    shape: list[int]
+    data: list[Value] = Field(min_length=1)
+
+    def array(self) -> Array:
+        """Return the input as the client takes it. Raises `NotDelivered`."""
+        dtype = triton_to_np_dtype(self.datatype)
+        if dtype is None:
+            raise NotDelivered(f"there is no datatype {self.datatype}")
+        try:
+            return np.resize(np.array(self.data, dtype), self.shape)
+        except ValueError as error:
+            raise NotDelivered(
+                f"{self.data} is no {self.datatype} of shape {self.shape}: {error}"
+            ) from None
+
+
+class Output(BaseModel):
+    """An output: its shape, and its first values in row-major order."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    shape: list[int]
+    data: list[Value]
+
+    @classmethod
+    def of(cls, array: Array) -> Self:
+        """Keep what `differs` compares."""
+        return cls(shape=list(array.shape), data=[_kept(it) for it in array.flat[:KEPT]])
+
+    def differs(self, found: Array, *, allowed: float) -> str | None:
+        """Return how an answer differs from this one by more than `allowed`, None if it does not.
+
+        A difference is relative to the largest value; text must be equal.
+        """
+        if list(found.shape) != self.shape:
+            return f"has shape {list(found.shape)}, not {self.shape}"
+        values = [_kept(it) for it in found.flat[: len(self.data)]]
+        if any(isinstance(it, str) for it in (*self.data, *values)):
+            return None if values == self.data else f"is {values}, not {self.data}"
+        expected, given = np.array(self.data, np.float64), np.array(values, np.float64)
+        finite = np.isfinite(expected)
+        if not np.array_equal(expected[~finite], given[~finite], equal_nan=True):
+            return f"is {values}, not {self.data}"
+        expected, given = expected[finite], given[finite]
+        if not expected.size:
+            return None
+        largest = np.abs(expected).max() or 1.0
+        difference = float(np.abs(given - expected).max() / largest)
+        if difference <= allowed:
+            return None
+        return f"differs by {difference:.1e}, and {allowed:.1e} is allowed"
+
+
+class Golden(BaseModel):
+    """The file. `outputs` is empty until `python -m release.delivery golden` has written it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    inputs: dict[str, Input]
+    outputs: dict[str, Output] = {}
+    max_relative_difference: float = Field(default=ALLOWED, ge=0)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a file. Raises `NotDelivered` with everything that is wrong in it."""
+        try:
+            return cls.model_validate_json(path.read_text())
+        except ValidationError as error:
+            raise NotDelivered(f"{path}: {error}") from None
+
+    def differences(self, answer: dict[str, Array]) -> list[str]:
+        """Return what is wrong with an answer, one sentence an output."""
+        found = []
+        for name, output in self.outputs.items():
+            if name not in answer:
+                found.append(f"{name} is missing")
+            elif said := output.differs(answer[name], allowed=self.max_relative_difference):
+                found.append(f"{name} {said}")
+        return found
+
+
+def read_all(models: Path) -> None:
+    """Read every file below `models`. Raises `NotDelivered` for one that cannot be asked with."""
+    for path in sorted(models.glob(f"*/{FILE}")):
+        for name, tensor in Golden.read(path).inputs.items():
+            try:
+                tensor.array()
+            except NotDelivered as error:
+                raise NotDelivered(f"{path}: {name}: {error}") from None
+
+
+def path_of(models: Path, model: str) -> Path | None:
+    """Return the file for a model of the catalog, None where nobody wrote one.
+
+    The alternatives of a recipe (`resnet50-onnx`), and copies, are held against their folder's.
+    """
+    while model:
+        if (models / model / FILE).is_file():
+            return models / model / FILE
+        model = model.rpartition("-")[0]
+    return None
+
+
+def _kept(value: Any) -> Value:
+    """Return one value as JSON has it, floats with as many digits as FP32 means."""
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    plain: Value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and math.isfinite(plain):
+        return float(f"{plain:.{DIGITS}g}")
+    return plain

@@ -1,0 +1,94 @@
+"""Ask every model that a stage serves, and compare with what it must answer."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import boto3
+
+from endpoint_client import EndpointClient, EndpointError
+from release.delivery import golden
+from release.delivery.assembly import Endpoint
+from release.delivery.golden import Golden, Output
+from release.delivery.steps import say, step
+
+Served = dict[str, str]
+"""`endpoint/model` -> the version that clients are sent to."""
+
+
+def served(session: boto3.Session, stage: str, endpoints: Iterable[Endpoint]) -> Served:
+    """Return what the catalog of a stage names."""
+    return {
+        f"{endpoint.short_name}/{model}": client.resolve(model).version
+        for endpoint, client in _clients(session, stage, endpoints)
+        for model in client.models()
+    }
+
+
+def wrong_answers(
+    session: boto3.Session, stage: str, endpoints: Iterable[Endpoint], models: Path
+) -> list[str]:
+    """Invoke every model of the catalog; return what is wrong, one line a model.
+
+    A model without a golden file is named in a warning, and not asked.
+    """
+    wrong = []
+    for endpoint, client in _clients(session, stage, endpoints):
+        for model in client.models():
+            path = golden.path_of(models, model)
+            expected = Golden.read(path) if path else None
+            if expected is None or not expected.outputs:
+                say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
+                continue
+            said = _ask(client, model, expected)
+            if said:
+                wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
+    return wrong
+
+
+def write_golden(
+    session: boto3.Session, stage: str, endpoints: Iterable[Endpoint], model: str, path: Path
+) -> None:
+    """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
+    asked = Golden.read(path)
+    for endpoint, client in _clients(session, stage, endpoints):
+        if model in client.models():
+            with step(f"ask {model} of {endpoint.name}"):
+                answer = client.invoke(model, _arrays(asked))
+            outputs = {name: Output.of(array) for name, array in answer.items()}
+            path.write_text(_written(asked.model_copy(update={"outputs": outputs})))
+            return
+    raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
+
+
+def _written(content: Golden) -> str:
+    """Return JSON with a line a tensor."""
+    tensors = {
+        kind: ",\n".join(
+            f"    {json.dumps(name)}: {json.dumps(it.model_dump(), ensure_ascii=False)}"
+            for name, it in of.items()
+        )
+        for kind, of in (("inputs", content.inputs), ("outputs", content.outputs))
+    }
+    fields = [f'  "{kind}": {{\n{lines}\n  }}' for kind, lines in tensors.items()]
+    fields.append(f'  "max_relative_difference": {content.max_relative_difference}')
+    return "{\n" + ",\n".join(fields) + "\n}\n"
+
+
+def _ask(client: EndpointClient, model: str, expected: Golden) -> str:
+    try:
+        answer = client.invoke(model, _arrays(expected))
+    except EndpointError as error:
+        return str(error)
+    return "; ".join(expected.differences(answer))
+
+
+def _arrays(content: Golden) -> dict[str, golden.Array]:
+    return {name: it.array() for name, it in content.inputs.items()}
+
+
+def _clients(
+    session: boto3.Session, stage: str, endpoints: Iterable[Endpoint]
+) -> Iterator[tuple[Endpoint, EndpointClient]]:
+    for it in endpoints:
+        yield it, EndpointClient(stage=stage, endpoint=it.short_name, session=session)

@@ -1,0 +1,42 @@
+"""Dangers that somebody has taken on, until a day: `release/acknowledged.yaml`."""
+
+from datetime import date
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+import checked_yaml
+from release.review.dangers import Danger
+
+
+class Acknowledgement(BaseModel):
+    """One line of the file. `danger` is STAGE/RULE/SUBJECT, as a review prints it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    danger: Annotated[str, Field(pattern=r"^[^/]+/[a-z_]+/.+$")]
+    who: Annotated[str, Field(min_length=1)]
+    why: Annotated[str, Field(min_length=1)]
+    until: date
+
+
+class Acknowledgements(BaseModel):
+    """The file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    acknowledged: list[Acknowledgement] = []
+
+    def of(self, danger: Danger, today: date) -> Acknowledgement | None:
+        """Return who took a danger on, None where nobody did, or no longer."""
+        for it in self.acknowledged:
+            if it.danger == danger.key and it.until >= today:
+                return it
+        return None
+
+
+def read(root: Path) -> Acknowledgements:
+    """Read a tree's file; none is none. Raises `checked_yaml.InvalidFile`."""
+    path = root / "release" / "acknowledged.yaml"
+    return checked_yaml.load(path, Acknowledgements) if path.is_file() else Acknowledgements()

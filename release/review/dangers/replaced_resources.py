@@ -1,0 +1,57 @@
+"""What CloudFormation deletes and makes anew, and what it only deletes."""
+
+from collections.abc import Iterator
+
+from release.review.comparison import Comparison
+from release.review.differences import Change
+
+NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
+"""SageMaker has no way to change these: they are replaced in every update, and hold nothing."""
+
+STATEFUL = (
+    "AWS::S3::Bucket",
+    "AWS::KMS::Key",
+    "AWS::Logs::LogGroup",
+    "AWS::S3::BucketPolicy",
+    "AWS::EC2::VPC",
+    "AWS::EC2::Subnet",
+    "AWS::EC2::VPCEndpoint",
+    "AWS::IAM::OIDCProvider",
+)
+"""What holds data, or is known to others by an address of its own."""
+
+_ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
+"""Types of which other rules speak in the words of endpoints and models."""
+
+
+def replaced_resources(comparison: Comparison) -> Iterator[tuple[str, str]]:
+    """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
+
+    Or it no longer outlives its stack. Stacks that leave the app are not touched by a deploy.
+    """
+    for change in comparison.changes:
+        if change.type in NORMAL or change.type in _ELSEWHERE:
+            continue
+        if change.stack not in comparison.after:
+            continue
+        subject = f"{change.stack}.{change.path}"
+        if change.impact == "WILL_REPLACE":
+            because = ", ".join(change.properties)
+            yield subject, f"{change.type} {change.path} is replaced ({because} changes)"
+        elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
+            yield subject, f"{change.type} {change.path} is {_fate(change)}"
+        elif change.after and _lost_retain(change):
+            yield subject, f"{change.type} {change.path} no longer outlives its stack"
+
+
+def _lost_retain(change: Change) -> bool:
+    policies = ("DeletionPolicy", "UpdateReplacePolicy")
+    return any(
+        change.before.get(it) == "Retain" and change.after.get(it) != "Retain" for it in policies
+    )
+
+
+def _fate(change: Change) -> str:
+    if change.impact == "WILL_ORPHAN":
+        return "given up by the stack, and stays"
+    return "deleted"

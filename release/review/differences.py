@@ -1,0 +1,80 @@
+"""The CDK's own differences between two sets of templates."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from release.review.templates import Template
+
+SCRIPT = Path(__file__).parent / "diff.mjs"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One resource that differs; `impact` is the CDK's word for what CloudFormation does to it."""
+
+    stack: str
+    id: str
+    type: str
+    impact: str
+    properties: tuple[str, ...]
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def path(self) -> str:
+        """The construct's path below its stack, which people recognise."""
+        metadata = (self.after or self.before).get("Metadata", {})
+        path: str = metadata.get("aws:cdk:path", self.id)
+        return path.partition("/")[2].removesuffix("/Resource") or self.id
+
+
+@dataclass(frozen=True)
+class StackDifference:
+    """One stack's changes, and the text that `cdk diff` shows for them."""
+
+    stack: str
+    changes: tuple[Change, ...]
+    text: str
+
+
+def differences(
+    before: dict[str, Template], after: dict[str, Template], change_sets: dict[str, Any]
+) -> list[StackDifference]:
+    """Return what differs in each stack; stacks that do not differ are left out.
+
+    Where there is a change set of a stack, CloudFormation itself says what is replaced.
+    """
+    names = sorted(before.keys() | after.keys())
+    pairs: list[dict[str, Any]] = [
+        {"before": before.get(it, {}), "after": after.get(it, {}), "changeSet": change_sets.get(it)}
+        for it in names
+    ]
+    finished = subprocess.run(
+        ["node", str(SCRIPT)],
+        input=json.dumps(pairs, default=str),  # a change set has dates
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = []
+    for stack, pair, told in zip(names, pairs, json.loads(finished.stdout), strict=True):
+        resources = [pair[side].get("Resources", {}) for side in ("before", "after")]
+        changes = tuple(
+            Change(
+                stack=stack,
+                id=it["id"],
+                type=it["type"],
+                impact=it["impact"],
+                properties=tuple(it["properties"]),
+                before=resources[0].get(it["id"], {}),
+                after=resources[1].get(it["id"], {}),
+            )
+            for it in told["changes"]
+            if it["impact"] != "NO_CHANGE"
+        )
+        if changes:
+            found.append(StackDifference(stack, changes, told["text"]))
+    return found

@@ -1,0 +1,169 @@
+"""What a stack's template says of its endpoint, in one place."""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from release.review.templates import Template
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """A production variant: `initial` instances are those that it is created with, `minimum` and
+    `maximum` scaling's.
+
+    `targets` are the scaling policies: metric -> target value.
+    """
+
+    name: str
+    instance_type: str
+    weight: float
+    multi_model: bool
+    initial: int
+    minimum: int
+    maximum: int
+    targets: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A model's catalog entry, and the builds that provide its archive: target -> digest."""
+
+    name: str
+    version: str
+    signature: dict[str, Any]
+    builds: dict[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """An endpoint with what surrounds it in its stack.
+
+    `update` says how it is updated, `rollback_alarms` how many alarms take an update back, `alarms`
+    names all alarms by their construct path.
+    """
+
+    name: str
+    release: str
+    update: str
+    rollback_alarms: int
+    alarms: tuple[str, ...]
+    variants: dict[str, Variant] = field(default_factory=dict)
+    models: dict[str, Model] = field(default_factory=dict)
+
+
+def endpoint_of(template: Template) -> Endpoint | None:
+    """Read a stack's endpoint, None where it has none."""
+    resources = template.get("Resources", {})
+    endpoint = next(_of_type(resources, "AWS::SageMaker::Endpoint"), None)
+    config = next(_of_type(resources, "AWS::SageMaker::EndpointConfig"), None)
+    if endpoint is None or config is None:
+        return None
+    name = endpoint["EndpointName"]
+    variants = {
+        it["VariantName"]: _variant(it, resources, name) for it in config["ProductionVariants"]
+    }
+    deployment = endpoint.get("DeploymentConfig", {})
+    return Endpoint(
+        name=name,
+        release=_release(resources),
+        update=_update(deployment),
+        rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
+        alarms=tuple(sorted(_alarms(resources))),
+        variants=variants,
+        models=_models(resources),
+    )
+
+
+def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
+    return (it["Properties"] for it in resources.values() if it["Type"] == resource_type)
+
+
+def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> Variant:
+    resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
+    initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
+    targets = {}
+    for logical_id, resource in resources.items():
+        properties = resource.get("Properties", {})
+        if resource["Type"] != "AWS::ApplicationAutoScaling::ScalableTarget":
+            continue
+        if properties["ResourceId"] == resource_id:
+            minimum, maximum = properties["MinCapacity"], properties["MaxCapacity"]
+            targets = _targets(resources, logical_id)
+    model = resources[variant["ModelName"]["Fn::GetAtt"][0]]["Properties"]["PrimaryContainer"]
+    return Variant(
+        name=variant["VariantName"],
+        instance_type=variant["InstanceType"],
+        weight=variant.get("InitialVariantWeight", 1),
+        multi_model=model.get("Mode") == "MultiModel",
+        initial=initial,
+        minimum=minimum,
+        maximum=maximum,
+        targets=targets,
+    )
+
+
+def _targets(resources: dict[str, Any], scalable_target: str) -> dict[str, float]:
+    found = {}
+    for policy in _of_type(resources, "AWS::ApplicationAutoScaling::ScalingPolicy"):
+        if policy["ScalingTargetId"] == {"Ref": scalable_target}:
+            settings = policy["TargetTrackingScalingPolicyConfiguration"]
+            predefined = settings.get("PredefinedMetricSpecification", {})
+            custom = settings.get("CustomizedMetricSpecification", {})
+            metric = predefined.get("PredefinedMetricType") or custom.get("MetricName", "?")
+            found[metric.removeprefix("SageMakerVariant")] = settings["TargetValue"]
+    return found
+
+
+def _release(resources: dict[str, Any]) -> str:
+    for model in _of_type(resources, "AWS::SageMaker::Model"):
+        image: str = model["PrimaryContainer"]["Image"]
+        return image.rpartition(":")[2].partition("-")[0]
+    return "?"
+
+
+def _update(deployment: dict[str, Any]) -> str:
+    if rolling := deployment.get("RollingUpdatePolicy"):
+        size = rolling["MaximumBatchSize"]
+        return f"rolling {_amount(size)} at a time"
+    routing = deployment.get("BlueGreenUpdatePolicy", {}).get("TrafficRoutingConfiguration", {})
+    minutes = routing.get("WaitIntervalInSeconds", 0) / 60
+    match routing.get("Type"):
+        case "CANARY":
+            return f"canary {_amount(routing['CanarySize'])} for {minutes:g} min"
+        case "LINEAR":
+            return f"linear {_amount(routing['LinearStepSize'])} every {minutes:g} min"
+    return "all at once"
+
+
+def _amount(size: dict[str, Any]) -> str:
+    unit = "%" if size["Type"] == "CAPACITY_PERCENT" else "instances"
+    return f"{size['Value']} {unit}"
+
+
+def _alarms(resources: dict[str, Any]) -> list[str]:
+    return [
+        resource.get("Metadata", {})
+        .get("aws:cdk:path", logical_id)
+        .partition("/")[2]
+        .removesuffix("/Resource")
+        for logical_id, resource in resources.items()
+        if resource["Type"] in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
+    ]
+
+
+def _models(resources: dict[str, Any]) -> dict[str, Model]:
+    builds: dict[str, dict[str, str]] = {}
+    for build in _of_type(resources, "Custom::TritonModel"):
+        builds.setdefault(build["Model"], {})[build["Target"]] = build["Digest"]
+    found = {}
+    for parameter in _of_type(resources, "AWS::SSM::Parameter"):
+        if parameter.get("Name", "").startswith("/triton/"):
+            entry = json.loads(parameter["Value"])
+            found[entry["model"]] = Model(
+                name=entry["model"],
+                version=entry["version"],
+                signature=entry["signature"],
+                builds=builds.get(entry["model"], {}),
+            )
+    return found

@@ -1,0 +1,120 @@
+"""What happens to each model of an endpoint, and why."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from release.review.comparison import Comparison
+from release.review.endpoints import Model
+
+State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
+
+_IGNORED = ("__pycache__", "tests")
+_OTHERWISE = "the builder makes other archives"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelChange:
+    """One model on one endpoint. `because` names the files or the target that changed.
+
+    `breaking` lists what clients must change: tensors that are gone or are other than before.
+    """
+
+    endpoint: str
+    model: str
+    state: State
+    because: tuple[str, ...] = ()
+    breaking: tuple[str, ...] = ()
+
+
+def model_changes(comparison: Comparison, before: Path | None, after: Path) -> list[ModelChange]:
+    """Return a line for every model of every endpoint, by name.
+
+    `before` and `after` are checkouts; what is only deployed has none.
+    """
+    found = []
+    for pair in comparison.endpoints.values():
+        old, new = (it.models if it else {} for it in (pair.before, pair.after))
+        for model in sorted(old.keys() | new.keys()):
+            versions = (old.get(model), new.get(model))
+            found.append(_change(pair.name, model, versions, before, after))
+    return found
+
+
+def _change(
+    endpoint: str,
+    name: str,
+    versions: tuple[Model | None, Model | None],
+    before: Path | None,
+    after: Path,
+) -> ModelChange:
+    old, new = versions
+    if old is None:
+        return ModelChange(endpoint=endpoint, model=name, state="new")
+    if new is None:
+        return ModelChange(endpoint=endpoint, model=name, state="removed")
+    breaking = tuple(_breaking(old.signature, new.signature))
+    if old.version != new.version:
+        because = _files_that_differ(name, before, after) if before else ()
+        return ModelChange(
+            endpoint=endpoint,
+            model=name,
+            state="rebuilt",
+            because=because or (_OTHERWISE if before else "other sources than the deployed ones",),
+            breaking=breaking,
+        )
+    if targets := sorted(new.builds.keys() - old.builds.keys()):
+        return ModelChange(
+            endpoint=endpoint,
+            model=name,
+            state="compiled again",
+            because=tuple(f"for {target}" for target in targets),
+            breaking=breaking,
+        )
+    return ModelChange(endpoint=endpoint, model=name, state="unchanged", breaking=breaking)
+
+
+def _files_that_differ(model: str, before: Path, after: Path) -> tuple[str, ...]:
+    """Return the files of the model's folder that are not the same in both trees."""
+    files = [_contents(root / "models", model) for root in (before, after)]
+    return tuple(
+        sorted(
+            name
+            for name in files[0].keys() | files[1].keys()
+            if files[0].get(name) != files[1].get(name)
+        )
+    )
+
+
+def _contents(models: Path, model: str) -> dict[str, bytes]:
+    """Return the files of the folder that is called as the model, or as its beginning."""
+    folder = models / model
+    while not folder.is_dir() and "-" in folder.name:
+        folder = models / folder.name.rpartition("-")[0]  # an alternative of a recipe
+    return {
+        f"models/{path.relative_to(models).as_posix()}": path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and not {*path.relative_to(models).parts} & {*_IGNORED}
+    }
+
+
+def _breaking(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    said = []
+    for kind in ("inputs", "outputs"):
+        before, after = ({it["name"]: it for it in side[kind]} for side in (old, new))
+        for name, tensor in before.items():
+            if name not in after:
+                said.append(f"{kind[:-1]} {name} is gone")
+                continue
+            for what in ("datatype", "shape"):
+                if tensor[what] != after[name][what]:
+                    was, now = tensor[what], after[name][what]
+                    said.append(f"{kind[:-1]} {name} has {what} {now}, before {was}")
+        if kind == "inputs":
+            said += [
+                f"input {name} is new, and must be given" for name in after if name not in before
+            ]
+    if new["max_batch_size"] < old["max_batch_size"]:
+        was, now = old["max_batch_size"], new["max_batch_size"]
+        said.append(f"batches up to {now}, before {was}")
+    return said

@@ -1,0 +1,101 @@
+"""What happens to an endpoint, in one sentence."""
+
+from release.review.differences import Change
+from release.review.endpoints import Endpoint, Variant
+from release.review.model_changes import ModelChange
+
+MOST_FILES = 2
+"""More files than these are in the table of models alone."""
+
+
+def sentence(
+    before: Endpoint | None,
+    after: Endpoint | None,
+    models: list[ModelChange],
+    changes: list[Change],
+) -> str:
+    """Return what a reviewer needs to know first; `models` and `changes` are the endpoint's own."""
+    if after is None:
+        assert before is not None
+        return f"**{before.name}**: no longer in the app; its stack stays until it is deleted"
+    if before is None:
+        kinds = ", ".join(_instances(variant) for variant in after.variants.values())
+        names = ", ".join(sorted(after.models)) or "no models"
+        return f"**{after.name}**: new, Triton {after.release}; {kinds}; models: {names}"
+    parts = [_how(before, after, changes), *_configuration(before, after)]
+    told = [_model(it) for it in models]
+    return f"**{after.name}**: {'; '.join([*parts, 'models: ' + ', '.join(told)])}"
+
+
+def _how(before: Endpoint, after: Endpoint, changes: list[Change]) -> str:
+    if before.name != after.name:
+        return f"made anew under this name, {before.name} deleted"
+    touched = {change.type for change in changes}
+    if not touched:
+        return "no change"
+    if "AWS::SageMaker::EndpointConfig" not in touched:
+        return "its instances stay as they are"
+    count = after.rollback_alarms
+    guard = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
+    return f"updated in place, {after.update}, {guard}"
+
+
+def _configuration(before: Endpoint, after: Endpoint) -> list[str]:
+    said = []
+    if before.release != after.release:
+        said.append(f"Triton {before.release} -> {after.release}")
+    for name in sorted(before.variants.keys() | after.variants.keys()):
+        old, new = before.variants.get(name), after.variants.get(name)
+        label = "" if {*before.variants, *after.variants} == {name} else f"{name}: "
+        if old is None and new is not None:
+            said.append(f"{label}new variant, {_instances(new)}")
+        elif new is None:
+            said.append(f"{label}variant removed")
+        elif old is not None:
+            said.append(label + _variant(old, new))
+    if before.update != after.update:
+        said.append(f"later updates: {after.update}, before {before.update}")
+    return said
+
+
+def _variant(old: Variant, new: Variant) -> str:
+    kind = new.instance_type
+    if old.instance_type != new.instance_type:
+        kind = f"{old.instance_type} -> {new.instance_type}"
+    said = [kind, _arrow(_range(old), _range(new)) + " instances"]
+    if old.weight != new.weight:
+        said.append(f"weight {old.weight:g} -> {new.weight:g}")
+    if old.multi_model != new.multi_model:
+        said.append("multi-model" if new.multi_model else "single-model")
+    for metric in sorted(old.targets.keys() | new.targets.keys()):
+        was, now = old.targets.get(metric), new.targets.get(metric)
+        if was != now:
+            said.append(f"scales on {metric} at {_arrow(_number(was), _number(now))}")
+    return ", ".join(said)
+
+
+def _instances(variant: Variant) -> str:
+    return f"{variant.instance_type}, {_range(variant)} instances"
+
+
+def _range(variant: Variant) -> str:
+    if variant.minimum == variant.maximum:
+        return str(variant.minimum)
+    return f"{variant.minimum}-{variant.maximum}"
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:g}"
+
+
+def _arrow(before: str, after: str) -> str:
+    return after if before == after else f"{before} -> {after}"
+
+
+def _model(change: ModelChange) -> str:
+    because = ""
+    if change.because:
+        few = len(change.because) <= MOST_FILES
+        because = f" ({', '.join(change.because) if few else f'{len(change.because)} files'})"
+    breaking = ", **breaking for clients**" if change.breaking else ""
+    return f"{change.model} {change.state}{because}{breaking}"

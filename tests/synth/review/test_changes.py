@@ -1,0 +1,142 @@
+"""Changes as people make them, and the report that each gets."""
+
+import re
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from release.review import markdown
+from release.review.findings import FindingsChange
+from release.review.report import Report
+from tests.synth.review.conftest import Edit, Reviewer
+
+STAGE = "stages/live.yaml"
+ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
+TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
+
+CHANGES: dict[str, list[Edit]] = {
+    "nothing": [],
+    "a refactoring: a private name, a comment": [
+        ("stacks/endpoint_stack.py", "def _thresholds(settings", "def _alarm_thresholds(settings"),
+        ("stacks/endpoint_stack.py", "monitor(_thresholds(", "monitor(_alarm_thresholds("),
+        ("stacks/model_stack.py", "ROOT = Path", "# The repository.\nROOT = Path"),
+    ],
+    "a comment in a config.pbtxt": [
+        ("models/minilm/pooling/config.pbtxt", "# One vector", "# A comment.\n# One vector"),
+    ],
+    "a test beside a model": [
+        ("models/minilm/tests/test_more.py", "", "def test_nothing() -> None: ...\n"),
+    ],
+    "a model's code": [
+        (
+            "models/minilm/tokenizer/1/model.py",
+            "def execute",
+            "# Batches come whole.\n    def execute",
+        ),
+    ],
+    "other prices": [("platform_facts/prices.toml", '"ml.g5.xlarge" = 1', '"ml.g5.xlarge" = 2')],
+    "a larger instance type": [
+        (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g5.2xlarge"),
+    ],
+    "another kind of GPU: engines are compiled again": [
+        (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g6.xlarge"),
+    ],
+    "another release": [(STAGE, 'release: "25.09"', 'release: "25.04"')],
+    "more instances at most": [(STAGE, "max_count: 10", "max_count: 20")],
+    "one instance at least": [
+        (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
+        (STAGE, "min_count: 2", "min_count: 1"),
+        (STAGE, "production: true", "production: false"),
+    ],
+    "another scaling target": [(STAGE, "max_rps: 60", "max_rps: 90")],
+    "a scaling target more": [(STAGE, "max_rps: 60", "max_rps: 60, gpu_percent: 70")],
+    "no scaling any more": [
+        (STAGE, "    scaling: { min_count: 2, max_count: 10, max_rps: 60 }\n", ""),
+    ],
+    "a slower canary": [(STAGE, "wait_seconds: 600", "wait_seconds: 1200")],
+    "all at once instead of a canary": [
+        (STAGE, "    update: { strategy: canary, percent: 10, wait_seconds: 600 }\n", ""),
+    ],
+    "no longer production: alarms go": [
+        (STAGE, "production: true\n", ""),
+    ],
+    "out of the private network": [(STAGE, "private_network: true\n", "")],
+    "an endpoint renamed": [(STAGE, "  vision:\n", "  images:\n")],
+    "an endpoint removed": [
+        (
+            STAGE,
+            "  vision:\n    models: [resnet50, resnet50-tensorrt]\n"
+            "    instance_type: ml.g5.2xlarge\n    instance_count: 2\n",
+            "",
+        ),
+    ],
+    "a model dropped, which the catalog names": [
+        (STAGE, "models: [resnet50, resnet50-tensorrt]", "models: [resnet50]"),
+    ],
+    "a model more on a multi-model endpoint": [
+        (STAGE, "models: [minilm]", "models: [minilm, bert]"),
+    ],
+    "a new endpoint": [
+        (
+            STAGE,
+            "  vision:\n",
+            "  bert:\n    models: [bert]\n    instance_type: ml.g5.xlarge\n    instance_count: 2\n"
+            "  vision:\n",
+        ),
+    ],
+    "an output renamed: breaking for clients": [
+        ("models/minilm/minilm/config.pbtxt", '{ name: "EMBEDDING"', '{ name: "VECTOR"'),
+        (
+            "models/minilm/minilm/config.pbtxt",
+            'key: "EMBEDDING" value: "EMBEDDING"',
+            'key: "EMBEDDING" value: "VECTOR"',
+        ),
+    ],
+    "smaller batches: breaking for clients": [
+        ("models/resnet50/resnet50/config.pbtxt", "max_batch_size: 128", "max_batch_size: 64"),
+        ("models/resnet50/recipe.yaml", "max: [128, 3, 224, 224]", "max: [64, 3, 224, 224]"),
+    ],
+    "a wider role: the builder may delete": [
+        (
+            "constructs/triton_sagemaker/model_builder.py",
+            '"s3:PutObject", "s3:AbortMultipartUpload"',
+            '"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"',
+        ),
+    ],
+    "builds on another machine": [
+        (
+            "constructs/triton_sagemaker/model_builder.py",
+            'compute_type="BUILD_GENERAL1_SMALL"',
+            'compute_type="BUILD_GENERAL1_LARGE"',
+        ),
+    ],
+    "single-model instead of multi-model hosting": [
+        (STAGE, TEXT, TEXT.replace("  text:\n", "  text:\n    hosting: single-model\n")),
+    ],
+    "a second variant": [
+        (
+            STAGE,
+            TEXT,
+            f"{TEXT}\n    variants:\n      AllTraffic: {{ weight: 9 }}\n"
+            "      Large: { weight: 1, instance_type: ml.g5.4xlarge }",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_is_told_in_words(
+    change: str, reviewer: Reviewer, snapshot: SnapshotAssertion
+) -> None:
+    stage = reviewer.review(*CHANGES[change])
+    nothing = FindingsChange(new=(), fixed=(), still=())
+    text = markdown.render(Report(base="main", stages=(stage,), findings=nothing))
+    assert _stable(text) == snapshot
+
+
+def _stable(report: str) -> str:
+    """Leave out what the CDK's own difference says, and name digests by their order."""
+    folded = re.sub(r"```\n.*?\n```", "(the CDK's own difference)", report, flags=re.DOTALL)
+    for number, digest in enumerate(dict.fromkeys(re.findall(r"\b[0-9a-f]{12,64}\b", folded))):
+        folded = folded.replace(digest, f"<digest {number}>")
+    return folded

@@ -1,0 +1,420 @@
+"""Each danger, on templates of a few lines."""
+
+import copy
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import checked_yaml
+from release.review.acknowledged import Acknowledgements, read
+from release.review.comparison import Comparison
+from release.review.dangers import RULES, Danger, dangers
+
+KEY = {"Fn::GetAtt": ["Key", "Arn"]}
+BASE: dict[str, Any] = {
+    "Bucket": {
+        "Type": "AWS::S3::Bucket",
+        "Properties": {
+            "BucketEncryption": {
+                "ServerSideEncryptionConfiguration": [
+                    {"ServerSideEncryptionByDefault": {"KMSMasterKeyID": KEY}}
+                ]
+            },
+            "PublicAccessBlockConfiguration": {"BlockPublicAcls": True, "BlockPublicPolicy": True},
+        },
+    },
+    "BucketPolicy": {
+        "Type": "AWS::S3::BucketPolicy",
+        "Properties": {
+            "Bucket": {"Ref": "Bucket"},
+            "PolicyDocument": {
+                "Statement": [
+                    {
+                        "Effect": "Deny",
+                        "Action": "s3:*",
+                        "Principal": {"AWS": "*"},
+                        "Resource": {"Fn::GetAtt": ["Bucket", "Arn"]},
+                        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                    }
+                ]
+            },
+        },
+    },
+    "Kept": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}},
+    "Unused": {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": {
+                "Statement": {
+                    "Effect": "Allow",
+                    "Action": "sts:AssumeRole",
+                    "Principal": {"Service": "lambda.amazonaws.com"},
+                }
+            }
+        },
+    },
+    "Role": {
+        "Type": "AWS::IAM::Role",
+        "Properties": {
+            "AssumeRolePolicyDocument": {
+                "Statement": [
+                    {
+                        "Effect": "Allow",
+                        "Action": "sts:AssumeRole",
+                        "Principal": {"Service": "sagemaker.amazonaws.com"},
+                    }
+                ]
+            }
+        },
+    },
+    "Policy": {
+        "Type": "AWS::IAM::Policy",
+        "Properties": {
+            "Roles": [{"Ref": "Role"}],
+            "PolicyDocument": {
+                "Statement": [
+                    {
+                        "Effect": "Allow",
+                        "Action": ["s3:GetObject", "s3:ListBucket"],
+                        "Resource": {"Fn::GetAtt": ["Bucket", "Arn"]},
+                        "Condition": {"StringLike": {"s3:prefix": ["text/*"]}},
+                    }
+                ]
+            },
+        },
+    },
+    "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"KmsMasterKeyId": KEY}},
+    "Group": {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "instances"}},
+    "Model": {
+        "Type": "AWS::SageMaker::Model",
+        "Properties": {
+            "PrimaryContainer": {"Image": "tritonserver:25.09-py3", "Mode": "MultiModel"},
+            "VpcConfig": {"Subnets": ["a"]},
+        },
+    },
+    "Config": {
+        "Type": "AWS::SageMaker::EndpointConfig",
+        "Properties": {
+            "KmsKeyId": KEY,
+            "ProductionVariants": [
+                {
+                    "VariantName": "AllTraffic",
+                    "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
+                    "InstanceType": "ml.g5.xlarge",
+                    "InitialInstanceCount": 2,
+                }
+            ],
+        },
+    },
+    "Endpoint": {
+        "Type": "AWS::SageMaker::Endpoint",
+        "Properties": {
+            "EndpointName": "prod-text",
+            "DeploymentConfig": {
+                "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "errors"}]}
+            },
+        },
+    },
+    "AllTrafficErrors": {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {"Threshold": 1},
+        "Metadata": {"aws:cdk:path": "prod-text/Alarm-AllTraffic"},
+    },
+    "Quota": {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {"Threshold": 1},
+        "Metadata": {"aws:cdk:path": "prod-text/Quota/Resource"},
+    },
+    "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": 30}},
+    "Entry": {
+        "Type": "AWS::SSM::Parameter",
+        "Properties": {
+            "Name": "/triton/prod/text/minilm",
+            "Value": '{"model": "minilm", "version": "1", "signature": {}}',
+        },
+    },
+}
+
+Path_ = tuple[Any, ...]
+
+
+def _changed(path: Path_, value: Any) -> dict[str, Any]:
+    """The base with one value set, or taken away where it is None."""
+    resources = copy.deepcopy(BASE)
+    here = resources
+    for step in path[:-1]:
+        here = here[step]
+    if value is None:
+        del here[path[-1]]
+    else:
+        here[path[-1]] = value
+    return resources
+
+
+BUCKET_STATEMENT = ("BucketPolicy", "Properties", "PolicyDocument", "Statement", 0)
+STATEMENT = ("Policy", "Properties", "PolicyDocument", "Statement", 0)
+VARIANT = ("Config", "Properties", "ProductionVariants", 0)
+TRUST = ("Role", "Properties", "AssumeRolePolicyDocument", "Statement", 0, "Principal")
+PREFIX = 'if {"StringLike": {"s3:prefix": ["text/*"]}}'
+
+CASES: list[tuple[str, Path_, Any, list[str]]] = [
+    ("nothing", ("Role", "Properties", "Description"), "a role", []),
+    (
+        "an action more",
+        (*STATEMENT, "Action"),
+        ["s3:GetObject", "s3:ListBucket", "s3:PutObject"],
+        [f"Role may now s3:PutObject on Bucket {PREFIX}"],
+    ),
+    ("an action less", (*STATEMENT, "Action"), ["s3:GetObject"], []),
+    (
+        "a condition more",
+        (*STATEMENT, "Condition", "Bool"),
+        {"aws:SecureTransport": "true"},
+        [],
+    ),
+    (
+        "everything but one action",
+        STATEMENT,
+        {"Effect": "Allow", "NotAction": "iam:*", "Resource": "*"},
+        ["Role may now everything but iam:* on *"],
+    ),
+    (
+        "everything but one resource",
+        STATEMENT,
+        {"Effect": "Allow", "Action": "s3:GetObject", "NotResource": "arn:aws:s3:::secret"},
+        ["Role may now s3:GetObject on everything but arn:aws:s3:::secret"],
+    ),
+    (
+        "a role without a policy becomes an administrator",
+        ("Unused", "Properties", "ManagedPolicyArns"),
+        ["arn:aws:iam::aws:policy/AdministratorAccess"],
+        [
+            "Unused may now act on everything that "
+            "arn:aws:iam::aws:policy/AdministratorAccess allows"
+        ],
+    ),
+    (
+        "another account may take the role on",
+        TRUST,
+        {"AWS": "arn:aws:iam::999999999999:root"},
+        ["arn:aws:iam::999999999999:root may now sts:AssumeRole on Role"],
+    ),
+    (
+        "anyone may read under a condition",
+        (*BUCKET_STATEMENT, "Effect"),
+        "Allow",
+        [
+            "anyone is no longer forbidden to s3:* on Bucket if "
+            '{"Bool": {"aws:SecureTransport": "false"}}',
+            'anyone may s3:* on Bucket if {"Bool": {"aws:SecureTransport": "false"}}',
+        ],
+    ),
+    (
+        "what was forbidden is not any more",
+        ("BucketPolicy", "Properties", "PolicyDocument", "Statement"),
+        [],
+        [
+            "anyone is no longer forbidden to s3:* on Bucket if "
+            '{"Bool": {"aws:SecureTransport": "false"}}',
+        ],
+    ),
+    (
+        "anyone may invoke a function",
+        ("Permission",),
+        {
+            "Type": "AWS::Lambda::Permission",
+            "Properties": {
+                "Action": "lambda:InvokeFunction",
+                "FunctionName": "f",
+                "Principal": "*",
+            },
+        },
+        ["anyone may lambda:InvokeFunction on f"],
+    ),
+    (
+        "another key's place is taken by S3's own",
+        (
+            *("Bucket", "Properties", "BucketEncryption", "ServerSideEncryptionConfiguration", 0),
+            "ServerSideEncryptionByDefault",
+        ),
+        {"SSEAlgorithm": "AES256"},
+        ["AWS::S3::Bucket Bucket loses its encryption with KMSMasterKeyID"],
+    ),
+    (
+        "a bucket goes with its stack",
+        ("Kept", "DeletionPolicy"),
+        "Delete",
+        ["AWS::S3::Bucket Kept no longer outlives its stack"],
+    ),
+    (
+        "a network of the VPC is let in",
+        ("Group", "Properties", "SecurityGroupIngress"),
+        {"Fn::If": ["A", {"CidrIp": {"Fn::GetAtt": ["Vpc", "CidrBlock"]}}, []]},
+        [],
+    ),
+    (
+        "another resource",
+        (*STATEMENT, "Resource"),
+        "*",
+        [f"Role may now s3:GetObject, s3:ListBucket on * {PREFIX}"],
+    ),
+    (
+        "a condition less",
+        (*STATEMENT, "Condition"),
+        None,
+        ["Role may now s3:GetObject, s3:ListBucket on Bucket"],
+    ),
+    (
+        "anyone may take the role on",
+        TRUST,
+        "*",
+        ["anyone may sts:AssumeRole on Role"],
+    ),
+    (
+        "encryption of a bucket goes",
+        ("Bucket", "Properties", "BucketEncryption"),
+        None,
+        [
+            "AWS::S3::Bucket Bucket loses its encryption with BucketEncryption",
+            "AWS::S3::Bucket Bucket loses its encryption with KMSMasterKeyID",
+        ],
+    ),
+    (
+        "the key of a topic goes",
+        ("Topic", "Properties", "KmsMasterKeyId"),
+        None,
+        ["AWS::SNS::Topic Topic loses its encryption with KmsMasterKeyId"],
+    ),
+    (
+        "a bucket may be public",
+        ("Bucket", "Properties", "PublicAccessBlockConfiguration", "BlockPublicPolicy"),
+        False,
+        ["the bucket Bucket no longer has BlockPublicPolicy"],
+    ),
+    (
+        "the internet is let in",
+        ("Group", "Properties", "SecurityGroupIngress"),
+        [{"CidrIp": "0.0.0.0/0", "IpProtocol": "tcp"}],
+        ["the security group Group lets the whole internet in"],
+    ),
+    (
+        "out of the private network",
+        ("Model", "Properties", "VpcConfig"),
+        None,
+        ["the instances of Model leave the private network"],
+    ),
+    (
+        "no rollback",
+        ("Endpoint", "Properties", "DeploymentConfig"),
+        None,
+        ["updates of prod-text are taken back by 0 alarms, before by 1"],
+    ),
+    (
+        "an alarm goes",
+        ("AllTrafficErrors",),
+        None,
+        ["prod-text loses the alarm Alarm-AllTraffic"],
+    ),
+    (
+        "an alarm of no variant goes",
+        ("Quota",),
+        None,
+        ["prod-text loses the alarm Quota"],
+    ),
+    (
+        "one instance",
+        (*VARIANT, "InitialInstanceCount"),
+        1,
+        ["prod-text may run on 1 instance: one failure, and nothing answers"],
+    ),
+    (
+        "another name",
+        ("Endpoint", "Properties", "EndpointName"),
+        "prod-texts",
+        [
+            "the endpoint prod-text becomes prod-texts: a new one is made and the old one deleted, "
+            "and whoever invokes it by that name fails"
+        ],
+    ),
+    (
+        "a model dropped",
+        ("Entry",),
+        None,
+        [
+            "prod-text no longer has minilm in its catalog: clients that ask for it fail (its "
+            "archives stay)"
+        ],
+    ),
+    ("a log deleted", ("Log",), None, ["AWS::Logs::LogGroup Log is deleted"]),
+    (
+        "a bucket renamed",
+        ("Bucket", "Properties", "BucketName"),
+        "models",
+        [
+            "AWS::S3::Bucket Bucket is replaced (BucketName changes)",
+            "AWS::S3::BucketPolicy BucketPolicy is replaced (Bucket changes)",
+        ],
+    ),
+    ("a model replaced, which is normal", (*VARIANT, "InstanceType"), "ml.g5.2xlarge", []),
+]
+
+
+def _dangers(resources: dict[str, Any], *, production: bool = True) -> list[Danger]:
+    after = {"prod-text": {"Resources": resources}}
+    before = {"prod-text": {"Resources": BASE}}
+    return dangers(Comparison("prod", production, before, after))
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"), [it[1:] for it in CASES], ids=[it[0] for it in CASES]
+)
+def test_a_danger_is_told_in_words(path: Path_, value: Any, expected: list[str]) -> None:
+    assert [danger.message for danger in _dangers(_changed(path, value))] == expected
+
+
+def test_every_rule_is_a_module_of_its_name_with_a_reason() -> None:
+    for rule in RULES:
+        assert rule.__module__ == f"release.review.dangers.{rule.__name__}"
+        assert rule.__doc__
+
+
+def test_one_instance_is_enough_outside_production() -> None:
+    changed = _changed((*VARIANT, "InitialInstanceCount"), 1)
+    assert _dangers(changed, production=False) == []
+
+
+ACKNOWLEDGED = """\
+acknowledged:
+  - danger: prod/lost_rollback/prod-text
+    who: Ada
+    why: the alarm is flaky, see #7
+    until: 2026-12-01
+"""
+
+
+@pytest.mark.parametrize(("today", "taken_on"), [((2026, 12, 1), True), ((2026, 12, 2), False)])
+def test_a_danger_is_taken_on_until_a_day(
+    tmp_path: Path, today: tuple[int, int, int], taken_on: bool
+) -> None:
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "acknowledged.yaml").write_text(ACKNOWLEDGED)
+    (danger,) = _dangers(_changed(("Endpoint", "Properties", "DeploymentConfig"), None))
+    assert (read(tmp_path).of(danger, date(*today)) is not None) is taken_on
+
+
+def test_without_a_file_nothing_is_taken_on(tmp_path: Path) -> None:
+    assert read(tmp_path) == Acknowledgements()
+
+
+def test_an_acknowledgement_says_who_why_and_until_when(tmp_path: Path) -> None:
+    (tmp_path / "stages").mkdir()
+    file = tmp_path / "stages" / "acknowledged.yaml"
+    file.write_text("acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n")
+    with pytest.raises(checked_yaml.InvalidFile) as raised:
+        read(tmp_path)
+    assert [problem.key for problem in raised.value.problems] == [
+        "acknowledged.0.why",
+        "acknowledged.0.until",
+    ]

@@ -1,0 +1,180 @@
+"""One report in three forms."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+
+from release.review import as_json, markdown, page
+from release.review.acknowledged import Acknowledgement
+from release.review.dangers import Danger
+from release.review.differences import Change, StackDifference
+from release.review.findings import FindingsChange, compare
+from release.review.model_changes import ModelChange
+from release.review.money import Cost, CostChange
+from release.review.report import Report, StageReview
+
+CHANGE = Change(
+    stack="prod-text",
+    id="Entry",
+    type="AWS::SSM::Parameter",
+    impact="WILL_UPDATE",
+    properties=("Value",),
+    before={"Type": "AWS::SSM::Parameter"},
+    after={"Type": "AWS::SSM::Parameter"},
+)
+STAGE = StageReview(
+    stage="prod",
+    no_base=None,
+    sentences=("**prod-text**: updated in place; <b>not bold</b>",),
+    dangers=(
+        (Danger("prod", "lost_alarms", "prod-text.A", "prod-text loses the alarm A"), None),
+        (
+            Danger("prod", "lost_rollback", "prod-text", "no rollback"),
+            Acknowledgement(
+                danger="prod/lost_rollback/prod-text", who="Ada", why="#7", until=date(2026, 12, 1)
+            ),
+        ),
+    ),
+    models=(
+        ModelChange(
+            endpoint="prod-text",
+            model="minilm",
+            state="rebuilt",
+            because=("models/minilm/export.py",),
+            breaking=("output EMBEDDING is gone",),
+        ),
+    ),
+    costs=(
+        CostChange(
+            endpoint="prod-text",
+            before=Cost(minimum=2056.2, initial=2056.2, maximum=10281.3, as_single_model=4112.5),
+            after=Cost(
+                minimum=None,
+                initial=None,
+                maximum=None,
+                as_single_model=None,
+                unknown=("ml.g6.xlarge",),
+            ),
+        ),
+    ),
+    access=("Role may s3:GetObject on Bucket",),
+    stacks=(StackDifference("prod-text", (CHANGE,), "[~] Entry\n" * 5000),),
+)
+REPORT = Report(
+    base="main",
+    stages=(STAGE,),
+    findings=FindingsChange(new=("cfn-lint: W1",), fixed=("cfn-lint: W2",), still=()),
+)
+
+
+def test_what_matters_comes_first() -> None:
+    text = markdown.render(REPORT)
+    order = ["updated", "### Danger", "### Models", "### Money", "<details>", "## Linters"]
+    assert [text.index(it) for it in order] == sorted(text.index(it) for it in order)
+
+
+def test_a_danger_says_who_took_it_on_or_how_to() -> None:
+    text = markdown.render(REPORT)
+    assert "- ❌ prod-text loses the alarm A\n  `prod/lost_alarms/prod-text.A`" in text
+    assert "- ✅ no rollback\n  taken on by Ada until 2026-12-01: #7" in text
+    assert [danger.rule for danger in REPORT.open_dangers] == ["lost_alarms"]
+
+
+def test_a_text_is_shown_as_it_is() -> None:
+    access = "cdk-*-role-* may s3:* on arn:<AWS::Partition>:s3:::`a`"
+    text = markdown.render(replace(REPORT, stages=(replace(STAGE, access=(access,)),)))
+    assert "- cdk-\\*-role-\\* may s3:\\* on arn:\\<AWS::Partition>:s3:::\\`a\\`\n" in text
+    shown = page.render(replace(REPORT, stages=(replace(STAGE, access=(access,)),)))
+    assert "<li>cdk-*-role-* may s3:* on arn:&lt;AWS::Partition&gt;:s3:::`a`</li>" in shown
+
+
+def test_a_comment_is_no_longer_than_github_takes() -> None:
+    assert len(markdown.render(REPORT)) < 65_536
+
+
+def test_an_amount_without_a_price_is_missing_and_not_guessed() -> None:
+    text = markdown.render(REPORT)
+    assert "| prod-text | 2,056 → — | 2,056 → — | 10,281 → — | 4,112 → — |" in text
+    assert "- ml.g6.xlarge has no price in the table: make prices" in text
+    assert "by prices of 2026-01-01 (the test)" in text
+
+
+def test_findings_of_all_stages_are_told_together() -> None:
+    stage = replace(
+        STAGE,
+        findings=FindingsChange(new=("checkov: prod-text, A.B: open [CKV_1]",), fixed=(), still=()),
+        acknowledged=FindingsChange(new=("cdk-nag: prod-text: IAM5: why",), fixed=(), still=("x",)),
+    )
+    text = markdown.render(replace(REPORT, stages=(stage,)))
+    assert "2 new, 1 fixed, 0 still there" in text
+    assert "- ❌ checkov: prod-text, A.B: open [CKV_1]" in text
+    assert "meant so: 1 more, 0 fewer than before</summary>" in text
+    assert "- ⚠️ cdk-nag: prod-text: IAM5: why" in text
+
+
+def test_json_has_everything_but_the_templates() -> None:
+    content = json.loads(as_json.render(REPORT))
+    (stage,) = content["stages"]
+    assert stage["dangers"][1][1]["until"] == "2026-12-01"
+    (change,) = stage["stacks"][0]["changes"]
+    assert set(change) == {"stack", "id", "type", "impact", "properties"}
+
+
+class _Reader(HTMLParser):
+    VOID = ("meta", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_fetches_nothing_and_shows_texts_as_texts() -> None:
+    reader = _Reader()
+    reader.feed(page.render(REPORT))
+    assert reader.open == []
+    tags = [tag for tag, _ in reader.seen]
+    assert {"table", "details", "pre", "strong", "code"} <= set(tags)
+    assert not {"script", "link", "img", "b"} & set(tags)
+    assert not any("src" in attributes or "href" in attributes for _, attributes in reader.seen)
+    assert "width=device-width" in page.render(REPORT)
+
+
+def test_without_a_base_nothing_is_a_danger_and_the_reason_is_told() -> None:
+    alone = replace(STAGE, no_base="there is no commit x", dangers=())
+    text = markdown.render(Report(base="x", stages=(alone,), findings=REPORT.findings))
+    assert "> Reviewed alone, without a base: there is no commit x" in text
+    assert "danger" not in text.lower()
+
+
+def test_no_change_is_one_line() -> None:
+    same = replace(STAGE, stacks=())
+    text = markdown.render(Report(base="x", stages=(same,), findings=REPORT.findings))
+    assert "**prod**: no change to any deployed resource" in text
+    assert "<details>" not in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (["a"], ["a"], ((), (), ("a",))),
+        (["a"], ["b"], (("b",), ("a",), ())),
+        (["a"], ["a", "a"], (("a",), (), ("a",))),
+    ],
+)
+def test_findings_are_new_fixed_or_still_there(
+    before: list[str], after: list[str], expected: tuple[tuple[str, ...], ...]
+) -> None:
+    found = compare(before, after)
+    assert (found.new, found.fixed, found.still) == expected

@@ -1,0 +1,184 @@
+"""The calls that compile an engine, held against the API of TensorRT 8.6, 10.16 and 11.4."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from model_build import BuildError
+from model_build.export.tensorrt_compiler import compile_engine
+from model_build.recipe import Engine
+from tests.unit.model_build.export.tensorrt.recorded_api import VERSIONS, RecordedTensorRt
+
+ENGINE = {
+    "precision": "fp16",
+    "workspace_mib": 1024,
+    "profiles": [
+        {
+            "token_ids": {"min": [1, 128], "opt": [16, 128], "max": [128, 128]},
+            "attn_mask": {"min": [1, 128], "opt": [16, 128], "max": [128, 128]},
+        }
+    ],
+    "gate": {"max_absolute_difference": 0.05},
+}
+
+
+class Lines:
+    """Collects progress."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def __call__(self, line: str, /) -> None:
+        self.lines.append(line)
+
+    def measure(self, what: str, *, total: int) -> Any:
+        raise AssertionError(what, total)
+
+
+def _compile(
+    trt: RecordedTensorRt, *, level: Any = "none", timings: bytes = b"", **changed: Any
+) -> tuple[bytes, bytes, list[str]]:
+    progress = Lines()
+    plan, cache = compile_engine(
+        trt,
+        Path("bert.fp16.onnx"),
+        Engine.model_validate({**ENGINE, **changed}),
+        level=level,
+        timings=timings,
+        progress=progress,
+    )
+    return plan, cache, progress.lines
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_call_is_one_that_the_version_has(version: str, snapshot: SnapshotAssertion) -> None:
+    trt = RecordedTensorRt(version)
+    plan, cache, _ = _compile(trt, level="ampere-plus")
+    assert (plan, cache) == (b"serialized", b"serialized")
+    assert trt.calls == snapshot
+
+
+@pytest.mark.parametrize(
+    ("version", "flags", "fp16"),
+    [("8.6.0", 1, True), ("10.16.1.11", 2, False), ("11.4.0.106", 1, False)],
+)
+def test_fp16_comes_from_the_network_where_networks_are_strongly_typed(
+    version: str, flags: int, fp16: bool
+) -> None:
+    trt = RecordedTensorRt(version)
+    _compile(trt)
+    assert f"Builder.create_network({flags})" in trt.calls
+    assert ("IBuilderConfig.set_flag(BuilderFlag.FP16)" in trt.calls) is fp16
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_fp32_engine_is_one_without_tf32(version: str) -> None:
+    trt = RecordedTensorRt(version)
+    _compile(trt, precision="fp32")
+    assert "IBuilderConfig.clear_flag(BuilderFlag.TF32)" in trt.calls
+    assert "IBuilderConfig.set_flag(BuilderFlag.FP16)" not in trt.calls
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_engines_of_the_builders_own_gpu_need_no_compatibility_level(version: str) -> None:
+    trt = RecordedTensorRt(version)
+    _compile(trt)
+    assert not any("hardware_compatibility_level" in call for call in trt.calls)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_timing_cache_of_another_gpu_is_begun_anew(version: str) -> None:
+    trt = RecordedTensorRt(version)
+    accepted = iter([False, True])
+    trt.answers["IBuilderConfig.set_timing_cache"] = lambda *_: next(accepted)
+    _, _, lines = _compile(trt, timings=b"of another GPU")
+    made = [call for call in trt.calls if "create_timing_cache" in call]
+    assert made == [
+        "IBuilderConfig.create_timing_cache(<14 bytes>)",
+        "IBuilderConfig.create_timing_cache(<0 bytes>)",
+    ]
+    assert lines == ["TensorRT: the timing cache is of another GPU or version: starting a new one"]
+
+
+def _errors(trt: RecordedTensorRt) -> None:
+    trt.answers |= {
+        "OnnxParser.parse_from_file": False,
+        "OnnxParser.num_errors": 2,
+        "ParserError.node": 7,
+        "ParserError.node_name": "/encoder/NonZero",
+        "ParserError.node_operator": "NonZero",
+        "ParserError.local_function_stack": ["Encoder"],
+        "ParserError.desc": "no importer for NonZero",
+        "ParserError.code": "UNSUPPORTED_NODE",
+        "ParserError.file": "ModelImporter.cpp",
+        "ParserError.line": 828,
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "where"),
+    [
+        ("8.6.0", "node 7"),
+        ("10.16.1.11", "node 7 /encoder/NonZero (NonZero) in Encoder"),
+        ("11.4.0.106", "node 7 /encoder/NonZero (NonZero) in Encoder"),
+    ],
+)
+def test_every_error_of_the_parser_is_told_in_full(version: str, where: str) -> None:
+    trt = RecordedTensorRt(version)
+    _errors(trt)
+    line = f"  {where}: no importer for NonZero [UNSUPPORTED_NODE, ModelImporter.cpp:828]\n"
+    with pytest.raises(BuildError) as raised:
+        _compile(trt)
+    assert str(raised.value) == (
+        f"TensorRT {version} cannot parse bert.fp16.onnx:\n{line}{line}"
+        "Mend the model, or export it with another opset"
+    )
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_refused_profile_is_an_error_of_the_recipe(version: str) -> None:
+    trt = RecordedTensorRt(version)
+    trt.answers["IBuilderConfig.add_optimization_profile"] = -1
+    with pytest.raises(BuildError, match="refuses the optimization profile"):
+        _compile(trt)
+
+
+def test_an_inconsistent_profile_is_one_too() -> None:
+    trt = RecordedTensorRt("10.16.1.11")
+
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("Shape provided is inconsistent with other shapes.")
+
+    trt.answers["IOptimizationProfile.set_shape"] = refuse
+    with pytest.raises(BuildError, match=r"token_ids.*: Shape provided is inconsistent"):
+        _compile(trt)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_engine_is_an_error(version: str) -> None:
+    trt = RecordedTensorRt(version)
+    trt.answers["Builder.build_serialized_network"] = None
+    with pytest.raises(BuildError, match=r"made no engine of bert\.fp16\.onnx"):
+        _compile(trt)
+
+
+def test_the_compilation_tells_how_far_it_is() -> None:
+    trt = RecordedTensorRt("10.16.1.11")
+
+    def build(*_: Any) -> Any:
+        monitor = trt.properties["IBuilderConfig.progress_monitor"]
+        monitor.phase_start("Building Engine", None, 20)
+        monitor.phase_start("Timing", "Building Engine", 3)
+        assert all(monitor.step_complete("Building Engine", step) for step in range(20))
+        monitor.phase_finish("Building Engine")
+        return b"plan"
+
+    trt.answers["Builder.build_serialized_network"] = build
+    plan, _, lines = _compile(trt)
+    assert plan == b"plan"
+    assert lines == [
+        "TensorRT: Building Engine",
+        *(f"TensorRT: Building Engine {percent} %" for percent in range(10, 101, 10)),
+    ]

@@ -1,0 +1,184 @@
+"""Packages that would clash with ours are installed once, into a folder of their own."""
+
+import fcntl
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_build import BuildError
+from model_build.export import environments
+from tests.unit.model_build.fakes import Lines
+
+SCRIPT = """
+import json, sys
+from pathlib import Path
+order = json.load(sys.stdin)
+import tiny
+Path(order["to"]).write_text(json.dumps([tiny.WORD, order["word"], sys.flags.isolated, sys.path]))
+"""
+
+
+@pytest.fixture
+def requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A requirements file with one package, which the real pip installs without a network."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    wheel = tmp_path / "tiny-1.0-py3-none-any.whl"
+    info = "tiny-1.0.dist-info"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("tiny.py", "WORD = 'installed'\n")
+        archive.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
+        archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{info}/RECORD", "")
+    path = tmp_path / "requirements-export.txt"
+    path.write_text(f"tiny @ {wheel.as_uri()}\n")
+    return path
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "worker.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+@pytest.fixture
+def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The calls of a pip that installs nothing."""
+    calls: list[list[str]] = []
+    real = subprocess.run
+
+    def run(command: list[str], **options: Any) -> Any:
+        if "pip" in command:
+            calls.append(command)
+            Path(command[command.index("--target") + 1]).mkdir(parents=True)
+            return subprocess.CompletedProcess(command, 0, "", "")
+        return real(command, **options)
+
+    monkeypatch.setattr("model_build.export.environments.subprocess.run", run)
+    return calls
+
+
+def _run(requirements: Path, script: Path, said: Lines | None = None, **order: Any) -> None:
+    environments.run_in(
+        requirements,
+        script,
+        {"source": "export.py:f", **order},
+        progress=said or Lines(),
+        cache=requirements.parent / "cache",
+    )
+
+
+def test_a_script_sees_its_order_and_the_installed_packages_and_nothing_of_ours(
+    requirements: Path, script: Path, tmp_path: Path, said: Lines
+) -> None:
+    to = tmp_path / "answer.json"
+    _run(requirements, script, said, to=str(to), word="ordered")
+    word, ordered, isolated, path = json.loads(to.read_text())
+    assert (word, ordered, isolated) == ("installed", "ordered", 1)
+    assert not any("site-packages" in entry for entry in path)
+    assert said.lines == [f"installing {requirements} into a folder of its own, once"]
+    to.unlink()
+    said.lines.clear()
+    _run(requirements, script, said, to=str(to), word="again")
+    assert json.loads(to.read_text())[1] == "again"
+    assert said.lines == []
+
+
+def test_a_script_that_fails_is_told_with_its_source_and_its_last_lines(
+    tmp_path: Path, pip: list[list[str]]
+) -> None:
+    script = tmp_path / "worker.py"
+    script.write_text("import sys\nfor n in range(40): print('line', n, file=sys.stderr)\n1 / 0\n")
+    requirements = tmp_path / "r.txt"
+    requirements.write_text("")
+    with pytest.raises(BuildError) as refused:
+        _run(requirements, script)
+    first, *lines = str(refused.value).splitlines()
+    assert first == f"export.py:f failed with the packages of {requirements}:"
+    assert lines[-1] == "ZeroDivisionError: division by zero"
+    assert len(lines) == 12
+
+
+def test_pip_takes_pinned_wheels_alone(tmp_path: Path, pip: list[list[str]]) -> None:
+    (tmp_path / "worker.py").write_text("")
+    requirements = tmp_path / "r.txt"
+    requirements.write_text("# nothing\n")
+    _run(requirements, tmp_path / "worker.py")
+    (command,) = pip
+    assert command[:4] == [sys.executable, "-m", "pip", "install"]
+    assert {"--no-deps", "--only-binary", "--target", "--requirement"} <= set(command)
+    assert command[command.index("--only-binary") + 1] == ":all:"
+    assert command[-1] == str(requirements)
+
+
+def test_other_requirements_have_a_folder_of_their_own(
+    tmp_path: Path, pip: list[list[str]]
+) -> None:
+    (tmp_path / "worker.py").write_text("")
+    requirements = tmp_path / "r.txt"
+    for text in ("# one\n", "# two\n", "# one\n"):
+        requirements.write_text(text)
+        _run(requirements, tmp_path / "worker.py")
+    folders = [command[command.index("--target") + 1] for command in pip]
+    assert len(set(folders)) == len(folders) == 2
+
+
+def test_an_installation_that_was_killed_is_begun_again(
+    tmp_path: Path, pip: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "worker.py").write_text("")
+    requirements = tmp_path / "r.txt"
+    requirements.write_text("")
+    _run(requirements, tmp_path / "worker.py")
+    (folder,) = (path for path in (tmp_path / "cache/environments").iterdir() if path.is_dir())
+    (folder / ".complete").unlink()  # it is written last
+    (folder / "half.py").write_text("")
+    _run(requirements, tmp_path / "worker.py")
+    assert len(pip) == 2
+    assert [path.name for path in folder.iterdir()] == [".complete"]
+
+
+def test_an_installation_that_fails_is_told_and_tried_again_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    (tmp_path / "worker.py").write_text("")
+    requirements = tmp_path / "r.txt"
+    requirements.write_text("no-such-package==1.0\n")
+    for _ in range(2):
+        with pytest.raises(BuildError) as refused:
+            _run(requirements, tmp_path / "worker.py")
+        assert str(refused.value).startswith(f"{requirements} could not be installed:\n")
+        assert "no-such-package==1.0" in str(refused.value)
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from model_build.export import environments
+with environments._locked(Path(sys.argv[1])):
+    print("in", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_two_builds_do_not_install_at_once_and_a_killed_one_lets_the_other_in(
+    tmp_path: Path,
+) -> None:
+    def process(seconds: int) -> subprocess.Popen[str]:
+        command = [sys.executable, "-c", HOLD, str(tmp_path / "one.lock"), str(seconds)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    with process(30) as holder:
+        assert holder.stdout
+        assert holder.stdout.readline() == "in\n"
+        with (tmp_path / "one.lock").open() as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with process(0) as waiter:
+            holder.kill()
+            assert waiter.communicate(timeout=20)[0] == "in\n"

@@ -1,0 +1,23 @@
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildError, BuildTarget
+from model_build.export.step_context import StepContext
+from tests.unit.model_build.fakes import workshop_in
+
+
+def _context(release: str, folder: Path) -> StepContext:
+    return workshop_in(folder, target=BuildTarget(release=release))
+
+
+def test_packages_are_installed_for_the_python_of_tritons_image(tmp_path: Path) -> None:
+    assert _context("24.09", tmp_path).triton_python == "3.10.12"
+    assert _context("25.09", tmp_path).triton_python.startswith("3.12.")
+
+
+def test_a_python_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
+    context = _context("24.03", tmp_path)
+    assert context.release.name == "24.03"
+    with pytest.raises(BuildError, match=r"^the Python version of Triton 24\.03 is not known$"):
+        _ = context.triton_python

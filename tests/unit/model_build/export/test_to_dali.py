@@ -1,0 +1,47 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_build import BuildTarget
+from model_build.export import to_dali
+from model_build.recipe import Dali
+from tests.unit.model_build.fakes import Lines, workshop_in
+
+
+@pytest.mark.parametrize(
+    ("target", "decoder"),
+    [
+        (BuildTarget(release="24.09"), "cpu"),
+        (BuildTarget(release="25.09", compute_capability="8.6"), "mixed"),
+    ],
+)
+def test_images_are_decoded_where_the_target_can(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said: Lines,
+    target: BuildTarget,
+    decoder: str,
+) -> None:
+    calls: list[Any] = []
+
+    def run_in(*arguments: Any, **named: Any) -> None:
+        calls.append((arguments, named))
+
+    monkeypatch.setattr("model_build.export.environments.run_in", run_in)
+    monkeypatch.chdir(tmp_path)
+    context = workshop_in(
+        tmp_path, model_folder=Path("models/pictures"), target=target, progress=said
+    )
+    step = Dali(to="dali", source="pipeline.py:f", environment="pins.txt")
+    to_dali.export(step, to=tmp_path / "model.dali", context=context)
+    (((requirements, worker, order), named),) = calls
+    assert requirements == Path("models/pictures/pins.txt")
+    assert worker.name == "dali_worker.py"
+    assert worker.is_file()
+    assert order == {
+        "source": f"{tmp_path}/models/pictures/pipeline.py:f",  # the worker runs elsewhere
+        "decoder": decoder,
+        "to": str(tmp_path / "model.dali"),
+    }
+    assert named == {"progress": said}

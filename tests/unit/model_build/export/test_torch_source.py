@@ -1,0 +1,91 @@
+"""The Python file beside a recipe, which runs like any other module and leaves no trace."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildError, TorchModel
+from model_build.export import torch_source
+from tests.unit.model_build.fakes import workshop_in
+
+WORKING = """
+import sys
+
+import torch
+
+from model_build import TorchModel
+
+
+class Doubled(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+assert sys.modules[__name__].Doubled is Doubled
+
+
+def doubled(weights):
+    return TorchModel(
+        module=Doubled(),
+        inputs={"x": torch.float32},
+        outputs=("y",),
+        axes={},
+        sample=lambda sizes, generator: {"x": torch.ones(1)},
+    )
+"""
+
+
+def _load(folder: Path, source: str, function: str = "doubled") -> TorchModel:
+    folder.mkdir(exist_ok=True)
+    (folder / "export.py").write_text(source)
+    context = workshop_in(folder, seed=7)
+    return torch_source.load(f"export.py:{function}", context)
+
+
+def test_a_source_is_a_module_that_dynamo_finds_while_the_model_is_exported(
+    tmp_path: Path,
+) -> None:
+    module = type(_load(tmp_path, WORKING).module)
+    assert sys.modules[module.__module__].Doubled is module
+
+
+def test_a_sources_module_has_one_name_wherever_it_lies_and_no_other_files(tmp_path: Path) -> None:
+    names = [
+        type(_load(tmp_path / folder, text).module).__module__
+        for folder, text in (("a", WORKING), ("b", WORKING), ("c", WORKING + "# other\n"))
+    ]
+    assert names[0] == names[1] != names[2]
+    assert "export" not in names
+
+
+def test_nothing_is_written_beside_a_source(tmp_path: Path) -> None:
+    _load(tmp_path, WORKING)
+    assert [path.name for path in tmp_path.iterdir()] == ["export.py"]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("import no_such_package\n", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("def doubled(weights):\n    return 1 / 0\n", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_source_that_fails_is_named_with_the_reason(
+    tmp_path: Path, source: str, reason: str
+) -> None:
+    before = {name for name in sys.modules if name.startswith("model_source_")}
+    with pytest.raises(BuildError) as refused:
+        _load(tmp_path, source)
+    assert str(refused.value) == f"{tmp_path}/export.py failed: {reason}"
+    assert refused.value.__cause__ is not None
+    after = {name for name in sys.modules if name.startswith("model_source_")}
+    assert len(after - before) == ("return" in source)
+
+
+RANDOM = WORKING.replace("Doubled()", "torch.nn.Linear(2, 2)")
+
+
+def test_random_weights_are_the_recipes_seeds(tmp_path: Path) -> None:
+    first, second = (_load(tmp_path, RANDOM).module.state_dict()["weight"] for _ in range(2))
+    assert first.equal(second)

@@ -1,0 +1,161 @@
+"""A model is published once and for all: archive first, manifest last."""
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from model_build import BuildError, BuildTarget, ModelSource, archive
+from model_build.build import Build, build
+from model_build.export.timing_cache import FolderTimingCache
+from model_build.publishing.bucket import is_published, manifest_key, publish
+from tests.unit.model_build.fakes import Lines
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.fakes import FakeS3
+
+KEY = "text/cpu-24.09/doubled-abc.tar.gz"
+MANIFEST = "text/cpu-24.09/doubled-abc.json"
+
+
+@pytest.fixture
+def built(doubled: Path) -> Iterator[Build]:
+    with build(
+        ModelSource(doubled),
+        name="doubled",
+        target=BuildTarget(release="24.09"),
+        progress=Lines(),
+        timing_cache=FolderTimingCache(doubled),
+    ) as made:
+        yield made
+
+
+def _packed(built: Build) -> bytes:
+    content = io.BytesIO()
+    archive.pack(built.folder, content)
+    return content.getvalue()
+
+
+def _publish(s3: "FakeS3", built: Build) -> None:
+    publish(s3.client, built, bucket="bucket", key=KEY, progress=Lines())
+
+
+def _is_published(s3: "FakeS3") -> bool:
+    return is_published(s3.client, bucket="bucket", key=KEY)
+
+
+def test_the_manifest_stands_beside_its_archive() -> None:
+    assert manifest_key(KEY) == MANIFEST
+
+
+def test_a_published_model_is_an_archive_with_its_sha256_and_a_manifest(
+    s3: "FakeS3", built: Build
+) -> None:
+    assert not _is_published(s3)
+    _publish(s3, built)
+    assert _is_published(s3)
+    assert set(s3.objects) == {KEY, MANIFEST}
+    body = s3.objects[KEY]["Body"]
+    assert body == _packed(built)
+    assert s3.objects[MANIFEST]["ContentType"] == "application/json"
+    manifest = json.loads(s3.objects[MANIFEST]["Body"])
+    assert manifest["archive"]["sha256"] == hashlib.sha256(body).hexdigest()
+    assert manifest["archive"]["bytes"] == len(body)
+
+
+def test_packing_and_sending_are_measured_together(s3: "FakeS3", built: Build) -> None:
+    said = Lines()
+    publish(s3.client, built, bucket="bucket", key=KEY, progress=said)
+    total = archive.unpacked_bytes(built.folder)
+    assert said.measured == {f"packing into s3://bucket/{KEY}": (total, total)}
+
+
+def test_the_manifest_is_written_after_the_archive(s3: "FakeS3", built: Build) -> None:
+    _publish(s3, built)
+    assert s3.calls.index("CompleteMultipartUpload") < s3.calls.index("PutObject")
+
+
+def test_publishing_again_changes_nothing(s3: "FakeS3", built: Build) -> None:
+    _publish(s3, built)
+    before = dict(s3.objects)
+    _publish(s3, built)
+    assert s3.objects == before
+    assert s3.unfinished == {}
+
+
+def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
+    s3: "FakeS3", built: Build
+) -> None:
+    s3.objects[KEY] = {"Body": b"by hand"}
+    with pytest.raises(BuildError) as refused:
+        _publish(s3, built)
+    theirs, ours = (hashlib.sha256(it).hexdigest() for it in (b"by hand", _packed(built)))
+    assert str(refused.value) == (
+        f"s3://bucket/{KEY} holds other bytes (sha256 {theirs}) than this build ({ours}): archives "
+        "are never overwritten. Delete it by hand if nothing serves it, or raise BUILD_FORMAT in "
+        "model_build/digest.py if the builder now makes other archives"
+    )
+    assert s3.objects == {KEY: {"Body": b"by hand"}}
+    assert s3.unfinished == {}
+
+
+def test_what_was_interrupted_before_the_manifest_is_completed_by_the_next(
+    s3: "FakeS3", built: Build
+) -> None:
+    def interrupt(asked: dict[str, Any]) -> None:
+        raise KeyboardInterrupt
+
+    s3.before["PutObject"] = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        _publish(s3, built)
+    assert set(s3.objects) == {KEY}
+    assert not _is_published(s3)  # so the next build does not stop at the archive alone
+    del s3.before["PutObject"]
+    _publish(s3, built)
+    assert _is_published(s3)
+
+
+def test_who_loses_a_race_for_the_manifest_is_content(s3: "FakeS3", built: Build) -> None:
+    def somebody_else_writes_it(asked: dict[str, Any]) -> None:
+        s3.objects[MANIFEST] = {"Body": b"theirs"}
+
+    s3.before["PutObject"] = somebody_else_writes_it
+    _publish(s3, built)
+    assert s3.objects[MANIFEST] == {"Body": b"theirs"}
+
+
+def test_a_failed_part_publishes_nothing_and_leaves_nothing(s3: "FakeS3", built: Build) -> None:
+    def fail(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "SlowDown"}}, "UploadPart")
+
+    s3.before["UploadPart"] = fail
+    with pytest.raises(ClientError, match="SlowDown"):
+        _publish(s3, built)
+    assert s3.objects == {}
+    assert s3.unfinished == {}
+
+
+def test_a_refused_manifest_is_raised(s3: "FakeS3", built: Build) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
+
+    s3.before["PutObject"] = refuse
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _publish(s3, built)
+
+
+@pytest.mark.parametrize("code", ["403", "AccessDenied", "NoSuchBucket"])
+def test_a_bucket_that_does_not_answer_is_not_taken_for_an_unpublished_model(
+    s3: "FakeS3", code: str
+) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": code}}, "HeadObject")
+
+    s3.before["HeadObject"] = refuse
+    with pytest.raises(ClientError, match=code):
+        _is_published(s3)

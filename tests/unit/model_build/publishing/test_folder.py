@@ -1,0 +1,72 @@
+"""An archive on disk is whole, or it is not there."""
+
+import json
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from model_build import archive
+from model_build.build import Build
+from model_build.manifest import Manifest
+from model_build.publishing.folder import save
+from tests.unit.model_build.fakes import Lines
+
+
+def test_archive_and_manifest_lie_side_by_side(built: Build, tmp_path: Path, said: Lines) -> None:
+    path = tmp_path / "new" / "folder" / "doubled-abc.tar.gz"
+    manifest = save(built, path, progress=said)
+    assert sorted(it.name for it in path.parent.iterdir()) == [
+        "doubled-abc.json",
+        "doubled-abc.tar.gz",
+    ]
+    assert tarfile.is_tarfile(path)
+    assert manifest.archive["bytes"] == path.stat().st_size
+    written = path.with_name("doubled-abc.json").read_bytes()
+    assert Manifest.model_validate_json(written) == manifest
+    total = archive.unpacked_bytes(built.folder)
+    assert said.measured == {f"packing {path}": (total, total)}
+
+
+def test_saving_again_takes_the_old_ones_place(built: Build, tmp_path: Path, said: Lines) -> None:
+    path = tmp_path / "doubled-abc.tar.gz"
+    path.write_bytes(b"older")
+    path.with_name("doubled-abc.json").write_text("{}")
+    save(built, path, progress=said)
+    assert tarfile.is_tarfile(path)
+    assert json.loads(path.with_name("doubled-abc.json").read_text())["model"] == "doubled"
+
+
+@pytest.mark.parametrize("there_before", [None, b"older"])
+def test_packing_that_fails_leaves_no_half_archive_and_no_manifest(
+    built: Build, tmp_path: Path, said: Lines, there_before: bytes | None
+) -> None:
+    path = tmp_path / "out" / "doubled-abc.tar.gz"
+    path.parent.mkdir()
+    if there_before:
+        path.write_bytes(there_before)
+    (built.folder / "double" / "1" / "gone.bin").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        save(built, path, progress=said)
+    assert not path.with_name("doubled-abc.json").exists()
+    assert (path.read_bytes() if path.exists() else None) == there_before
+
+
+def test_packing_that_fails_leaves_nothing_at_all(
+    built: Build, tmp_path: Path, said: Lines
+) -> None:
+    (built.folder / "double" / "1" / "gone.bin").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError):
+        save(built, tmp_path / "out" / "doubled-abc.tar.gz", progress=said)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_written_over(
+    built: Build, tmp_path: Path, said: Lines
+) -> None:
+    path = tmp_path / "out" / "doubled-abc.tar.gz"
+    path.parent.mkdir()
+    path.with_name(f".{path.name}.partial").write_bytes(b"half an archive" * 1000)
+    save(built, path, progress=said)
+    assert tarfile.is_tarfile(path)
+    assert len(list(path.parent.iterdir())) == 2

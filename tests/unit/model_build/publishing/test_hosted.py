@@ -1,0 +1,66 @@
+from typing import TYPE_CHECKING
+
+import pytest
+from botocore.exceptions import ClientError
+
+from model_build import BuildError, BuildTarget
+from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
+from tests.unit.model_build.fakes import refusal
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.fakes import FakeSageMaker
+
+CPU = "s3://models/text/cpu-24.09/"
+GPU = "s3://models/text/cuda-25.09-sm86/"
+
+
+def test_every_variants_prefix_is_told_with_its_target_once(sagemaker: "FakeSageMaker") -> None:
+    sagemaker.host("dev-text", GPU, CPU, GPU)
+    assert archive_prefixes(sagemaker.client, "dev-text") == [
+        ArchivePrefix(
+            "models",
+            "text/cuda-25.09-sm86/",
+            BuildTarget(release="25.09", compute_capability="8.6"),
+        ),
+        ArchivePrefix("models", "text/cpu-24.09/", BuildTarget(release="24.09")),
+    ]
+
+
+def test_an_endpoint_that_is_not_there_is_told_with_what_to_write(
+    sagemaker: "FakeSageMaker",
+) -> None:
+    with pytest.raises(BuildError) as refused:
+        archive_prefixes(sagemaker.client, "dev-text")
+    assert str(refused.value) == (
+        "no endpoint dev-text: deploy it, or write another --stage and --endpoint"
+    )
+
+
+def test_an_answer_that_says_nothing_of_the_endpoint_is_raised(
+    sagemaker: "FakeSageMaker", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**asked: object) -> None:
+        raise refusal("DescribeEndpoint", "AccessDeniedException")
+
+    monkeypatch.setattr(sagemaker, "describe_endpoint", refuse)
+    with pytest.raises(ClientError, match="AccessDeniedException"):
+        archive_prefixes(sagemaker.client, "dev-text")
+
+
+@pytest.mark.parametrize("mode", [{}, {"Mode": "SingleModel"}])
+def test_an_endpoint_of_one_model_is_refused(
+    sagemaker: "FakeSageMaker", mode: dict[str, str]
+) -> None:
+    url = "s3://models/text/cpu-24.09/minilm.tar.gz"
+    sagemaker.endpoints["dev-text"] = [{"ModelDataUrl": url, **mode}]
+    with pytest.raises(BuildError, match=r"^dev-text is no multi-model endpoint: its one archive"):
+        archive_prefixes(sagemaker.client, "dev-text")
+
+
+def test_a_prefix_that_names_no_target_is_refused(sagemaker: "FakeSageMaker") -> None:
+    sagemaker.host("dev-text", "s3://models/text/")
+    with pytest.raises(BuildError) as refused:
+        archive_prefixes(sagemaker.client, "dev-text")
+    assert str(refused.value).startswith(
+        "s3://models/text/ does not end in what its archives are built for: 'text' is no build"
+    )

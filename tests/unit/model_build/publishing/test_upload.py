@@ -1,0 +1,233 @@
+"""An upload takes a free key or none, and a failed one leaves no parts to be paid for."""
+
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from botocore.exceptions import ClientError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model_build.publishing import upload
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.fakes import FakeS3
+
+TAKEN = {"PreconditionFailed", "412", "ConditionalRequestConflict"}
+KEY = "text/cpu-24.09/minilm-abc.tar.gz"
+
+
+@pytest.fixture(autouse=True)
+def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "PART_BYTES", 10)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "archive.tar.gz"
+    path.write_bytes(bytes(range(35)))
+    return path
+
+
+def _upload(s3: "FakeS3", file: Path) -> None:
+    with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+        content = file.read_bytes()
+        for start in range(0, len(content), 7):  # other pieces than parts
+            parts.write(content[start : start + 7])
+
+
+def test_parts_are_put_together_in_their_order(s3: "FakeS3", file: Path) -> None:
+    _upload(s3, file)
+    assert s3.objects == {
+        KEY: {
+            "Body": file.read_bytes(),
+            "ContentType": "application/gzip",
+        }
+    }
+    assert s3.calls == [
+        "ListMultipartUploads",
+        "CreateMultipartUpload",
+        *["UploadPart"] * 4,
+        "CompleteMultipartUpload",
+    ]
+    assert s3.unfinished == {}
+
+
+@pytest.mark.parametrize(("size", "parts"), [(0, 1), (1, 1), (9, 1), (10, 1), (11, 2), (20, 2)])
+def test_there_are_as_many_parts_as_the_size_needs_and_at_least_one(
+    s3: "FakeS3", file: Path, size: int, parts: int
+) -> None:
+    file.write_bytes(bytes(size))
+    _upload(s3, file)
+    assert s3.calls.count("UploadPart") == parts
+    assert s3.objects[KEY]["Body"] == bytes(size)
+
+
+def test_a_taken_key_is_left_as_it_is_and_no_parts_stay(s3: "FakeS3", file: Path) -> None:
+    s3.objects[KEY] = {"Body": b"there before"}
+    with pytest.raises(upload.KeyTaken):
+        _upload(s3, file)
+    assert s3.objects[KEY] == {"Body": b"there before"}
+    assert s3.unfinished == {}
+
+
+@pytest.mark.parametrize("part", [1, 3, 4])
+def test_a_failed_part_fails_the_upload_and_no_parts_stay(
+    s3: "FakeS3", file: Path, part: int
+) -> None:
+    def fail(asked: dict[str, Any]) -> None:
+        if asked["PartNumber"] == part:
+            raise ClientError({"Error": {"Code": "BadDigest"}}, "UploadPart")
+
+    s3.before["UploadPart"] = fail
+    with pytest.raises(ClientError, match="BadDigest"):
+        _upload(s3, file)
+    assert s3.objects == {}
+    assert s3.unfinished == {}
+    assert s3.calls.count("AbortMultipartUpload") == 1
+
+
+def test_no_part_is_sent_after_the_abort(s3: "FakeS3", file: Path) -> None:
+    file.write_bytes(bytes(400))
+
+    def fail(asked: dict[str, Any]) -> None:
+        raise ConnectionError("the network is gone")
+
+    s3.before["UploadPart"] = fail
+    with pytest.raises(ConnectionError, match="the network is gone"):
+        _upload(s3, file)
+    assert s3.calls[-1] == "AbortMultipartUpload"
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])
+def test_an_interrupted_upload_leaves_no_parts(
+    s3: "FakeS3", file: Path, stop: type[BaseException]
+) -> None:
+    def interrupt(asked: dict[str, Any]) -> None:
+        raise stop
+
+    s3.before["CompleteMultipartUpload"] = interrupt
+    with pytest.raises(stop):
+        _upload(s3, file)
+    assert s3.unfinished == {}
+    assert s3.objects == {}
+
+
+def test_another_refusal_of_the_last_call_is_raised(s3: "FakeS3", file: Path) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "CompleteMultipartUpload")
+
+    s3.before["CompleteMultipartUpload"] = refuse
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _upload(s3, file)
+    assert s3.unfinished == {}
+
+
+@given(code=st.text() | st.sampled_from(sorted(TAKEN)))
+def test_only_a_failed_precondition_or_a_write_at_once_means_that_a_key_is_taken(
+    code: str,
+) -> None:
+    error = ClientError({"Error": {"Code": code}}, "PutObject")
+    assert upload.is_taken(error) == (code in TAKEN)
+
+
+def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError(
+            {"Error": {"Code": "ConditionalRequestConflict"}}, "CompleteMultipartUpload"
+        )
+
+    s3.before["CompleteMultipartUpload"] = refuse
+    with pytest.raises(upload.KeyTaken):
+        _upload(s3, file)
+    assert s3.unfinished == {}
+
+
+def test_a_failing_abort_does_not_hide_why_the_upload_failed(s3: "FakeS3", file: Path) -> None:
+    def refuse(asked: dict[str, Any]) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "UploadPart")
+
+    def fail(asked: dict[str, Any]) -> None:
+        raise ConnectionError("the network is gone")
+
+    s3.before["UploadPart"] = refuse
+    s3.before["AbortMultipartUpload"] = fail
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _upload(s3, file)
+    assert s3.calls[-1] == "AbortMultipartUpload"
+
+
+def test_what_a_killed_process_left_under_the_key_is_removed_and_nothing_else(
+    s3: "FakeS3", file: Path
+) -> None:
+    for key in (KEY, f"{KEY}.other", KEY, "text/cpu-24.09/other.tar.gz", KEY):
+        s3.create_multipart_upload(Bucket="bucket", Key=key, ChecksumAlgorithm="CRC32")
+    _upload(s3, file)
+    assert sorted(it["Key"] for it in s3.unfinished.values()) == [
+        "text/cpu-24.09/minilm-abc.tar.gz.other",
+        "text/cpu-24.09/other.tar.gz",
+    ]
+    assert s3.objects[KEY]["Body"] == file.read_bytes()
+
+
+def test_no_more_parts_are_in_memory_than_are_sent_at_a_time(
+    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released, under_way = threading.Event(), threading.Semaphore(0)
+
+    def wait(asked: dict[str, Any]) -> None:
+        under_way.release()
+        assert released.wait(10)
+
+    s3.before["UploadPart"] = wait
+    written: list[int] = []
+
+    def write() -> None:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            written.extend(parts.write(bytes(10)) for _ in range(12))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(upload.THREADS):
+        assert under_way.acquire(timeout=10)
+    writer.join(0.2)
+    assert len(written) <= upload.THREADS
+    released.set()
+    writer.join()
+    assert len(s3.objects[KEY]["Body"]) == 120
+
+
+def test_whatever_fails_in_the_block_leaves_no_parts(s3: "FakeS3") -> None:
+    def packing_fails() -> None:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            parts.write(bytes(25))
+            raise OSError("a file is gone")
+
+    with pytest.raises(OSError, match="a file is gone"):
+        packing_fails()
+    assert (s3.objects, s3.unfinished) == ({}, {})
+
+
+def test_memory_holds_the_parts_under_way_and_little_more(
+    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def send(**asked: Any) -> dict[str, str]:
+        time.sleep(0.005)
+        return {"ETag": "of what is not kept"}
+
+    size = 200_000
+    monkeypatch.setattr(upload, "PART_BYTES", size)
+    monkeypatch.setattr(s3, "upload_part", send)
+    monkeypatch.setattr(s3, "complete_multipart_upload", lambda **_: {})
+    tracemalloc.start()
+    try:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            for _ in range(200):
+                parts.write(bytes(20_000))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < (upload.THREADS + 2.5) * size

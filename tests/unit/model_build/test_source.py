@@ -1,0 +1,102 @@
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import checked_yaml
+from model_build import BuildError, ModelSource, RepositoryInvalid, checks
+from model_build.recipe import Recipe
+from model_build.source import all_models, find, is_model
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.conftest import WriteFiles
+
+ALTERNATIVES = """
+description: Twice a number
+alternatives:
+  onnx:
+    double/1/model.onnx:
+      to: onnx
+      source: export.py:double
+      opset: 18
+      gate: { max_absolute_difference: 0.1 }
+"""
+
+
+@pytest.fixture
+def with_alternative(doubled: Path, write_files: "WriteFiles") -> Path:
+    return write_files(doubled, {"recipe.yaml": ALTERNATIVES, "export.py": ""})
+
+
+def test_a_folder_is_read_as_its_recipe_and_its_configurations(doubled: Path) -> None:
+    model = ModelSource(doubled)
+    assert (model.name, model.files) == ("doubled", {})
+    assert model.recipe == Recipe(description="Twice a number")
+    assert list(checks.read(model).models) == ["double", "doubled"]
+
+
+def test_a_repository_without_a_recipe_is_a_model_and_must_be_whole(doubled: Path) -> None:
+    (doubled / "recipe.yaml").unlink()
+    model = ModelSource(doubled)
+    assert model.recipe == Recipe(description="A Triton model repository, packed as it is")
+    with pytest.raises(RepositoryInvalid, match=r"doubled: has no version: add a folder 1/"):
+        checks.read(model)
+    (doubled / "doubled" / "1").mkdir()
+    assert list(checks.read(model).models) == ["double", "doubled"]
+    (doubled / "double" / "1" / "model.py").unlink()
+    with pytest.raises(RepositoryInvalid, match=r"model\.py: is missing"):
+        checks.read(model)
+
+
+def test_an_alternative_is_a_model_of_its_own_name_and_digest(with_alternative: Path) -> None:
+    own, other = all_models(with_alternative.parent)
+    assert (own.name, other.name) == ("doubled", "doubled-onnx")
+    assert own.digest != other.digest
+    assert list(other.files) == ["double/1/model.onnx"]
+
+
+def test_models_are_found_by_their_names(with_alternative: Path) -> None:
+    models = with_alternative.parent
+    assert find(models, "doubled") == ModelSource(with_alternative)
+    assert find(models, "doubled-onnx") == ModelSource(with_alternative, "onnx")
+    with pytest.raises(BuildError, match=r"no model 'tripled' in .*; models are doubled, "):
+        find(models, "tripled")
+
+
+def test_a_broken_recipe_beside_it_keeps_no_model_from_being_found(
+    doubled: Path, write_files: "WriteFiles"
+) -> None:
+    write_files(doubled.parent, {"other/recipe.yaml": "descripton: x\n"})
+    assert find(doubled.parent, "doubled").name == "doubled"
+
+
+def test_other_folders_are_no_models(tmp_path: Path, write_files: "WriteFiles") -> None:
+    write_files(tmp_path, {"notes/README.md": "", "config.pbtxt": "", "deep/er/a/config.pbtxt": ""})
+    assert not any(is_model(path) for path in (tmp_path, tmp_path / "notes", tmp_path / "deep"))
+    assert list(all_models(tmp_path)) == []
+
+
+def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
+    (doubled / "recipe.yaml").write_text(
+        "description: x\nfiles:\n  dobule/1/c: { to: copy, weights: recipe.yaml }\n"
+    )
+    model = ModelSource(doubled)
+    (finding,) = checks.lint(model)
+    assert str(finding) == (
+        f"{doubled}/recipe.yaml:3: dobule/1/c: dobule is no model directory; there are: double, "
+        "doubled [recipe_meets_files]"
+    )
+    with pytest.raises(RepositoryInvalid) as refused:
+        checks.read(model)
+    assert refused.value.findings == [finding]
+
+
+def test_a_recipe_that_is_none_is_an_error_at_its_line(doubled: Path) -> None:
+    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
+    with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):
+        checks.read(ModelSource(doubled))
+
+
+def test_a_symbolic_link_that_is_no_part_of_the_model_does_no_harm(doubled: Path) -> None:
+    (doubled / ".venv").symlink_to(doubled.parent)
+    checks.read(ModelSource(doubled))

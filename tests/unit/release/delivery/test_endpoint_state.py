@@ -1,0 +1,107 @@
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from release.delivery import endpoint_state
+from release.delivery.assembly import Endpoint
+from release.delivery.endpoint_state import what_is_wrong
+
+ENDPOINT = Endpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
+ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config-new"
+
+
+class Aws:
+    """SageMaker and CloudFormation, which answer as they are told."""
+
+    def __init__(self) -> None:
+        session = boto3.Session("key", "secret", region_name="us-east-1")
+        self.sagemaker = session.client("sagemaker")
+        self.cloudformation = session.client("cloudformation")
+        self.of_sagemaker = Stubber(self.sagemaker)
+        self.of_cloudformation = Stubber(self.cloudformation)
+
+    def endpoint_is(self, status: str, **changes: Any) -> None:
+        now = datetime.now(UTC)
+        answer = {
+            "EndpointName": "prod-text",
+            "EndpointArn": "arn:aws:sagemaker:us-east-1:123456789012:endpoint/prod-text",
+            "EndpointConfigName": "Config-New",
+            "EndpointStatus": status,
+            "CreationTime": now,
+            "LastModifiedTime": now,
+        }
+        self.of_sagemaker.add_response(
+            "describe_endpoint", {**answer, **changes}, {"EndpointName": "prod-text"}
+        )
+
+    def config_is(self, physical_id: str) -> None:
+        detail = {
+            "LogicalResourceId": "Config",
+            "PhysicalResourceId": physical_id,
+            "ResourceType": "AWS::SageMaker::EndpointConfig",
+            "LastUpdatedTimestamp": datetime.now(UTC),
+            "ResourceStatus": "UPDATE_COMPLETE",
+        }
+        self.of_cloudformation.add_response(
+            "describe_stack_resource",
+            {"StackResourceDetail": detail},
+            {"StackName": "prod-text", "LogicalResourceId": "Config"},
+        )
+
+    def what_is_wrong(self) -> str | None:
+        with self.of_sagemaker, self.of_cloudformation:
+            return what_is_wrong(self.sagemaker, self.cloudformation, ENDPOINT)
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[Aws]:
+    monkeypatch.setattr(endpoint_state, "POLL_SECONDS", 0)
+    aws = Aws()
+    yield aws
+    aws.of_sagemaker.assert_no_pending_responses()
+    aws.of_cloudformation.assert_no_pending_responses()
+
+
+def test_an_endpoint_with_the_deployed_configuration_is_right(aws: Aws) -> None:
+    aws.endpoint_is("InService")
+    aws.config_is(ARN)
+    assert aws.what_is_wrong() is None
+
+
+def test_an_update_under_way_is_waited_for_and_said_once(
+    aws: Aws, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for status in ("Updating", "Updating", "InService"):
+        aws.endpoint_is(status)
+    aws.config_is(ARN)
+    assert aws.what_is_wrong() is None
+    assert capsys.readouterr().out == "  prod-text is Updating\n"
+
+
+def test_an_update_that_went_back_in_silence_is_wrong(aws: Aws) -> None:
+    aws.endpoint_is("InService", EndpointConfigName="Config-Old", FailureReason="alarm went off")
+    aws.config_is(ARN)
+    assert aws.what_is_wrong() == (
+        "prod-text was rolled back although its deploy succeeded: it serves with Config-Old, and "
+        "prod-text made config-new: alarm went off"
+    )
+
+
+def test_a_failed_endpoint_is_wrong_with_its_reason(aws: Aws) -> None:
+    aws.endpoint_is("Failed", FailureReason="no capacity")
+    assert aws.what_is_wrong() == "prod-text is Failed: no capacity"
+
+
+def test_an_update_that_does_not_end_is_wrong(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint_state, "WAIT_SECONDS", 0)
+    aws.endpoint_is("Updating")
+    assert aws.what_is_wrong() == "prod-text is Updating"
+
+
+def test_an_endpoint_that_is_not_there_is_wrong(aws: Aws) -> None:
+    aws.of_sagemaker.add_client_error("describe_endpoint", "ValidationException", "Could not find")
+    assert "prod-text cannot be described" in str(aws.what_is_wrong())

@@ -1,0 +1,125 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from release.delivery.errors import NotDelivered
+from release.delivery.golden import FILE, KEPT, Array, Golden, Input, Output, path_of, read_all
+
+ROOT = Path(__file__).parents[4]
+
+
+def golden(*data: float | str, allowed: float = 0.01) -> Golden:
+    """Return what an output Y of one row must be."""
+    output = Output(shape=[1, len(data)], data=list(data))
+    return Golden(inputs={}, outputs={"Y": output}, max_relative_difference=allowed)
+
+
+def row(*values: object) -> dict[str, Array]:
+    return {"Y": np.array([values], np.float32)}
+
+
+@pytest.mark.parametrize("model", ["bert", "inception", "minilm", "resnet50"])
+def test_every_shipped_model_has_a_golden_answer(model: str) -> None:
+    content = Golden.read(ROOT / "models" / model / FILE)
+    assert content.inputs
+    assert content.outputs
+    for it in content.inputs.values():
+        assert list(it.array().shape) == it.shape
+
+
+def test_an_input_s_values_are_repeated_until_its_shape_is_full() -> None:
+    array = Input(datatype="FP32", shape=[2, 3], data=[1, 2]).array()
+    assert array.tolist() == [[1, 2, 1], [2, 1, 2]]
+    assert array.dtype == np.float32
+
+
+def test_text_is_an_input_too() -> None:
+    assert Input(datatype="BYTES", shape=[1, 1], data=["ä"]).array().tolist() == [["ä"]]
+
+
+def test_an_unknown_datatype_is_named() -> None:
+    with pytest.raises(NotDelivered, match="no datatype FP23"):
+        Input(datatype="FP23", shape=[1], data=[1]).array()
+
+
+def test_of_an_output_its_shape_and_first_values_are_kept() -> None:
+    kept = Output.of(np.arange(600, dtype=np.float32).reshape(2, 300) / 3)
+    assert kept.shape == [2, 300]
+    assert len(kept.data) == KEPT
+    assert kept.data[:3] == [0.0, 0.333333, 0.666667]
+
+
+def test_an_answer_is_as_it_was_within_what_is_allowed() -> None:
+    assert golden(100, 1).differences(row(100.5, 0.5)) == []
+    (said,) = golden(100, 1).differences(row(102, 1))
+    assert said == "Y differs by 2.0e-02, and 1.0e-02 is allowed"
+
+
+def test_a_difference_of_zeros_is_absolute() -> None:
+    assert golden(0, 0).differences(row(0.001, 0)) == []
+    assert golden(0, 0).differences(row(0.1, 0)) != []
+
+
+def test_no_number_is_never_right() -> None:
+    assert golden(1, 1).differences(row(float("nan"), 1)) == [
+        "Y differs by nan, and 1.0e-02 is allowed"
+    ]
+
+
+def test_another_shape_is_wrong_whatever_stands_in_it() -> None:
+    (said,) = golden(1, 1).differences({"Y": np.ones((2, 2), np.float32)})
+    assert said == "Y has shape [2, 2], not [1, 2]"
+
+
+def test_text_must_be_equal() -> None:
+    same = {"Y": np.array([[b"a", b"b"]], object)}
+    assert golden("a", "b").differences(same) == []
+    assert golden("a", "c").differences(same) == ["Y is ['a', 'b'], not ['a', 'c']"]
+
+
+def test_an_output_that_is_missing_is_wrong() -> None:
+    assert golden(1).differences({}) == ["Y is missing"]
+
+
+def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path) -> None:
+    written = tmp_path / "resnet50" / FILE
+    written.parent.mkdir(parents=True)
+    written.touch()
+    assert path_of(tmp_path, "resnet50") == written
+    assert path_of(tmp_path, "resnet50-onnx") == written
+    assert path_of(tmp_path, "resnet50-onnx-3") == written
+    assert path_of(tmp_path, "resnet") is None
+
+
+def test_a_broken_file_is_named_with_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "golden.json").write_text(json.dumps({"inputs": {}, "output": {}}))
+    with pytest.raises(NotDelivered, match=r"(?s)golden\.json.*output\n.*not permitted"):
+        Golden.read(tmp_path / "golden.json")
+
+
+def test_what_is_no_number_must_be_the_same() -> None:
+    expected = golden(float("-inf"), 1)
+    assert expected.differences(row(float("-inf"), 1)) == []
+    assert expected.differences(row(0, 1)) != []
+    assert Golden.model_validate_json(json.dumps(expected.model_dump())) == expected
+
+
+@pytest.mark.parametrize(
+    ("tensor", "told"),
+    [
+        ({"datatype": "FP23", "shape": [1], "data": [1]}, "no datatype FP23"),
+        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "is no FP32 of shape"),
+        ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "is no FP32 of shape"),
+    ],
+)
+def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
+    tmp_path: Path, tensor: dict[str, object], told: str
+) -> None:
+    path = tmp_path / "minilm" / FILE
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"inputs": {"X": tensor}}))
+    with pytest.raises(NotDelivered, match=told) as refused:
+        read_all(tmp_path)
+    assert str(path) in str(refused.value)

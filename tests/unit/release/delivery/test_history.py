@@ -1,0 +1,135 @@
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from botocore.exceptions import ClientError
+
+from release.delivery.errors import NotDelivered
+from release.delivery.history import KEPT, History, Outcome
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
+
+
+class FakeSsm:
+    """One parameter."""
+
+    class exceptions:  # noqa: N801
+        class ParameterNotFound(ClientError):
+            pass
+
+    def __init__(self) -> None:
+        self.value: str | None = None
+
+    def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
+        assert Name == "/triton/prod/delivered"
+        if self.value is None:
+            error: Any = {"Error": {"Code": "ParameterNotFound", "Message": Name}}
+            raise self.exceptions.ParameterNotFound(error, "GetParameter")
+        return {"Parameter": {"Value": self.value}}
+
+    def put_parameter(self, **asked: Any) -> None:
+        assert len(asked["Value"]) <= 4096
+        self.value = asked["Value"]
+
+
+@pytest.fixture
+def ssm() -> FakeSsm:
+    return FakeSsm()
+
+
+@pytest.fixture
+def history(ssm: FakeSsm) -> History:
+    return History(cast("SSMClient", ssm), "prod")
+
+
+def deliver(history: History, *commits: str, outcome: Outcome = Outcome.DELIVERED) -> None:
+    for commit in commits:
+        history.begin(commit)
+        history.end(outcome)
+
+
+def roll_back(history: History, *, outcome: Outcome = Outcome.DELIVERED) -> str:
+    target = history.target(None)
+    history.begin(target.commit, back_to=target)
+    history.end(outcome)
+    return target.commit
+
+
+def test_a_stage_without_deliveries_cannot_go_back(history: History) -> None:
+    with pytest.raises(NotDelivered, match="in /triton/prod/delivered stand: none"):
+        history.target(None)
+
+
+def test_the_only_delivery_cannot_be_gone_back_from(history: History) -> None:
+    deliver(history, "a" * 40)
+    with pytest.raises(NotDelivered, match=f"no earlier commit, .* stand: {'a' * 12}. Check"):
+        history.target(None)
+
+
+def test_going_back_goes_one_delivery_back_each_time(history: History) -> None:
+    deliver(history, "a", "b", "c")
+    assert roll_back(history) == "b"
+    assert roll_back(history) == "a"
+    with pytest.raises(NotDelivered):
+        history.target(None)
+
+
+def test_a_commit_that_was_delivered_twice_counts_once(history: History) -> None:
+    deliver(history, "a", "b", "b")
+    assert roll_back(history) == "a"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.WRONG])
+def test_what_did_not_end_well_is_gone_back_from_to_the_last_that_did(
+    history: History, outcome: Outcome
+) -> None:
+    deliver(history, "a", "b")
+    deliver(history, "c", outcome=outcome)
+    assert roll_back(history) == "b"
+
+
+def test_what_was_cut_off_is_gone_back_from_too(history: History) -> None:
+    deliver(history, "a", "b")
+    history.begin("c")
+    assert roll_back(history) == "b"
+
+
+def test_a_way_back_that_failed_is_taken_again(history: History) -> None:
+    deliver(history, "a", "b")
+    assert roll_back(history, outcome=Outcome.FAILED) == "a"
+    assert roll_back(history) == "a"
+
+
+def test_what_was_taken_back_can_be_named(history: History) -> None:
+    deliver(history, "aa1", "bb1")
+    roll_back(history)
+    assert history.target("bb").commit == "bb1"
+    with pytest.raises(NotDelivered, match="was delivered no commit cc"):
+        history.target("cc")
+
+
+def test_what_failed_is_no_way_back_even_by_name(history: History) -> None:
+    deliver(history, "a")
+    deliver(history, "b", outcome=Outcome.FAILED)
+    with pytest.raises(NotDelivered, match="stand: b, a"):
+        history.target("b")
+
+
+def test_however_many_fail_the_way_back_is_kept(history: History) -> None:
+    deliver(history, "a", "b")
+    deliver(history, *(f"c{number}" for number in range(2 * KEPT)), outcome=Outcome.FAILED)
+    assert history.target(None).commit == "b"
+
+
+def test_the_last_ten_are_kept(history: History, ssm: FakeSsm) -> None:
+    deliver(history, *(f"{number:040}" for number in range(KEPT + 5)))
+    assert ssm.value is not None
+    assert [it["commit"] for it in json.loads(ssm.value)] == [
+        f"{number:040}" for number in range(5, KEPT + 5)
+    ]
+
+
+def test_the_same_commit_many_times_is_one_step(history: History) -> None:
+    deliver(history, "a", *["b"] * (KEPT + 1))
+    assert roll_back(history) == "a"

@@ -1,0 +1,79 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import NoCredentialsError
+
+from release.delivery import __main__ as program
+from release.delivery.__main__ import main
+from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.repository import Repository
+
+
+@pytest.fixture(autouse=True)
+def _repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Repository, "here", classmethod(lambda cls: cls(tmp_path)))
+
+
+def ends(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
+    """Return how a delivery to prod ends that fails with `error`."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(program, "deliver", fail)
+    return main(["deploy", "--stage", "prod"])
+
+
+def test_what_serves_as_it_must_ends_with_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(program, "deliver", lambda *_, **__: None)
+    assert main(["deploy", "--stage", "prod", "--from-stage", "dev"]) == 0
+    assert capsys.readouterr().out == "delivered: prod serves what is checked out\n"
+
+
+def test_what_changed_nothing_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends(monkeypatch, NotDelivered("the build failed")) == 1
+    assert capsys.readouterr().err == "not delivered: the build failed\n"
+
+
+def test_what_is_deployed_and_wrong_ends_with_2_and_the_way_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends(monkeypatch, DeliveredWrong("Y is missing")) == 2
+    assert capsys.readouterr().err == (
+        "deployed, and wrong: Y is missing\n  Go back: make rollback STAGE=prod\n"
+    )
+
+
+def test_aws_that_refuses_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends(monkeypatch, NoCredentialsError()) == 1
+    assert "not delivered: AWS: Unable to locate credentials" in capsys.readouterr().err
+
+
+def test_wrong_arguments_do_not_end_as_a_wrong_deployment_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["deploy"]) == 1
+    assert "--stage" in capsys.readouterr().err
+    assert main(["--help"]) == 0
+
+
+def test_going_back_says_what_brings_the_change_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(program, "roll_back", lambda *_, **__: "a" * 40)
+    assert main(["rollback", "--stage", "prod"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
+    assert "revert it" in said
+
+
+def test_a_golden_answer_needs_inputs_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["golden", "minilm", "--stage", "dev"]) == 1
+    assert "golden.json is not there: write its inputs first" in capsys.readouterr().err
