@@ -1,7 +1,7 @@
 """A JPEG file as it is, decoded by the DALI ensemble: multi-model and single-model, as JSON.
 
-python docs/examples/inception_jpeg.py docs/examples/picture.jpg --stage examples --endpoint vision
-python docs/examples/inception_jpeg.py docs/examples/picture.jpg --stage examples --endpoint inception
+python docs/examples/inception_jpeg.py docs/examples/picture.jpg --endpoint vision
+python docs/examples/inception_jpeg.py docs/examples/picture.jpg --endpoint inception
 """
 
 import argparse
