@@ -15,5 +15,6 @@ def client_environment(running: Running, folder: Folder) -> dict[str, str]:
         "AWS_REGION": REGION,
         "AWS_DEFAULT_REGION": REGION,
         "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DISABLE_CLI_TELEMETRY": "true",  # each command would start a process that sends it
         "CDK_HOME": str(folder.cdk_home),
     }

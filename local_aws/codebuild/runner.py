@@ -245,7 +245,12 @@ def _host_environment() -> dict[str, str]:
         for name, value in os.environ.items()
         if name in ("HOME", "LANG", "TMPDIR") or name.startswith(("PIP_", "LC_", "SSL_"))
     }
-    return {**kept, "PATH": search_path(), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {
+        **kept,
+        "PATH": search_path(),
+        "PIP_NO_DEPS": "1",  # a lock names every package: to resolve them anew takes pip seconds
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
 
 
 def _reason(error: Exception) -> str:

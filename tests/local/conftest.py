@@ -1,4 +1,4 @@
-"""A local AWS for the tests, and a copy of this repository to change and deploy."""
+"""A local AWS for each module of tests, and a copy of this repository to change and deploy."""
 
 import os
 import shutil
@@ -15,9 +15,9 @@ from local_aws.environment import ACCOUNT, REGION, client_environment
 from local_aws.folder import Folder, Running
 
 ROOT = Path(__file__).parents[2]
-COPIED = (
-    *("app.py", "cdk.json", "requirements.txt", "requirements-gpu.txt", "checked_yaml.py"),
-    *("model_build", "models", "platform_facts", "stacks", "stages"),
+APP = (
+    *("app.py", "cdk.json", "checked_yaml.py", "requirements.txt", "requirements-gpu.txt"),
+    *("constructs", "model_build", "platform_facts", "stacks", "stages"),
 )
 
 
@@ -41,7 +41,7 @@ class LocalAws:
 
 @dataclass(frozen=True)
 class Checkout:
-    """A copy of the app that a test may edit, deployed by the ordinary CLI."""
+    """A copy of the app, without models, that a test may edit and deploy by the ordinary CLI."""
 
     path: Path
     aws: LocalAws
@@ -52,7 +52,7 @@ class Checkout:
         return subprocess.run(
             [str(ROOT / "node_modules" / ".bin" / "cdk"), *arguments, "-c", f"stage={self.stage}"],
             cwd=self.path,
-            env={**os.environ, **self.aws.environment, "CI": "1", "NO_COLOR": "1"},
+            env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -60,8 +60,13 @@ class Checkout:
             check=False,
         )
 
-    def deploy(self) -> "subprocess.CompletedProcess[str]":
-        return self.cdk("deploy", "--all", "--require-approval", "never")
+    def deploy(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Synthesise and deploy every stack; the assembly stays for `again`."""
+        return self.cdk("deploy", "--all", "--require-approval", "never", *arguments)
+
+    def again(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run the cdk CLI on the assembly that was synthesised last."""
+        return self.cdk(*arguments, "--app", "cdk.out")
 
     def edit(self, path: str, old: str, new: str) -> None:
         """Replace text that must be there."""
@@ -80,8 +85,20 @@ class Checkout:
         finally:
             (self.path / path).write_text(content)
 
+    @property
+    def _environment(self) -> dict[str, str]:
+        # The copy's constructs come before the installed ones, which are the repository's own.
+        imports = os.pathsep.join([str(self.path), str(self.path / "constructs")])
+        return {
+            **os.environ,
+            **self.aws.environment,
+            "CI": "1",
+            "NO_COLOR": "1",
+            "PYTHONPATH": imports,
+        }
 
-@pytest.fixture(scope="session")
+
+@pytest.fixture(scope="module")
 def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
     folder = Folder(tmp_path_factory.mktemp("local_aws"))
     running = lifecycle.up(folder)
@@ -95,19 +112,18 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
         lifecycle.down(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    """The app as it is, deployed."""
+    """The app as it is, in an account that is ready for it."""
     path = tmp_path_factory.mktemp("checkout")
-    for name in COPIED:
+    for name in APP:
         source = ROOT / name
         if source.is_dir():
             shutil.copytree(source, path / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy2(source, path)
-    checkout = Checkout(path, local_aws)
-    bootstrapped = checkout.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}")
+    (path / "models").mkdir()
+    nowhere = Checkout(tmp_path_factory.mktemp("nowhere"), local_aws)  # where no app is synthesised
+    bootstrapped = nowhere.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}")
     assert bootstrapped.returncode == 0, bootstrapped.stdout
-    deployed = checkout.deploy()
-    assert deployed.returncode == 0, deployed.stdout
-    return checkout
+    return Checkout(path, local_aws)

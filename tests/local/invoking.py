@@ -1,7 +1,6 @@
 """A client that never stops asking."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -21,7 +20,7 @@ def invoked_all_the_while(*invocations: Callable[[], object]) -> Iterator[None]:
                 except BaseException as error:
                     failures.append(error)
                     return
-            time.sleep(0.05)
+            stop.wait(0.1)
 
     thread = threading.Thread(target=loop)
     thread.start()

@@ -1,4 +1,4 @@
-"""Commits on their way to production, in the order of this file: delivered, refused, taken back."""
+"""Commits on their way to production, in the order of this file."""
 
 import hashlib
 import json
@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +16,9 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from local_aws.environment import ACCOUNT, REGION
-from tests.local.conftest import COPIED, ROOT, Checkout, LocalAws
+from tests.local.conftest import ROOT, Checkout
 from tests.local.invoking import invoked_all_the_while
-from tests.local.test_publishing import CONFIG, MODEL
+from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES, write_python
 
 TRIAL = """
 account: "000000000000"
@@ -41,7 +39,6 @@ LIVE = f"""
     instance_count: 2
 production: true
 """
-CANNOT_LOAD = "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n"
 WRONG_HASH = f"""
 description: Weights that are not what the recipe says
 weights: {{ from: folder, path: given, files: {{ w.bin: "{"0" * 64}" }} }}
@@ -83,11 +80,8 @@ class Repository(Checkout):
 
     def write_model(self, name: str, code: str, *, answer: float) -> None:
         """Write a repository without a recipe, and what it must answer to 7."""
-        folder = self.path / "models" / name
-        (folder / name / "1").mkdir(parents=True, exist_ok=True)
+        folder = write_python(self.path / "models" / name, code)
         (folder / "tests").mkdir(exist_ok=True)
-        (folder / name / "config.pbtxt").write_text(CONFIG)
-        (folder / name / "1" / "model.py").write_text(code)
         golden = {
             "inputs": {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}},
             "outputs": {"Y": {"shape": [1, 1], "data": [answer]}},
@@ -96,30 +90,16 @@ class Repository(Checkout):
 
 
 @pytest.fixture(scope="module")
-def repository(
-    local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Repository]:
-    path = tmp_path_factory.mktemp("repository")
-    ignored = shutil.ignore_patterns("__pycache__")
-    for name in {*COPIED, ".gitignore"} - {"models"}:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, path / name, ignore=ignored)
-        else:
-            shutil.copy2(source, path)
-    (path / "stages" / "trial.yaml").write_text(TRIAL)
-    (path / "stages" / "live.yaml").write_text(LIVE)
-    repository = Repository(path, local_aws, stage="trial")
-    repository.write_model("times", MODEL.replace("FACTOR", "2"), answer=14)
-    repository.write_model("plus", MODEL.replace("* FACTOR", "+ 1"), answer=8)
+def repository(checkout: Checkout) -> Repository:
+    shutil.copy2(ROOT / ".gitignore", checkout.path)
+    (checkout.path / "stages" / "trial.yaml").write_text(TRIAL)
+    (checkout.path / "stages" / "live.yaml").write_text(LIVE)
+    repository = Repository(checkout.path, checkout.aws, stage="trial")
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.write_model("plus", PLUS_ONE, answer=8)
     repository.git("init", "--quiet")
     repository.commit("twice")
-    bootstrapped = repository.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}")
-    assert bootstrapped.returncode == 0, bootstrapped.stdout
-    yield repository
-    for stage in ("live", "trial"):
-        destroyed = Checkout(path, local_aws, stage=stage).cdk("destroy", "--all", "--force")
-        assert destroyed.returncode == 0, destroyed.stdout
+    return repository
 
 
 @pytest.fixture(scope="module")
@@ -205,7 +185,7 @@ def test_production_gets_the_bytes_that_the_first_stage_has_tried(
 def test_a_change_is_delivered_while_not_one_call_fails(
     repository: Repository, live: EndpointClient
 ) -> None:
-    repository.write_model("times", MODEL.replace("FACTOR", "3"), answer=21)
+    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.commit("thrice")
     built = len(_builds())
     with asked_all_the_while():
@@ -255,7 +235,7 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
 def test_an_update_that_is_taken_back_ends_with_its_reason(
     repository: Repository, live: EndpointClient
 ) -> None:
-    repository.edit("models/plus/plus/1/model.py", "class TritonPythonModel:\n", CANNOT_LOAD)
+    repository.edit("models/plus/plus/1/model.py", *CANNOT_LOAD)
     repository.commit("cannot load")
     with asked_all_the_while():
         failed = repository.delivery("deploy", "--stage", "live")
@@ -295,7 +275,7 @@ def test_going_back_brings_the_earlier_answer_without_a_build(
 
 
 def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
-    repository.write_model("times", MODEL.replace("FACTOR", "5"), answer=21)
+    repository.write_model("times", TIMES.replace("FACTOR", "5"), answer=21)
     repository.commit("five times, which nobody meant")
     wrong = repository.delivery("deploy", "--stage", "trial")
     repository.git("revert", "--no-edit", "HEAD")

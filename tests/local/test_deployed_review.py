@@ -1,7 +1,4 @@
-"""A review against what is deployed: templates and change sets of CloudFormation's API.
-
-Before test_lifecycle, which ends by destroying the stage.
-"""
+"""A review against what is deployed: templates and change sets of CloudFormation's API."""
 
 from collections.abc import Callable
 from datetime import date
@@ -13,9 +10,18 @@ from release.review.deployed import Deployed
 from release.review.report import StageReview, review_stage
 from release.review.templates import NotSynthesised, Tree
 from tests.local.conftest import Checkout
+from tests.local.tiny_models import TIMES, write_python
 
 STAGE = "stages/local.yaml"
 Review = Callable[[], StageReview]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _deployed(checkout: Checkout) -> None:
+    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    checkout.edit(STAGE, "models: [minilm]", "models: [times]")
+    deployed = checkout.deploy()
+    assert deployed.returncode == 0, deployed.stdout
 
 
 @pytest.fixture
@@ -67,8 +73,7 @@ def test_a_change_is_told_by_cloudformation_itself(checkout: Checkout, review: R
 
 
 def test_a_model_s_code_is_rebuilt_for_the_deployed_one(checkout: Checkout, review: Review) -> None:
-    code = "models/minilm/tokenizer/1/model.py"
-    with checkout.edited(code, "def execute", "# Batches come whole.\n    def execute"):
+    with checkout.edited("models/times/times/1/model.py", "* 2", "* 3"):
         found = review()
     (model,) = found.models
     assert model.state == "rebuilt"

@@ -1,8 +1,12 @@
-"""The life of one deployment, in the order of this file: deploy, invoke, change, break, go back."""
+"""The life of one deployment, in the order of this file: deploy, invoke, change, break, roll back.
+
+The stage `local` as it ships, with the real MiniLM, and `line` beside it, which is changed.
+"""
 
 import hashlib
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +17,34 @@ from botocore.config import Config
 
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
 from models.minilm.tests.reference import embeddings
-from tests.local.conftest import Checkout, LocalAws
+from tests.local.conftest import ROOT, Checkout, LocalAws
 from tests.local.invoking import invoked_all_the_while
+from tests.local.tiny_models import write_line
 
-ALLOWED, IMPOSSIBLE = (f"max_absolute_difference: {value}" for value in ("5.0e-5", "1.0e-12"))
 SENTENCES = ["That is a happy person", "That is a very happy person", "Grüße, 世界 ☀", ""]
 
 
 @pytest.fixture(scope="module")
-def client(checkout: Checkout) -> EndpointClient:
+def deployed(checkout: Checkout) -> Checkout:
+    shutil.copytree(ROOT / "models" / "minilm", checkout.path / "models" / "minilm")
+    write_line(checkout.path / "models" / "line")
+    checkout.edit("stages/local.yaml", "models: [minilm]", "models: [minilm, line]")
+    deployed = checkout.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    return checkout
+
+
+@pytest.fixture(scope="module")
+def client(deployed: Checkout) -> EndpointClient:
     return EndpointClient(stage="local", endpoint="text", catalog_ttl=0)
 
 
-def test_plain_boto3_sees_the_endpoint_in_service(checkout: Checkout) -> None:
+def ask_line(client: EndpointClient) -> float:
+    answer = client.invoke("line", {"INPUT__0": np.array([[1]], np.float32)})
+    return float(answer["OUTPUT__0"][0, 0])
+
+
+def test_plain_boto3_sees_the_endpoint_in_service(deployed: Checkout) -> None:
     sagemaker = boto3.client("sagemaker")
     endpoint = sagemaker.describe_endpoint(EndpointName="local-text")
     assert endpoint["EndpointStatus"] == "InService"
@@ -35,7 +54,7 @@ def test_plain_boto3_sees_the_endpoint_in_service(checkout: Checkout) -> None:
     assert model["PrimaryContainer"]["Mode"] == "MultiModel"
 
 
-def test_plain_boto3_invokes_with_target_model(checkout: Checkout) -> None:
+def test_plain_boto3_invokes_with_target_model(deployed: Checkout) -> None:
     answer = boto3.client("sagemaker-runtime").invoke_endpoint(
         EndpointName="local-text",
         TargetModel=_entry()["target_model"],
@@ -56,8 +75,8 @@ def test_answers_equal_the_framework_s_own(client: EndpointClient, binary: bool)
     assert np.abs(answer - embeddings(SENTENCES)).max() <= 1e-5
 
 
-def test_manifest_beside_the_archive_says_how_it_was_proven(checkout: Checkout) -> None:
-    (key,) = [key for key in _keys() if key.endswith(".json")]
+def test_manifest_beside_the_archive_says_how_it_was_proven(deployed: Checkout) -> None:
+    (key,) = [key for key in _keys() if "minilm" in key and key.endswith(".json")]
     body = boto3.client("s3").get_object(Bucket=_bucket(), Key=key)["Body"].read()
     manifest = json.loads(body)
     (gate,) = manifest["gates"].values()
@@ -72,7 +91,7 @@ def test_manifest_beside_the_archive_says_how_it_was_proven(checkout: Checkout) 
 
 
 def test_unknown_model_lists_the_models_there_are(client: EndpointClient) -> None:
-    with pytest.raises(UnknownModel, match="there are minilm"):
+    with pytest.raises(UnknownModel, match="there are line, minilm"):
         client.invoke("mini", {"TEXT": ["hi"]})
 
 
@@ -82,20 +101,20 @@ def test_triton_s_refusal_reaches_the_caller(client: EndpointClient) -> None:
     assert failure.value.status == 400
 
 
-def test_archive_that_is_not_there_is_a_validation_error(checkout: Checkout) -> None:
+def test_archive_that_is_not_there_is_a_validation_error(deployed: Checkout) -> None:
     runtime = boto3.client("sagemaker-runtime")
     with pytest.raises(runtime.exceptions.ClientError, match="Failed to download model data"):
         runtime.invoke_endpoint(EndpointName="local-text", TargetModel="no.tar.gz", Body=b"")
 
 
-def test_configuration_in_use_cannot_be_deleted(checkout: Checkout) -> None:
+def test_configuration_in_use_cannot_be_deleted(deployed: Checkout) -> None:
     sagemaker = boto3.client("sagemaker")
     config = sagemaker.describe_endpoint(EndpointName="local-text")["EndpointConfigName"]
     with pytest.raises(sagemaker.exceptions.ClientError, match="endpoint local-text uses it"):
         sagemaker.delete_endpoint_config(EndpointConfigName=config)
 
 
-def test_bad_request_is_refused_as_botocore_s_service_model_says(checkout: Checkout) -> None:
+def test_bad_request_is_refused_as_botocore_s_service_model_says(deployed: Checkout) -> None:
     unchecked = boto3.client("sagemaker", config=Config(parameter_validation=False))
     with pytest.raises(unchecked.exceptions.ClientError, match="EndpointConfigName"):
         unchecked.create_endpoint(EndpointName="new")  # type: ignore[call-arg]
@@ -107,7 +126,7 @@ def test_triton_is_reachable_through_its_socket_alone(local_aws: LocalAws) -> No
     assert not [line for line in listening.splitlines() if triton_port in line and " 0A " in line]
 
 
-def test_scaling_target_must_be_a_variant_of_an_endpoint(checkout: Checkout) -> None:
+def test_scaling_target_must_be_a_variant_of_an_endpoint(deployed: Checkout) -> None:
     scaling = boto3.client("application-autoscaling")
     target: dict[str, Any] = {
         "ServiceNamespace": "sagemaker",
@@ -127,79 +146,76 @@ def test_scaling_target_must_be_a_variant_of_an_endpoint(checkout: Checkout) -> 
     )
 
 
-def test_deployed_stacks_do_not_differ_from_the_code(checkout: Checkout) -> None:
-    diff = checkout.cdk("diff", "--fail")
+def test_deployed_stacks_do_not_differ_from_the_code(deployed: Checkout) -> None:
+    diff = deployed.again("diff", "--fail")
     assert diff.returncode == 0, diff.stdout
 
 
 def test_one_word_in_a_model_rebuilds_that_model_alone(
-    checkout: Checkout, client: EndpointClient
+    deployed: Checkout, client: EndpointClient
 ) -> None:
-    before = client.resolve("minilm")
-    checkout.edit("models/minilm/tokenizer/1/model.py", "padded to the longest", "padded to")
+    before, minilm, builds = client.resolve("line"), client.resolve("minilm"), _builds()
+    deployed.edit("models/line/export.py", "A line.", "A straight line.")
 
-    diff = checkout.cdk("diff", "--fail")
+    diff = deployed.cdk("diff", "--fail")
     assert diff.returncode == 1
     changed = [line.split()[1] for line in diff.stdout.splitlines() if line.startswith("[~]")]
     assert changed == ["Custom::TritonModel", "AWS::SSM::Parameter"]
     assert f"-] text/cpu-24.09/{before.target_model}" in diff.stdout
 
-    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
-        deployed = checkout.deploy()
-    assert deployed.returncode == 0, deployed.stdout
-    after = client.resolve("minilm")
+    with invoked_all_the_while(lambda: ask_line(client)):
+        changed_now = deployed.again("deploy", "--all", "--require-approval", "never")
+    assert changed_now.returncode == 0, changed_now.stdout
+    after = client.resolve("line")
     assert after.version != before.version
+    assert client.resolve("minilm") == minilm
+    assert len(_builds()) == len(builds) + 1
     assert {f"text/cpu-24.09/{it.target_model}" for it in (before, after)} <= set(_keys())
 
 
 def test_build_that_fails_its_gate_leaves_everything_as_it_was(
-    checkout: Checkout, client: EndpointClient
+    deployed: Checkout, client: EndpointClient
 ) -> None:
-    before, keys = client.resolve("minilm"), _keys()
-    checkout.edit("models/minilm/recipe.yaml", ALLOWED, IMPOSSIBLE)
-    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
-        deployed = checkout.deploy()
-    assert deployed.returncode == 1
-    said = " ".join(deployed.stdout.split())
-    assert "Build of minilm failed in phase BUILD" in said
-    assert "the recipe's gate allows 1.00e-12: nothing is published" in said
+    before, keys = client.resolve("line"), _keys()
+    with (
+        deployed.edited("models/line/export.py", "Linear(1, 1)", "Dropout(0.5)"),
+        invoked_all_the_while(lambda: ask_line(client)),
+    ):
+        failed = deployed.deploy()
+    assert failed.returncode == 1
+    said = " ".join(failed.stdout.split())
+    assert "Build of line failed in phase BUILD" in said
+    assert "the recipe's gate allows 1.00e-06: nothing is published" in said
     (log,) = {part for part in said.split() if part.endswith("build.log")}
-    assert "making encoder/1/model.onnx" in Path(log).read_text()
-    assert client.resolve("minilm") == before
+    assert "making line/1/model.pt" in Path(log).read_text()
+    assert client.resolve("line") == before
     assert _keys() == keys
 
 
-def test_going_back_finds_the_old_archive_and_builds_nothing(
-    checkout: Checkout, client: EndpointClient
+def test_rolling_back_finds_the_old_archive_and_builds_nothing(
+    deployed: Checkout, client: EndpointClient
 ) -> None:
-    builds = boto3.client("codebuild").list_builds()["ids"]
-    checkout.edit("models/minilm/recipe.yaml", IMPOSSIBLE, ALLOWED)
-    checkout.edit("models/minilm/tokenizer/1/model.py", "padded to", "padded to the longest")
-    deployed = checkout.deploy()
-    assert deployed.returncode == 0, deployed.stdout
-    assert boto3.client("codebuild").list_builds()["ids"] == builds
-    assert client.invoke("minilm", {"TEXT": ["hi"]})["EMBEDDING"].shape == (1, 384)
-
-
-def test_broken_stage_is_refused_before_anything_is_changed(checkout: Checkout) -> None:
-    checkout.edit("stages/local.yaml", "instance_type:", "instnce_type:")
-    deployed = checkout.deploy()
-    checkout.edit("stages/local.yaml", "instnce_type:", "instance_type:")
-    assert deployed.returncode == 1
-    assert "stages/local.yaml:9: endpoints.text.instnce_type: unknown key; write instance_type" in (
-        deployed.stdout
-    )
+    builds = _builds()
+    deployed.edit("models/line/export.py", "A straight line.", "A line.")
+    rolled_back = deployed.deploy()
+    assert rolled_back.returncode == 0, rolled_back.stdout
+    assert _builds() == builds
+    assert ask_line(client) == ask_line(client)
 
 
 def test_destroy_keeps_the_archives_and_ends_triton(
-    checkout: Checkout, local_aws: LocalAws
+    deployed: Checkout, local_aws: LocalAws
 ) -> None:
     keys = _keys()
-    destroyed = checkout.cdk("destroy", "--all", "--force")
+    destroyed = deployed.again("destroy", "--all", "--force")
     assert destroyed.returncode == 0, destroyed.stdout
     assert _keys() == keys
     assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
     assert _processes_naming(str(local_aws.folder.instances)) == []
+
+
+def _builds() -> list[str]:
+    return boto3.client("codebuild").list_builds()["ids"]
 
 
 def _entry() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A production-like stage: updates in place, counts that survive, an update that is taken back."""
+"""A production-like stage: updates in place, counts that survive, an update that is rolled back."""
 
 import json
 import shutil
@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from models.minilm.tests.reference import embeddings
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
+from tests.local.tiny_models import CANNOT_LOAD, TIMES, write_ensemble, write_python
 
 STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
 SEARCH = "prodlike-search"
-BODY = json.dumps(
-    {"inputs": [{"name": "TEXT", "shape": [1, 1], "datatype": "BYTES", "data": ["hi"]}]}
-)
+BODY = json.dumps({"inputs": [{"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}]})
 
 
 @pytest.fixture(scope="module")
 def production(checkout: Checkout) -> Checkout:
     shutil.copy2(STAGE_FILE, checkout.path / "stages")
+    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    write_ensemble(checkout.path / "models" / "chain")
     production = replace(checkout, stage="prodlike")
     deployed = production.deploy()
     assert deployed.returncode == 0, deployed.stdout
@@ -38,9 +38,7 @@ def client(production: Checkout) -> EndpointClient:
 
 
 def test_single_model_endpoint_answers_without_a_target_model(client: EndpointClient) -> None:
-    sentences = ["one", "another"]
-    answer = client.invoke("minilm", {"TEXT": sentences})["EMBEDDING"]
-    assert np.abs(answer - embeddings(sentences)).max() <= 1e-5
+    assert _answer(client) == 15
 
 
 def test_target_model_is_refused_by_a_single_model_endpoint(production: Checkout) -> None:
@@ -69,7 +67,7 @@ def test_a_variant_can_be_asked_for(production: Checkout) -> None:
 
 
 def test_deployed_stage_does_not_differ_from_the_code(production: Checkout) -> None:
-    diff = production.cdk("diff", "--fail")
+    diff = production.again("diff", "--fail")
     assert diff.returncode == 0, diff.stdout
 
 
@@ -87,7 +85,7 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
     production.edit("stages/prodlike.yaml", "ml.m5.2xlarge", "ml.m5.4xlarge")
     production.edit("stages/prodlike.yaml", "critical: 0.05", "critical: 0.2")
 
-    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
+    with invoked_all_the_while(lambda: _answer(client)):
         deployed = production.deploy()
     assert deployed.returncode == 0, deployed.stdout
 
@@ -107,34 +105,34 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
     assert thresholds == {0.2}
 
 
-def test_update_whose_model_cannot_load_is_taken_back_and_loses_no_call(
+def test_update_whose_model_cannot_load_is_rolled_back_and_loses_no_call(
     production: Checkout, client: EndpointClient
 ) -> None:
     sagemaker = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=SEARCH)
-    good = client.resolve("minilm")
-    production.edit(
-        "models/minilm/pooling/1/model.py",
-        "class TritonPythonModel:\n",
-        "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
-    )
-    with invoked_all_the_while(lambda: client.invoke("minilm", {"TEXT": ["hi"]})):
+    good = client.resolve("chain")
+    production.edit("models/chain/plus/1/model.py", *CANNOT_LOAD)
+    with invoked_all_the_while(lambda: _answer(client)):
         deployed = production.cdk("deploy", SEARCH, "--exclusively", "--require-approval", "never")
     assert deployed.returncode == 1
     assert "did not pass the ping health check" in " ".join(deployed.stdout.split())
     after = sagemaker.describe_endpoint(EndpointName=SEARCH)
     assert after["EndpointStatus"] == "InService"
     assert after["EndpointConfigName"] == before["EndpointConfigName"]
-    assert client.resolve("minilm") == good
+    assert client.resolve("chain") == good
     (stack,) = boto3.client("cloudformation").describe_stacks(StackName=SEARCH)["Stacks"]
     assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
 
 
 def test_destroy_removes_the_stage(production: Checkout) -> None:
-    destroyed = production.cdk("destroy", "--all", "--force")
+    destroyed = production.again("destroy", "--all", "--force")
     assert destroyed.returncode == 0, destroyed.stdout
     scaling = boto3.client("application-autoscaling")
     assert scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"] == []
+
+
+def _answer(client: EndpointClient) -> float:
+    return float(client.invoke("chain", {"X": np.array([[7]], np.float32)})["Y"][0, 0])
 
 
 def _variants(endpoint: Any) -> dict[str, tuple[int, float]]:

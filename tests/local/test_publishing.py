@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -18,28 +17,13 @@ import pytest
 
 from endpoint_client import EndpointClient
 from tests.local.conftest import ROOT, LocalAws
+from tests.local.tiny_models import LINE_EXPORT, TIMES, write_line, write_python
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET, PREFIX = "shop-models", "math/cpu-24.09/"
 PLACE = ["--stage", "shop", "--endpoint", "math"]
-
-CONFIG = """
-backend: "python"
-max_batch_size: 8
-input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
-"""
-MODEL = """
-import triton_python_backend_utils as pb_utils
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        given = [pb_utils.get_input_tensor_by_name(it, "X").as_numpy() for it in requests]
-        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", it * FACTOR)]) for it in given]
-"""
 
 Write = Callable[[int], Path]
 
@@ -89,11 +73,7 @@ def times(tmp_path: Path) -> Write:
     """Write the model `times`, a repository without a recipe, which multiplies by a factor."""
 
     def write(factor: int) -> Path:
-        version = tmp_path / "times" / "times" / "1"
-        version.mkdir(parents=True, exist_ok=True)
-        (version.parent / "config.pbtxt").write_text(CONFIG)
-        (version / "model.py").write_text(MODEL.replace("FACTOR", str(factor)))
-        return tmp_path / "times"
+        return write_python(tmp_path / "times", TIMES.replace("FACTOR", str(factor)))
 
     return write
 
@@ -161,12 +141,6 @@ def test_copies_are_models_of_their_own(
     assert [_answer(client, name) for name in published["models"]] == [35, 35, 35]
 
 
-def test_each_copy_has_a_model_directory_of_its_own_name(times: Write, tmp_path: Path) -> None:
-    build: list[str | Path] = ["--count", "2", "--target", "cpu-24.09", "--output", tmp_path]
-    written = _run("copies", times(5), *build)
-    assert [list(_run("inspect", path)["models"]) for path in written] == [["times-0"], ["times-1"]]
-
-
 def _unfinished(s3: "S3Client") -> list[str]:
     return [it["Key"] for it in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 
@@ -191,7 +165,7 @@ def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
     client: EndpointClient, s3: "S3Client", times: Write
 ) -> None:
     model = times(11)
-    weights = np.random.default_rng(0).bytes(400 * 1024 * 1024)
+    weights = np.random.default_rng(0).bytes(256 * 1024 * 1024)
     (model / "times" / "1" / "weights.bin").write_bytes(weights)
     _kill_when(lambda: _unfinished(s3), "publish", model, *PLACE)
     assert _unfinished(s3)  # or nothing was tested
@@ -207,53 +181,28 @@ def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
     assert _answer(client) == 77
 
 
-RECIPE = """
-description: Waits before it is exported
-files:
-  slow/1/weights.bin: { to: copy, weights: weights.bin }
-  slow/1/model.onnx:
-    to: onnx
-    source: export.py:slow
-    opset: 18
-    gate: { max_absolute_difference: 1.0e-6 }
-"""
-EXPORT = """
-import time
-from pathlib import Path
-
-import torch
-
-from model_build import TorchModel
-
-
-def slow(_):
-    if not Path("MARKER").exists():
-        Path("MARKER").touch()
-        time.sleep(60)
-    return TorchModel(
-        module=torch.nn.Linear(1, 1),
-        inputs={"X": torch.float32},
-        outputs=("Y",),
-        axes={"X": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 1, generator=generator)},
-    )
+WAITS_THE_FIRST_TIME = """\
+    import pathlib, signal
+    if not pathlib.Path("MARKER").exists():
+        pathlib.Path("MARKER").touch()
+        signal.pause()
 """
 
 
 def test_a_build_that_was_killed_succeeds_when_it_is_repeated(
     client: EndpointClient, s3: "S3Client", tmp_path: Path
 ) -> None:
-    marker, model = tmp_path / "marker", tmp_path / "slow"
-    (model / "slow").mkdir(parents=True)
-    config = re.sub('backend: "python"', 'backend: "onnxruntime"', CONFIG)
-    (model / "slow" / "config.pbtxt").write_text(config)
-    (model / "recipe.yaml").write_text(RECIPE)
-    (model / "weights.bin").write_bytes(b"weights")
-    (model / "export.py").write_text(EXPORT.replace("MARKER", str(marker)))
+    marker, model = tmp_path / "marker", write_line(tmp_path / "line")
+    (model / "export.py").write_text(
+        LINE_EXPORT.replace("def line(_):\n", "def line(_):\n" + WAITS_THE_FIRST_TIME).replace(
+            "MARKER", str(marker)
+        )
+    )
     _kill_when(marker.exists, "publish", model, *PLACE)
-    assert not [key for key in _keys(s3) if "slow" in key]
+    assert not [key for key in _keys(s3) if "line" in key]
     assert _unfinished(s3) == []
 
     version = _run("publish", model, *PLACE)["version"]
-    assert f"{PREFIX}slow-{version}.json" in _keys(s3)
-    assert client.invoke("slow", {"X": np.zeros((2, 1), np.float32)})["Y"].shape == (2, 1)
+    assert f"{PREFIX}line-{version}.json" in _keys(s3)
+    given = {"INPUT__0": np.zeros((2, 1), np.float32)}
+    assert client.invoke("line", given)["OUTPUT__0"].shape == (2, 1)

@@ -13,6 +13,7 @@ def test_clients_are_pointed_at_the_local_aws_and_at_nothing_else() -> None:
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
         "CDK_HOME": "/state/cdk_home",
     }
 

@@ -1,0 +1,114 @@
+"""Models that load in no time, for tests about what happens around a model."""
+
+from pathlib import Path
+
+CONFIG = """
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+"""
+TIMES = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        given = [pb_utils.get_input_tensor_by_name(it, "X").as_numpy() for it in requests]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", it * FACTOR)]) for it in given]
+"""
+PLUS_ONE = TIMES.replace("* FACTOR", "+ 1")
+CANNOT_LOAD = (
+    "class TritonPythonModel:\n",
+    "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
+)
+"""An edit that makes a model fail when it is loaded."""
+
+ENSEMBLE = """
+platform: "ensemble"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+ensemble_scheduling { step [
+  { model_name: "times" model_version: -1
+    input_map { key: "X" value: "X" } output_map { key: "Y" value: "BETWEEN" } },
+  { model_name: "plus" model_version: -1
+    input_map { key: "X" value: "BETWEEN" } output_map { key: "Y" value: "Y" } }
+] }
+"""
+
+LINE_RECIPE = """
+description: A line through the origin, exported by PyTorch
+files:
+  line/1/model.pt:
+    to: torchscript
+    source: export.py:line
+    gate: { max_absolute_difference: 1.0e-6 }
+"""
+LINE_CONFIG = """
+platform: "pytorch_libtorch"
+max_batch_size: 8
+input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
+"""
+LINE_EXPORT = '''
+"""A line."""
+
+import torch
+
+from model_build import TorchModel
+
+
+def line(_):
+    return TorchModel(
+        module=torch.nn.Linear(1, 1),
+        inputs={"INPUT__0": torch.float32},
+        outputs=("OUTPUT__0",),
+        axes={"INPUT__0": {"batch": (1, 4)}},
+        sample=lambda sizes, generator: {
+            "INPUT__0": torch.randn(sizes["batch"], 1, generator=generator)
+        },
+    )
+'''
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Write texts below a model's folder by their paths; return the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def write_python(folder: Path, code: str) -> Path:
+    """Write a complete repository of one Python model, named as its folder."""
+    name = folder.name
+    return write(folder, {f"{name}/config.pbtxt": CONFIG, f"{name}/1/model.py": code})
+
+
+def write_line(folder: Path) -> Path:
+    """Write `line`, a TorchScript model that a build exports and holds against PyTorch."""
+    return write(
+        folder,
+        {
+            "recipe.yaml": LINE_RECIPE,
+            "export.py": LINE_EXPORT,
+            "line/config.pbtxt": LINE_CONFIG,
+        },
+    )
+
+
+def write_ensemble(folder: Path) -> Path:
+    """Write an ensemble of two Python models: twice X, and one more."""
+    return write(
+        folder,
+        {
+            "recipe.yaml": "description: Twice X, and one more\n",
+            f"{folder.name}/config.pbtxt": ENSEMBLE,
+            "times/config.pbtxt": CONFIG,
+            "times/1/model.py": TIMES.replace("FACTOR", "2"),
+            "plus/config.pbtxt": CONFIG,
+            "plus/1/model.py": PLUS_ONE,
+        },
+    )
