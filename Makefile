@@ -19,6 +19,9 @@ PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
 	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
 		2>/dev/null; then echo $$python; break; fi; done)
 
+# Local deployments wait more than they compute: four workers keep two cores busy.
+PARALLEL := --numprocesses 4 --dist loadgroup --no-loadscope-reorder
+
 .PHONY: help
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
@@ -51,12 +54,13 @@ demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP
 	@python -m local_aws.demo $(if $(KEEP),--keep)
 
 .PHONY: test
-test: install $(CHECKOV)/.installed ## run the tests of all tiers
-	@python -m pytest
+test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local AWS
+	@python -m pytest $(PARALLEL)
+	@echo "the shipped models are built, loaded and compared by make models-test"
 
 .PHONY: models-test
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
-	@python -m pytest models
+	@python -m pytest models $(PARALLEL)
 
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
@@ -88,7 +92,7 @@ rollback: install ## deploy the commit that served a stage before: STAGE=prod
 	@python -m release.delivery rollback --stage $(STAGE)
 
 .PHONY: pr
-pr: lint test ## what the pull-request workflow runs: lint, test, review
+pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
 	@$(MAKE) review
 
 .PHONY: format

@@ -63,16 +63,17 @@ def _interrupt(_: int, __: FrameType | None) -> None:
 
 def _deploy_and_ask(folder: Folder, environment: dict[str, str]) -> None:
     with step("cdk bootstrap"):
-        _cdk(folder, environment, "bootstrap", f"aws://{ACCOUNT}/{REGION}")
+        # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
+        _cdk(folder, environment, "bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=folder.root)
     with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
-        _cdk(folder, environment, "deploy", "--all", "--require-approval", "never")
+        _cdk(folder, environment, "deploy", "--all", "--require-approval", "never", *_app(folder))
     with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
         answers = ask(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
     with step("run the same weights in transformers"):
         expected = _embeddings_of_transformers()
     _report(answers, expected)
     with step("cdk diff: the deployed stacks are what the code says"):
-        _cdk(folder, environment, "diff", "--fail")
+        _cdk(folder, environment, "diff", "--fail", *_app(folder))
 
 
 def _embeddings_of_transformers() -> Array:
@@ -90,17 +91,31 @@ def _embeddings_of_transformers() -> Array:
 
 def _destroy(folder: Folder, environment: dict[str, str]) -> None:
     with step("cdk destroy"):
-        _cdk(folder, environment, "destroy", "--all", "--force")
+        _cdk(folder, environment, "destroy", "--all", "--force", "--app", str(_assembly(folder)))
 
 
-def _cdk(folder: Folder, environment: dict[str, str], command: str, *arguments: str) -> None:
-    context = ["-c", f"stage={STAGE}", "--output", str(folder.root / "cdk.out")]
+def _app(folder: Folder) -> list[str]:
+    return ["-c", f"stage={STAGE}", "--output", str(_assembly(folder))]
+
+
+def _assembly(folder: Folder) -> Path:
+    return folder.root / "cdk.out"
+
+
+def _cdk(
+    folder: Folder,
+    environment: dict[str, str],
+    command: str,
+    *arguments: str,
+    cwd: Path | None = None,
+) -> None:
     run(
-        [str(Path("node_modules/.bin/cdk")), command, *arguments, *context],
+        [str(Path("node_modules/.bin/cdk").resolve()), command, *arguments],
         log=folder.root / f"cdk-{command}.log",
         environment=environment,
         advice=f"read the reason above; builds log to {folder.builds}, Triton to "
         f"{folder.instances}, the emulator to {folder.log}",
+        cwd=cwd,
     )
 
 

@@ -39,8 +39,15 @@ def _tick(title: str, start: float, done: threading.Event) -> None:
         done.wait(1)
 
 
-def run(command: list[str], *, log: Path, environment: dict[str, str], advice: str) -> None:
-    """Run a program into a log file. Raises `StepFailed` with the log's end and `advice`."""
+def run(
+    command: list[str],
+    *,
+    log: Path,
+    environment: dict[str, str],
+    advice: str,
+    cwd: Path | None = None,
+) -> None:
+    """Run a program, in this folder or in `cwd`, into a log file. Raises `StepFailed` with the log's end and `advice`."""
     with log.open("wb") as output:
         try:
             finished = subprocess.run(
@@ -49,6 +56,7 @@ def run(command: list[str], *, log: Path, environment: dict[str, str], advice: s
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **environment},
+                cwd=cwd,
                 check=False,
             )
         except OSError as error:
