@@ -1,8 +1,8 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
-from triton_sagemaker.access import AsyncInference, DataCapture, InstanceMetrics, VpcAccess
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.built_model import BuiltModel
+from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
@@ -25,11 +25,11 @@ from triton_sagemaker.triton_container import TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint
 from triton_sagemaker.updates import AllAtOnce, Canary, Linear, Rolling
 from triton_sagemaker.variant import Variant
+from triton_sagemaker.vpc_access import VpcAccess
 
 __all__ = [
     "AlarmThresholds",
     "AllAtOnce",
-    "AsyncInference",
     "BuildEnvironment",
     "BuiltModel",
     "Canary",
@@ -42,7 +42,6 @@ __all__ = [
     "EndpointRole",
     "EndpointScaling",
     "GpuTarget",
-    "InstanceMetrics",
     "Instances",
     "InvalidEndpoint",
     "InvocationsTarget",

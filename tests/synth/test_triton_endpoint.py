@@ -9,17 +9,14 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_sns as sns
 from aws_cdk.assertions import Match, Template
 
 from tests.synth.conftest import Templates
 from tests.synth.endpoints import Scene
 from triton_sagemaker import (
     AllAtOnce,
-    AsyncInference,
     Canary,
     DataCapture,
-    InstanceMetrics,
     Linear,
     Rolling,
     VpcAccess,
@@ -85,15 +82,6 @@ def test_variants_share_the_traffic_by_weight_and_have_a_model_each(scene: Scene
         ("B", 1),
     ]
     assert len({json.dumps(it["ModelName"]) for it in variants}) == 2
-
-
-def test_a_shadow_gets_copies_of_the_requests_of_a_single_model_variant(scene: Scene) -> None:
-    single = scene.single_model()
-    scene.endpoint(
-        scene.variant(hosting=single), shadow_variants=[scene.variant(name="New", hosting=single)]
-    )
-    (shadow,) = scene.properties(CONFIG)["ShadowProductionVariants"]
-    assert shadow["VariantName"] == "New"
 
 
 def test_models_and_config_have_no_names_and_the_endpoint_keeps_its_own(scene: Scene) -> None:
@@ -274,7 +262,7 @@ def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
     assert {"VariantPropertyType": "DesiredInstanceCount"} in excluded
 
 
-# Network, encryption, capture, async, metrics
+# Network, encryption, capture
 
 
 def test_instances_stand_in_the_vpc_that_is_given(scene: Scene) -> None:
@@ -319,31 +307,6 @@ def test_only_answers_are_captured_if_asked(scene: Scene) -> None:
     scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="t", requests=False))
     capture = scene.properties(CONFIG)["DataCaptureConfig"]
     assert capture["CaptureOptions"] == [{"CaptureMode": "Output"}]
-
-
-def test_single_models_can_be_invoked_asynchronously(scene: Scene) -> None:
-    bucket = s3.Bucket(scene.stack, "Answers")
-    topics = [sns.Topic(scene.stack, name) for name in ("Success", "Error")]
-    scene.endpoint(
-        scene.variant(hosting=scene.single_model()),
-        async_inference=AsyncInference(
-            bucket=bucket, prefix="out", success=topics[0], error=topics[1], concurrency=4
-        ),
-    )
-    config = scene.properties(CONFIG)["AsyncInferenceConfig"]
-    assert config["ClientConfig"] == {"MaxConcurrentInvocationsPerInstance": 4}
-    assert set(config["OutputConfig"]["NotificationConfig"]) == {"ErrorTopic", "SuccessTopic"}
-    assert config["OutputConfig"]["S3OutputPath"]["Fn::Join"][1][-1] == "/out"
-    assert config["OutputConfig"]["S3FailurePath"]["Fn::Join"][1][-1] == "/out/failures"
-
-
-def test_instance_metrics_can_be_finer(scene: Scene) -> None:
-    scene.endpoint(instance_metrics=InstanceMetrics(enhanced=True, detailed=True, frequency=10))
-    assert scene.properties(CONFIG)["MetricsConfig"] == {
-        "EnableDetailedObservability": True,
-        "EnableEnhancedMetrics": True,
-        "MetricPublishFrequencyInSeconds": 10,
-    }
 
 
 def test_defaults_leave_out_all_that_was_not_asked_for(scene: Scene) -> None:
