@@ -7,11 +7,12 @@ from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
-from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
+from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.model_builder import BuildEnvironment, ModelBuilder
 from triton_sagemaker.model_catalog import CatalogEntry, ModelCatalog
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import (
     ConcurrencyTarget,
@@ -21,6 +22,7 @@ from triton_sagemaker.scaling_targets import (
     ScheduledCapacity,
 )
 from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
+from triton_sagemaker.single_model_hosting import SingleModelHosting
 from triton_sagemaker.triton_container import TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint
 from triton_sagemaker.updates import AllAtOnce, Canary, Linear, Rolling
@@ -42,6 +44,7 @@ __all__ = [
     "EndpointRole",
     "EndpointScaling",
     "GpuTarget",
+    "HostingMode",
     "Instances",
     "InvalidEndpoint",
     "InvocationsTarget",

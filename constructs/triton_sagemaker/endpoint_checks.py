@@ -48,11 +48,11 @@ def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
         yield from inside(f"variants.{variant.name}", variant.problems())
     if variants and not sum(it.weight for it in variants) > 0:
         yield Problem("variants", "no variant gets traffic: give one a weight above 0")
-    if len({it.hosting.multi_model for it in variants}) > 1:
+    modes = sorted({type(it.hosting).__name__ for it in variants})
+    if len(modes) > 1:
         yield Problem(
             "variants",
-            "some host many models and some a single one, which clients could not invoke alike: "
-            "make two endpoints",
+            f"{' and '.join(modes)} cannot be invoked alike: make an endpoint of each",
         )
 
 

@@ -17,7 +17,7 @@ from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
-from triton_sagemaker.problems import InvalidEndpoint
+from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
@@ -139,12 +139,24 @@ class TritonEndpoint(Construct):
         """Allow `grantee` to invoke the endpoint.
 
         `models` narrows it to versions of these models, by the condition key
-        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`.
+        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
+        `InvalidEndpoint` where the hosting knows no `TargetModel`.
         """
+        hosting = self.variants[0].hosting  # the others' is of the same mode
+        archives = [hosting.target_model(f"{model}-????????????.tar.gz") for model in models or ()]
+        if None in archives:
+            raise InvalidEndpoint(
+                self.endpoint_name,
+                [
+                    Problem(
+                        "models",
+                        f"{type(hosting).__name__} is invoked without naming a model: leave it out",
+                    )
+                ],
+            )
         arn = Stack.of(self).format_arn(
             service="sagemaker", resource="endpoint", resource_name=self.endpoint_name
         )
-        archives = [f"{model}-????????????.tar.gz" for model in models or ()]
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:InvokeEndpoint"],

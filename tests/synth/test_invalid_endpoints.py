@@ -91,8 +91,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "mixed hosting": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B", hosting=s.single_model())),
-        "variants: some host many models and some a single one, which clients could not invoke "
-        "alike: make two endpoints",
+        "variants: MultiModelHosting and SingleModelHosting cannot be invoked alike: make an "
+        "endpoint of each",
     ),
     "prefix without a slash at its end": (
         lambda s: s.endpoint(s.variant(hosting=s.multi_model(prefix="text"))),
@@ -118,8 +118,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(
             s.variant(container=s.container(environment={"SAGEMAKER_TRITON_PING_MODE": "ready"}))
         ),
-        f"{V}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions: set it "
-        "there",
+        f"{V}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions or the "
+        "hosting: set it there",
     ),
     "too many variables": (
         lambda s: s.endpoint(

@@ -17,6 +17,7 @@ from triton_sagemaker import (
     AllAtOnce,
     Canary,
     DataCapture,
+    InvalidEndpoint,
     Linear,
     Rolling,
     VpcAccess,
@@ -365,6 +366,12 @@ def test_invoking_is_granted_by_model(scene: Scene) -> None:
             "sagemaker:TargetModel": ["minilm-????????????.tar.gz", "bert-????????????.tar.gz"]
         }
     }
+
+
+def test_invoking_by_model_is_not_granted_where_no_model_can_be_named(scene: Scene) -> None:
+    endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
+    with pytest.raises(InvalidEndpoint, match="SingleModelHosting is invoked without naming"):
+        endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
 
 
 # The production stage
