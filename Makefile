@@ -66,6 +66,9 @@ models-test: install $(CHECKOV)/.installed ## build every model for the CPU, loa
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@ruff check . && ruff format --check .
 	@mypy
+	@for model in models/*/*/1/model.py; do \
+		mypy --allow-untyped-defs --allow-untyped-calls $$model; \
+	done
 	@lint-imports
 	@python -m model_build lint models/
 	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows

@@ -20,6 +20,7 @@ from triton_sagemaker import (
     Canary,
     CatalogEntry,
     GpuTarget,
+    HostingMode,
     Instances,
     InvocationsTarget,
     Linear,
@@ -145,14 +146,15 @@ class EndpointStack(Stack):
             ),
         )
 
-    def _hosting(self, prefix: str) -> MultiModelHosting | SingleModelHosting:
+    def _hosting(self, prefix: str) -> HostingMode:
         bucket = self._models.bucket
-        if self._settings.hosting == "multi-model":
-            return MultiModelHosting(bucket=bucket, prefix=prefix)
-        (plan,) = self._plans
-        return SingleModelHosting(
-            bucket=bucket, key=f"{prefix}{plan.target_model}", default_model=plan.entry
-        )
+        match self._settings.hosting:
+            case "multi-model":
+                return MultiModelHosting(bucket=bucket, prefix=prefix)
+            case "single-model":
+                (plan,) = self._plans
+                key = f"{prefix}{plan.target_model}"
+                return SingleModelHosting(bucket=bucket, key=key, default_model=plan.entry)
 
     def _scale(self, scaling: ScalingStage) -> None:
         targets: list[InvocationsTarget | GpuTarget] = []
@@ -170,14 +172,14 @@ class EndpointStack(Stack):
 
     def _publish(self, stage_name: str, built: list[BuiltModel]) -> None:
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=self._short_name)
+        hosting = self.endpoint.variants[0].hosting
         for plan in self._plans:
-            multi_model = self._settings.hosting == "multi-model"
             catalog.publish(
                 CatalogEntry(
                     model=plan.name,
                     version=plan.version,
                     endpoint=self.endpoint.endpoint_name,
-                    target_model=plan.target_model if multi_model else None,
+                    target_model=hosting.target_model(plan.target_model),
                     signature=plan.signature.model_dump(),
                 ),
                 after=[*built, self.endpoint],

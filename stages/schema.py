@@ -5,7 +5,7 @@ that causes it. What the constructs can see of themselves they check again for t
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -42,6 +42,7 @@ VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}$"
 ReleaseName = Annotated[str, _known(platform_facts.release)]
 RegionName = Annotated[str, _known(platform_facts.region)]
 InstanceTypeName = Annotated[str, _known(platform_facts.instance_type)]
+Hosting = Literal["multi-model", "single-model"]
 
 
 class _Strict(BaseModel):
@@ -115,7 +116,7 @@ class EndpointStage(_Strict):
 
     models: Annotated[list[Name], Field(min_length=1)]
     """Folders in models/ that the endpoint serves, each as an archive of its own."""
-    hosting: Literal["multi-model", "single-model"] = "multi-model"
+    hosting: Hosting = "multi-model"
     """multi-model loads models when they are asked for; single-model loads one at the start."""
     instance_type: InstanceTypeName
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
@@ -146,12 +147,7 @@ class EndpointStage(_Strict):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        wrong = []
-        if self.hosting == "single-model" and len(self.models) != 1:
-            wrong.append(f"single-model hosting takes one model, not {len(self.models)}")
-        if self.hosting == "multi-model":
-            types = {self.variant_instance_type(name) for name in self.variants}
-            wrong += [line for name in sorted(types) if (line := _one_gpu(name))]
+        wrong = list(_HOSTING_RULES[self.hosting](self))
         if self.update.strategy == "rolling" and len(self.variants) > 1:
             wrong.append("a rolling update takes one variant: write canary or linear")
         wrong += self._wrong_scaling(self.scaling) if self.scaling else []
@@ -175,19 +171,30 @@ class EndpointStage(_Strict):
         return wrong
 
 
-def _one_gpu(name: str) -> str | None:
-    instance = platform_facts.instance_type(name)
-    if instance.multi_model is not platform_facts.Support.NO:
-        return None
-    fit = [
-        other.name
-        for other in platform_facts.instance_types()
-        if other.gpu == instance.gpu and other.multi_model is platform_facts.Support.YES
-    ]
-    return (
-        f"{name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
-        f"{', '.join(fit) or 'a single-GPU type such as ml.g5.xlarge'}"
-    )
+def _one_gpu(endpoint: EndpointStage) -> Iterator[str]:
+    for name in sorted({endpoint.variant_instance_type(it) for it in endpoint.variants}):
+        instance = platform_facts.instance_type(name)
+        if instance.multi_model is platform_facts.Support.NO:
+            fit = [
+                other.name
+                for other in platform_facts.instance_types()
+                if other.gpu == instance.gpu and other.multi_model is platform_facts.Support.YES
+            ]
+            yield (
+                f"{name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
+                f"{', '.join(fit) or 'a single-GPU type such as ml.g5.xlarge'}"
+            )
+
+
+def _one_model(endpoint: EndpointStage) -> Iterator[str]:
+    if len(endpoint.models) != 1:
+        yield f"single-model hosting takes one model, not {len(endpoint.models)}"
+
+
+_HOSTING_RULES: dict[Hosting, Callable[[EndpointStage], Iterator[str]]] = {
+    "multi-model": _one_gpu,
+    "single-model": _one_model,
+}
 
 
 class DeliveryStage(_Strict):

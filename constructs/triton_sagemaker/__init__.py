@@ -1,17 +1,18 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
-from triton_sagemaker.access import AsyncInference, DataCapture, InstanceMetrics, VpcAccess
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.built_model import BuiltModel
+from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
-from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
+from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.model_builder import BuildEnvironment, ModelBuilder
 from triton_sagemaker.model_catalog import CatalogEntry, ModelCatalog
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import (
     ConcurrencyTarget,
@@ -21,15 +22,16 @@ from triton_sagemaker.scaling_targets import (
     ScheduledCapacity,
 )
 from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
+from triton_sagemaker.single_model_hosting import SingleModelHosting
 from triton_sagemaker.triton_container import TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint
 from triton_sagemaker.updates import AllAtOnce, Canary, Linear, Rolling
 from triton_sagemaker.variant import Variant
+from triton_sagemaker.vpc_access import VpcAccess
 
 __all__ = [
     "AlarmThresholds",
     "AllAtOnce",
-    "AsyncInference",
     "BuildEnvironment",
     "BuiltModel",
     "Canary",
@@ -42,7 +44,7 @@ __all__ = [
     "EndpointRole",
     "EndpointScaling",
     "GpuTarget",
-    "InstanceMetrics",
+    "HostingMode",
     "Instances",
     "InvalidEndpoint",
     "InvocationsTarget",

@@ -1,7 +1,6 @@
 """Alarms and a dashboard for whoever is on call."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -11,39 +10,14 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity, Thresholds
+from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
+from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.variant import Variant
 
 MINUTES = 5
 """An alarm looks at this many minutes, and needs `DATAPOINTS` bad ones of them."""
 DATAPOINTS = 3
-MICROSECONDS = 1_000
-"""Microseconds in a millisecond: thresholds are in milliseconds, metrics in microseconds."""
-
-ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
-BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
-
-
-@dataclass(frozen=True)
-class _Measure:
-    """One line of a graph, with the thresholds at which it alarms."""
-
-    name: str
-    title: str
-    metric: cloudwatch.Metric
-    thresholds: Thresholds
-    comparison: cloudwatch.ComparisonOperator = ABOVE
-    scale: float = 1
-
-
-@dataclass(frozen=True)
-class _Graph:
-    """A widget: what alarms in it, and what is drawn beside it."""
-
-    title: str
-    measures: Sequence[_Measure] = ()
-    beside: Sequence[cloudwatch.Metric] = ()
 
 
 class EndpointMonitoring(Construct):
@@ -69,11 +43,11 @@ class EndpointMonitoring(Construct):
             self, "Dashboard", dashboard_name=endpoint_name, default_interval=Duration.hours(3)
         )
         for variant in variants:
-            graphs = list(_graphs(endpoint_name, variant, thresholds or AlarmThresholds()))
-            for graph in graphs:
-                for measure in graph.measures:
+            charts = list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
+            for chart in charts:
+                for measure in chart.measures:
                     self._add_alarms(endpoint_name, variant.name, measure)
-            self._add_widgets(variant.name, graphs)
+            self._add_widgets(variant.name, charts)
 
     def _topic(self, endpoint_name: str) -> sns.Topic:
         key = kms.Key(
@@ -86,7 +60,7 @@ class EndpointMonitoring(Construct):
         key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
         return sns.Topic(self, "Topic", enforce_ssl=True, master_key=key)
 
-    def _add_alarms(self, endpoint_name: str, variant_name: str, measure: _Measure) -> None:
+    def _add_alarms(self, endpoint_name: str, variant_name: str, measure: Measure) -> None:
         for severity, threshold in measure.thresholds.items():
             alarm = cloudwatch.Alarm(
                 self,
@@ -104,18 +78,18 @@ class EndpointMonitoring(Construct):
             alarm.add_alarm_action(actions.SnsAction(self.topic))
             self.alarms.append(alarm)
 
-    def _add_widgets(self, variant_name: str, graphs: Sequence[_Graph]) -> None:
+    def _add_widgets(self, variant_name: str, charts: Sequence[Chart]) -> None:
         self.dashboard.add_widgets(
             cloudwatch.TextWidget(markdown=f"# {variant_name}", width=24, height=1)
         )
-        for start in range(0, len(graphs), 3):
-            self.dashboard.add_widgets(*map(_widget, graphs[start : start + 3]))
+        for start in range(0, len(charts), 3):
+            self.dashboard.add_widgets(*map(_widget, charts[start : start + 3]))
 
 
-def _widget(graph: _Graph) -> cloudwatch.GraphWidget:
+def _widget(chart: Chart) -> cloudwatch.GraphWidget:
     return cloudwatch.GraphWidget(
-        title=graph.title,
-        left=[*(measure.metric for measure in graph.measures), *graph.beside],
+        title=chart.title,
+        left=[*(measure.metric for measure in chart.measures), *chart.beside],
         left_annotations=[
             cloudwatch.HorizontalAnnotation(
                 color=cloudwatch.Color.RED
@@ -124,7 +98,7 @@ def _widget(graph: _Graph) -> cloudwatch.GraphWidget:
                 label=f"{severity}: {measure.title}",
                 value=threshold * measure.scale,
             )
-            for measure in graph.measures
+            for measure in chart.measures
             for severity, threshold in measure.thresholds.items()
         ],
         width=8,
@@ -132,80 +106,52 @@ def _widget(graph: _Graph) -> cloudwatch.GraphWidget:
     )
 
 
-def _graphs(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> Iterator[_Graph]:
+def _charts(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> Iterator[Chart]:
     metrics = EndpointMetrics(endpoint_name, variant.name)
-    yield _Graph(
+    yield Chart(
         "Traffic (a minute)", beside=[metrics.invocations(), metrics.invocations_per_instance()]
     )
-    yield _Graph(
+    yield Chart(
         "Errors (share of requests)",
         [
-            _Measure("ServerErrors", "share of 5xx answers", metrics.server_error_rate(),
-                     limits.server_error_rate),
-            _Measure("ClientErrors", "share of 4xx answers", metrics.client_error_rate(),
-                     limits.client_error_rate),
+            Measure("ServerErrors", "share of 5xx answers", metrics.server_error_rate(),
+                    limits.server_error_rate),
+            Measure("ClientErrors", "share of 4xx answers", metrics.client_error_rate(),
+                    limits.client_error_rate),
         ],
     )  # fmt: skip
-    yield _Graph(
+    yield Chart(
         "Latency (microseconds)",
         [
-            _Measure("LatencyP50", "median model latency", metrics.model_latency("p50"),
-                     limits.model_latency_p50_ms, scale=MICROSECONDS),
-            _Measure("LatencyP99", "p99 model latency", metrics.model_latency("p99"),
-                     limits.model_latency_p99_ms, scale=MICROSECONDS),
+            Measure("LatencyP50", "median model latency", metrics.model_latency("p50"),
+                    limits.model_latency_p50_ms, scale=MICROSECONDS_PER_MS),
+            Measure("LatencyP99", "p99 model latency", metrics.model_latency("p99"),
+                    limits.model_latency_p99_ms, scale=MICROSECONDS_PER_MS),
         ],
         [metrics.overhead_latency()],
     )  # fmt: skip
-    if variant.hosting.multi_model:
-        yield from _model_cache(metrics, limits)
+    yield from variant.hosting.charts(metrics, limits)
     yield from _machines(metrics, variant, limits)
-
-
-def _model_cache(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[_Graph]:
-    yield _Graph(
-        "Model cache hits (share of requests)",
-        [
-            _Measure("CacheHits", "low share of requests whose model is loaded",
-                     metrics.model_cache_hit_rate(), limits.cache_hit_rate_below, BELOW),
-        ],
-    )  # fmt: skip
-    yield _Graph(
-        "Waiting for models (microseconds)",
-        [
-            _Measure("LoadingWait", "p99 wait for a model", metrics.model_loading_wait(),
-                     limits.loading_wait_p99_ms, scale=MICROSECONDS),
-        ],
-        [metrics.model_downloading_time(), metrics.model_loading_time()],
-    )  # fmt: skip
-    yield _Graph(
-        "Models in memory",
-        [
-            _Measure("Unloads", "models that left memory a minute", metrics.model_unloads(),
-                     limits.unloads_per_minute),
-            _Measure("LoadedModels", "too few models in memory", metrics.loaded_models(),
-                     limits.loaded_models_below, BELOW),
-        ],
-    )  # fmt: skip
 
 
 def _machines(
     metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds
-) -> Iterator[_Graph]:
+) -> Iterator[Chart]:
     gpus = variant.instances.instance_type.gpu_count
     if gpus:
-        yield _Graph(
+        yield Chart(
             f"GPU (percent, {gpus} a machine)",
             [
-                _Measure("GpuMemory", "GPU memory in use", metrics.gpu_memory_utilization(),
-                         limits.gpu_memory_percent, scale=gpus),
+                Measure("GpuMemory", "GPU memory in use", metrics.gpu_memory_utilization(),
+                        limits.gpu_memory_percent, scale=gpus),
             ],
             [metrics.gpu_utilization()],
         )  # fmt: skip
-    yield _Graph(
+    yield Chart(
         "Storage (percent)",
-        [_Measure("Disk", "storage in use", metrics.disk_utilization(), limits.disk_percent)],
+        [Measure("Disk", "storage in use", metrics.disk_utilization(), limits.disk_percent)],
     )
-    yield _Graph(
+    yield Chart(
         "CPU and memory (percent)",
         beside=[metrics.cpu_utilization(), metrics.memory_utilization()],
     )

@@ -6,7 +6,7 @@ from aws_cdk import ArnFormat, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from triton_sagemaker.access import AsyncInference, DataCapture
+from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.variant import Variant
 
 
@@ -25,7 +25,6 @@ class EndpointRole(Construct):
         variants: Sequence[Variant],
         in_vpc: bool = False,
         data_capture: DataCapture | None = None,
-        async_inference: AsyncInference | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.role = iam.Role(
@@ -42,11 +41,7 @@ class EndpointRole(Construct):
         if in_vpc:
             self._attach_to_vpc()
         if data_capture:
-            self._write_below(data_capture)
-        if async_inference:
-            self._write_below(async_inference)
-            for topic in filter(None, (async_inference.success, async_inference.error)):
-                topic.grant_publish(self.role)
+            self._write_captured(data_capture)
 
     def _read_archives(self, variants: Sequence[Variant]) -> None:
         buckets = {it.hosting.bucket.node.path: it.hosting.bucket for it in variants}
@@ -150,10 +145,10 @@ class EndpointRole(Construct):
             ],
         )
 
-    def _write_below(self, output: DataCapture | AsyncInference) -> None:
-        output.bucket.grant_put(self.role, f"{output.prefix.strip('/')}/*")
-        if output.encryption_key:
-            output.encryption_key.grant_encrypt(self.role)
+    def _write_captured(self, capture: DataCapture) -> None:
+        capture.bucket.grant_put(self.role, f"{capture.prefix.strip('/')}/*")
+        if capture.encryption_key:
+            capture.encryption_key.grant_encrypt(self.role)
 
     def _allow(
         self,

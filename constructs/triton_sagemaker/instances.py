@@ -7,7 +7,6 @@ from typing import Literal
 from platform_facts import (
     InstanceType,
     Release,
-    Support,
     UnknownFact,
     cuda_satisfies,
     inference_ami,
@@ -41,7 +40,7 @@ class Instances:
             return None
         return self.inference_ami or release.preferred_inference_ami
 
-    def problems(self, *, release: Release, multi_model: bool) -> Iterator[Problem]:
+    def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what SageMaker would refuse, or what the image could not run on."""
         if self.initial_count < 1:
             yield Problem("initial_count", f"{self.initial_count} is too few: write 1 or more")
@@ -51,12 +50,6 @@ class Instances:
                 yield Problem(name, f"{seconds} s is out of range: write 60 to 3600")
         if self.volume_size is not None:
             yield from self._volume_problems(self.volume_size)
-        if multi_model and self.instance_type.multi_model is Support.NO:
-            yield Problem(
-                "instance_type",
-                f"{self.instance_type.name} cannot host GPU multi-model endpoints, which take one "
-                "GPU: write a single-GPU type such as ml.g5.xlarge, or host a single model",
-            )
         yield from self._gpu_problems(release)
 
     def _volume_problems(self, size: int) -> Iterator[Problem]:

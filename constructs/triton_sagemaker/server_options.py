@@ -70,7 +70,7 @@ class ServerOptions:
     """Let archives hold equally named models; serve's default is true."""
     ping_mode: PingMode | None = None
     """`ready` makes an instance unhealthy while a model does not load, `live` does not. The
-    default is `live` for multi-model hosting and `ready` for a single model, as serve intends."""
+    hosting mode has the default that serve intends."""
     inference_type: InferenceType | None = None
     """How /invocations of a single model answers; the default is `infer`. Since 25.03."""
     additional_args: str | None = None
@@ -78,13 +78,13 @@ class ServerOptions:
     publish_metrics: PublishedMetrics | None = None
     """Publish Triton's metrics to CloudWatch."""
 
-    def environment(self, *, multi_model: bool) -> dict[str, str]:
+    def environment(self, default_ping_mode: PingMode) -> dict[str, str]:
         """Return the container environment that says the same.
 
         The ping mode is always set: `serve` chooses it, but does not export its choice, and the
         server falls back to `ready`.
         """
-        ping_mode = self.ping_mode or ("live" if multi_model else "ready")
+        ping_mode = self.ping_mode or default_ping_mode
         values: dict[str, object] = {
             "SAGEMAKER_TRITON_ADDITIONAL_ARGS": self.additional_args,
             "SAGEMAKER_TRITON_ALLOW_GRPC": True if self.grpc_port else None,
@@ -115,7 +115,7 @@ class ServerOptions:
         }
         return said | (self.publish_metrics.environment() if self.publish_metrics else {})
 
-    def problems(self, *, release: Release, multi_model: bool) -> Iterator[Problem]:
+    def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
         for name, since in _SINCE.items():
             if getattr(self, name) is not None and release.name < since:
@@ -133,18 +133,6 @@ class ServerOptions:
         if limit is not None and not 0 < limit <= 1:
             yield Problem(
                 "model_load_gpu_limit", f"{limit} is no fraction: write more than 0 and at most 1"
-            )
-        if multi_model and self.inference_type not in (None, "infer"):
-            yield Problem(
-                "inference_type",
-                f"multi-model endpoints always answer as infer, not {self.inference_type}: remove "
-                "it, or host a single model",
-            )
-        if multi_model and self.ping_mode == "ready":
-            yield Problem(
-                "ping_mode",
-                "ready makes a multi-model instance unhealthy as soon as one model fails to load: "
-                "remove it",
             )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from platform_facts import Processor, Region, Release, UnsupportedCombination, image_uri
+from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.server_options import ServerOptions
 
@@ -30,11 +31,14 @@ class TritonContainer:
         """The image's URI. Raises `platform_facts.UnsupportedCombination`."""
         return image_uri(release=self.release, region=self.region, processor=self.processor)
 
-    def all_environment(self, *, multi_model: bool) -> dict[str, str]:
+    def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return everything that the container's environment holds."""
-        return {**self.options.environment(multi_model=multi_model), **self.environment}
+        return {**self._set_by_us(hosting), **self.environment}
 
-    def problems(self, *, multi_model: bool) -> Iterator[Problem]:
+    def _set_by_us(self, hosting: HostingMode) -> dict[str, str]:
+        return {**self.options.environment(hosting.default_ping_mode), **hosting.environment}
+
+    def problems(self, hosting: HostingMode) -> Iterator[Problem]:
         """Yield what SageMaker or Triton would refuse.
 
         Source of the limits: botocore's service model of CreateModel.
@@ -43,13 +47,12 @@ class TritonContainer:
             _ = self.image
         except UnsupportedCombination as error:
             yield Problem("release", str(error))
-        yield from inside(
-            "options", self.options.problems(release=self.release, multi_model=multi_model)
-        )
-        ours = self.options.environment(multi_model=multi_model)
-        for name in sorted(ours.keys() & self.environment.keys()):
-            yield Problem("environment", f"{name} is set by ServerOptions: set it there")
-        environment = self.all_environment(multi_model=multi_model)
+        yield from inside("options", self.options.problems(self.release))
+        for name in sorted(self._set_by_us(hosting).keys() & self.environment.keys()):
+            yield Problem(
+                "environment", f"{name} is set by ServerOptions or the hosting: set it there"
+            )
+        environment = self.all_environment(hosting)
         for name, value in environment.items():
             if max(len(name.encode()), len(value.encode())) > MAX_VALUE_BYTES:
                 yield Problem(

@@ -10,17 +10,18 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from triton_sagemaker.access import AsyncInference, DataCapture, InstanceMetrics, VpcAccess
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_checks import problems
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
-from triton_sagemaker.problems import InvalidEndpoint
+from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
+from triton_sagemaker.vpc_access import VpcAccess
 
 DEFAULT_UPDATE = AllAtOnce()
 ROLLBACK_ERROR_RATE = 0.05
@@ -30,8 +31,7 @@ ROLLBACK_ERROR_RATE = 0.05
 class TritonEndpoint(Construct):
     """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
 
-    - `variants` share the traffic by weight. `shadow_variants` get copies of the requests, and
-      their answers are thrown away; single-model hosting only.
+    - `variants` share the traffic by weight.
     - `update` is how a new configuration is taken over. It is taken back when one of
       `rollback_alarms` goes off: by default an alarm on each variant's 5xx answers.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
@@ -39,7 +39,7 @@ class TritonEndpoint(Construct):
     - `network` puts the instances into a VPC, `network_isolation` cuts the container off from any
       network. `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which
       have none: AWS's documents differ on whether SageMaker ignores or refuses it there.
-    - `data_capture`, `async_inference`, `instance_metrics`: see their classes.
+    - `data_capture` records requests and responses.
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
     the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
@@ -53,7 +53,6 @@ class TritonEndpoint(Construct):
         *,
         endpoint_name: str,
         variants: Sequence[Variant],
-        shadow_variants: Sequence[Variant] = (),
         update: UpdatePolicy = DEFAULT_UPDATE,
         rollback_alarms: Sequence[cloudwatch.IAlarm] | None = None,
         keep_instance_counts: bool = True,
@@ -61,20 +60,15 @@ class TritonEndpoint(Construct):
         network_isolation: bool = False,
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
-        async_inference: AsyncInference | None = None,
-        instance_metrics: InstanceMetrics | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
     ) -> None:
         super().__init__(scope, construct_id)
         found = problems(
             endpoint_name=endpoint_name,
             variants=variants,
-            shadow_variants=shadow_variants,
             update=update,
             network=network,
             data_capture=data_capture,
-            async_inference=async_inference,
-            instance_metrics=instance_metrics,
         )
         if found:
             raise InvalidEndpoint(endpoint_name, found)
@@ -91,16 +85,12 @@ class TritonEndpoint(Construct):
             self,
             "Role",
             endpoint_name=endpoint_name,
-            variants=[*variants, *shadow_variants],
+            variants=variants,
             in_vpc=network is not None,
             data_capture=data_capture,
-            async_inference=async_inference,
         ).role
-        self.models = dict(self._models([*variants, *shadow_variants], network, network_isolation))
-        self.config = self._config(
-            variants, shadow_variants, encryption_key, data_capture, async_inference,
-            instance_metrics,
-        )  # fmt: skip
+        self.models = dict(self._models(network, network_isolation))
+        self.config = self._config(encryption_key, data_capture)
         if rollback_alarms is None:
             rollback_alarms = list(self._default_rollback_alarms())
         self.endpoint = self._endpoint(update, rollback_alarms, keep_instance_counts)
@@ -149,12 +139,24 @@ class TritonEndpoint(Construct):
         """Allow `grantee` to invoke the endpoint.
 
         `models` narrows it to versions of these models, by the condition key
-        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`.
+        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
+        `InvalidEndpoint` where the hosting knows no `TargetModel`.
         """
+        hosting = self.variants[0].hosting  # the others' is of the same mode
+        archives = [hosting.target_model(f"{model}-????????????.tar.gz") for model in models or ()]
+        if None in archives:
+            raise InvalidEndpoint(
+                self.endpoint_name,
+                [
+                    Problem(
+                        "models",
+                        f"{type(hosting).__name__} is invoked without naming a model: leave it out",
+                    )
+                ],
+            )
         arn = Stack.of(self).format_arn(
             service="sagemaker", resource="endpoint", resource_name=self.endpoint_name
         )
-        archives = [f"{model}-????????????.tar.gz" for model in models or ()]
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:InvokeEndpoint"],
@@ -163,9 +165,9 @@ class TritonEndpoint(Construct):
         )
 
     def _models(
-        self, variants: Sequence[Variant], network: VpcAccess | None, network_isolation: bool
+        self, network: VpcAccess | None, network_isolation: bool
     ) -> Iterator[tuple[str, sagemaker.CfnModel]]:
-        for variant in variants:
+        for variant in self.variants:
             model = sagemaker.CfnModel(
                 self,
                 f"Model-{variant.name}",
@@ -178,29 +180,17 @@ class TritonEndpoint(Construct):
             yield variant.name, model
 
     def _config(
-        self,
-        variants: Sequence[Variant],
-        shadow_variants: Sequence[Variant],
-        encryption_key: kms.IKey | None,
-        data_capture: DataCapture | None,
-        async_inference: AsyncInference | None,
-        instance_metrics: InstanceMetrics | None,
+        self, encryption_key: kms.IKey | None, data_capture: DataCapture | None
     ) -> sagemaker.CfnEndpointConfig:
         return sagemaker.CfnEndpointConfig(
             self,
             "Config",
-            async_inference_config=async_inference.property() if async_inference else None,
             data_capture_config=data_capture.property() if data_capture else None,
             kms_key_id=encryption_key.key_arn if encryption_key else None,
-            metrics_config=instance_metrics.property() if instance_metrics else None,
-            production_variants=self._served(variants),
-            shadow_production_variants=self._served(shadow_variants) or None,
+            production_variants=[
+                it.property(model_name=self.models[it.name].attr_model_name) for it in self.variants
+            ],
         )
-
-    def _served(
-        self, variants: Sequence[Variant]
-    ) -> list[sagemaker.CfnEndpointConfig.ProductionVariantProperty]:
-        return [it.property(model_name=self.models[it.name].attr_model_name) for it in variants]
 
     def _default_rollback_alarms(self) -> Iterator[cloudwatch.Alarm]:
         for variant in self.variants:

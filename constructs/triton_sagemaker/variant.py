@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import Processor
-from triton_sagemaker.hosting import MultiModelHosting, SingleModelHosting
+from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.triton_container import TritonContainer
@@ -26,31 +25,18 @@ class Variant:
     """
 
     container: TritonContainer
-    hosting: MultiModelHosting | SingleModelHosting
+    hosting: HostingMode
     instances: Instances
     name: str = "AllTraffic"
     weight: float = 1.0
 
     def container_property(self) -> sagemaker.CfnModel.ContainerDefinitionProperty:
         """Return the container of the variant's Model."""
-        environment = self.container.all_environment(multi_model=self.hosting.multi_model)
-        details: dict[str, Any] = {"mode": "SingleModel"}
-        match self.hosting:
-            case MultiModelHosting(cache_models=cache):
-                setting = "Enabled" if cache else "Disabled"
-                details = {
-                    "mode": "MultiModel",
-                    "multi_model_config": sagemaker.CfnModel.MultiModelConfigProperty(
-                        model_cache_setting=setting
-                    ),
-                }
-            case SingleModelHosting(default_model=str(name)):
-                environment["SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"] = name
         return sagemaker.CfnModel.ContainerDefinitionProperty(
-            environment=environment,
+            environment=self.container.all_environment(self.hosting),
             image=self.container.image,
             model_data_url=self.hosting.url,
-            **details,
+            **self.hosting.container_properties,
         )
 
     def property(self, *, model_name: str) -> sagemaker.CfnEndpointConfig.ProductionVariantProperty:
@@ -73,17 +59,13 @@ class Variant:
 
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
-        multi_model = self.hosting.multi_model
         if not NAME.fullmatch(self.name):
             yield Problem("name", f'"{self.name}" is no variant name: write letters and digits')
         if self.weight < 0:
             yield Problem("weight", f"{self.weight} is negative: write 0 or more")
-        yield from inside("hosting", self.hosting.problems())
-        yield from inside("container", self.container.problems(multi_model=multi_model))
-        release = self.container.release
-        yield from inside(
-            "instances", self.instances.problems(release=release, multi_model=multi_model)
-        )
+        yield from self.hosting.problems(self.container.options, self.instances.instance_type)
+        yield from inside("container", self.container.problems(self.hosting))
+        yield from inside("instances", self.instances.problems(self.container.release))
         gpu = self.instances.instance_type.gpu
         if (self.container.processor is Processor.GPU) != bool(gpu):
             yield Problem(

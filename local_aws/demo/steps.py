@@ -47,7 +47,10 @@ def run(
     advice: str,
     cwd: Path | None = None,
 ) -> None:
-    """Run a program, in this folder or in `cwd`, into a log file. Raises `StepFailed` with the log's end and `advice`."""
+    """Run a program into a log file, in this folder or in `cwd`.
+
+    Raises `StepFailed` with the log's end and `advice`.
+    """
     with log.open("wb") as output:
         try:
             finished = subprocess.run(

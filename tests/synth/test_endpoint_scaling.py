@@ -57,6 +57,11 @@ def test_invocations_follow_from_what_an_instance_bears(scene: Scene) -> None:
     }
 
 
+def test_half_of_what_an_instance_bears_is_aimed_at_by_default() -> None:
+    # New instances take minutes: the others must bear what comes until then.
+    assert InvocationsTarget.for_load(max_rps=20).per_minute == 600
+
+
 def test_gpu_metric_has_the_dimensions_that_exist(scene: Scene) -> None:
     assert _tracking(scene, GpuTarget(percent=70)) == {
         "CustomizedMetricSpecification": {

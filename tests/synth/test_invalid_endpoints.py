@@ -10,12 +10,10 @@ from platform_facts import Processor, region, release
 from tests.synth.endpoints import Scene
 from triton_sagemaker import (
     AllAtOnce,
-    AsyncInference,
     Canary,
     ConcurrencyTarget,
     DataCapture,
     GpuTarget,
-    InstanceMetrics,
     InvalidEndpoint,
     InvocationsTarget,
     Linear,
@@ -93,8 +91,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "mixed hosting": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B", hosting=s.single_model())),
-        "variants: some host many models and some a single one, which clients could not invoke "
-        "alike: make two endpoints",
+        "variants: MultiModelHosting and SingleModelHosting cannot be invoked alike: make an "
+        "endpoint of each",
     ),
     "prefix without a slash at its end": (
         lambda s: s.endpoint(s.variant(hosting=s.multi_model(prefix="text"))),
@@ -120,8 +118,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(
             s.variant(container=s.container(environment={"SAGEMAKER_TRITON_PING_MODE": "ready"}))
         ),
-        f"{V}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions: set it "
-        "there",
+        f"{V}.container.environment: SAGEMAKER_TRITON_PING_MODE is set by ServerOptions or the "
+        "hosting: set it there",
     ),
     "too many variables": (
         lambda s: s.endpoint(
@@ -236,20 +234,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(s.with_instances("ml.m5.xlarge")),
         f"{V}.container.processor: ml.m5.xlarge has no GPU: write Processor.CPU",
     ),
-    "shadow of a multi-model variant": (
-        lambda s: s.endpoint(shadow_variants=[s.variant(name="Shadow")]),
-        "shadow_variants: SageMaker has no shadow tests for multi-model endpoints: remove them, or "
-        "host a single model",
-    ),
-    "two shadows": (
-        lambda s: s.endpoint(
-            s.variant(hosting=s.single_model()),
-            shadow_variants=[
-                s.variant(name=name, hosting=s.single_model()) for name in ("One", "Two")
-            ],
-        ),
-        "shadow_variants: 1 variants and 2 shadows given: SageMaker takes one of each",
-    ),
     "canary of everything": (
         lambda s: s.endpoint(update=Canary(percent=60)),
         "update.percent: 60 % is out of range: write 1 to 50",
@@ -291,22 +275,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
             data_capture=DataCapture(bucket=bucket(s), prefix="c", requests=False, responses=False)
         ),
         "data_capture.requests: neither requests nor responses are recorded: record one",
-    ),
-    "asynchronous multi-model": (
-        lambda s: s.endpoint(async_inference=AsyncInference(bucket=bucket(s), prefix="out")),
-        "async_inference: multi-model endpoints are not hosted asynchronously here: host a single "
-        "model",
-    ),
-    "asynchronous concurrency": (
-        lambda s: s.endpoint(
-            s.variant(hosting=s.single_model()),
-            async_inference=AsyncInference(bucket=bucket(s), prefix="out", concurrency=0),
-        ),
-        "async_inference.concurrency: 0 is out of range: write 1 to 1000",
-    ),
-    "metrics frequency": (
-        lambda s: s.endpoint(instance_metrics=InstanceMetrics(frequency=90)),
-        "instance_metrics.frequency: 90 s: write one of 10, 30, 60, 120, 180, 240, 300",
     ),
     "scaling to zero": (
         scaled(min_count=0),

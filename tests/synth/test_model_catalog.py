@@ -30,6 +30,15 @@ def test_entry_is_a_parameter_by_stage_endpoint_and_model() -> None:
     assert json.loads(parameter["Value"])["target_model"] == "minilm-0123456789ab.tar.gz"
 
 
+def test_entry_is_named_current_only_after_what_it_waits_for() -> None:
+    scene = Scene()
+    endpoint = scene.endpoint().endpoint
+    catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")
+    catalog.publish(entry(), after=[endpoint])
+    (parameter,) = scene.template().find_resources("AWS::SSM::Parameter").values()
+    assert parameter["DependsOn"] == [scene.stack.get_logical_id(endpoint)]
+
+
 def test_entry_that_is_too_large_for_a_parameter_is_refused() -> None:
     scene = Scene()
     catalog = ModelCatalog(scene.stack, "Catalog", stage="prod", endpoint="text")

@@ -6,7 +6,7 @@ from triton_sagemaker import PublishedMetrics, ServerOptions
 
 
 def test_defaults_say_little() -> None:
-    assert ServerOptions().environment(multi_model=True) == {
+    assert ServerOptions().environment("live") == {
         "SAGEMAKER_TRITON_LOG_VERBOSE": "false",
         "SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "live",
         "SAGEMAKER_TRITON_PING_MODE": "live",
@@ -64,4 +64,4 @@ def test_each_option_sets_its_variables(
     option: str, value: object, variables: dict[str, str]
 ) -> None:
     options = ServerOptions(**{option: value})  # type: ignore[arg-type]
-    assert variables.items() <= options.environment(multi_model=True).items()
+    assert variables.items() <= options.environment("live").items()

@@ -1,14 +1,18 @@
 """Custom resource handlers of `ModelBuilder`: start a CodeBuild build, and say how it goes."""
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.exceptions import ClientError
 
+if TYPE_CHECKING:
+    from mypy_boto3_codebuild.type_defs import BuildTypeDef
+
 KEPT = "The endpoint and its archives are as they were."
 
 
-def on_event(event, context):
+def on_event(event: dict[str, Any], _context: object) -> dict[str, str]:
     """Start the build, unless the archive is there; CloudFormation's Delete keeps the archive."""
     wanted = event["ResourceProperties"]
     answer = {"PhysicalResourceId": event.get("PhysicalResourceId") or f"model/{wanted['Model']}"}
@@ -40,7 +44,7 @@ def on_event(event, context):
     return {**answer, "BuildId": build["id"]}
 
 
-def _is_built(bucket, key):
+def _is_built(bucket: str, key: str) -> bool:
     """Builders write the manifest last, so it stands for a complete archive."""
     try:
         boto3.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
@@ -51,7 +55,7 @@ def _is_built(bucket, key):
     return True
 
 
-def is_complete(event, context):
+def is_complete(event: dict[str, Any], _context: object) -> dict[str, bool]:
     """Return whether the build has succeeded; raise with its reason and log when it has not."""
     if "BuildId" not in event:
         return {"IsComplete": True}
@@ -66,7 +70,7 @@ def is_complete(event, context):
     raise RuntimeError(_failure(event["ResourceProperties"]["Model"], build))
 
 
-def _failure(model, build):
+def _failure(model: str, build: "BuildTypeDef") -> str:
     phases = build.get("phases", [])
     failed = [phase for phase in phases if phase.get("phaseStatus") not in (None, "SUCCEEDED")]
     reason = "".join(

@@ -1,23 +1,36 @@
 """What the stand-ins for Triton's C++ backends have in common; it is copied beside each of them."""
 
 import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
 
+Arrays = Sequence[np.ndarray[Any, Any]]
 
-class StandIn:
+
+class StandIn(ABC):
     """A backend in Python. Subclasses say `file`, and how to `load` it and to `run` a batch.
 
     `run` takes the input arrays and returns the output arrays, each in the order of config.pbtxt.
     """
 
+    file: str
+
+    @abstractmethod
+    def load(self, path: Path) -> None: ...
+
+    @abstractmethod
+    def run(self, arrays: Arrays) -> Arrays: ...
+
     @staticmethod
-    def auto_complete_config(config):
+    def auto_complete_config(config: Any) -> Any:
         return config
 
-    def initialize(self, args):
+    def initialize(self, args: dict[str, str]) -> None:
         config = json.loads(args["model_config"])
         file = config.get("default_model_filename") or self.file
         self.inputs = [tensor["name"] for tensor in config["input"]]
@@ -25,7 +38,7 @@ class StandIn:
         self.max_batch_size = config["max_batch_size"]
         self.load(Path(args["model_repository"], args["model_version"], file))
 
-    def execute(self, requests):
+    def execute(self, requests: list[Any]) -> list[Any]:
         """Run all requests of equal shapes as one batch, as the C++ backends do."""
         given = [self.given(request) for request in requests]
         if not self.max_batch_size or len({_shape(arrays) for arrays in given}) > 1:
@@ -35,17 +48,17 @@ class StandIn:
         parts = zip(*(np.split(output, ends) for output in whole), strict=True)
         return [self.respond(part) for part in parts]
 
-    def given(self, request):
+    def given(self, request: Any) -> Arrays:
         return [pb_utils.get_input_tensor_by_name(request, name).as_numpy() for name in self.inputs]
 
-    def answer(self, arrays):
+    def answer(self, arrays: Arrays) -> Any:
         return self.respond(self.run(arrays))
 
-    def respond(self, arrays):
+    def respond(self, arrays: Arrays) -> Any:
         tensors = zip(self.outputs, arrays, strict=True)
         return pb_utils.InferenceResponse([pb_utils.Tensor(*tensor) for tensor in tensors])
 
 
-def _shape(arrays):
+def _shape(arrays: Arrays) -> tuple[tuple[int, ...], ...]:
     """The shapes behind the batch axis."""
     return tuple(array.shape[1:] for array in arrays)

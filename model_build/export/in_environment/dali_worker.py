@@ -7,12 +7,13 @@ input: `source` (FILE.py:FUNCTION), `decoder` ("cpu" or "mixed") and `to`.
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 
-def main(order):
+def main(order: dict[str, str]) -> None:
     file, _, function = order["source"].rpartition(":")
     # DALI writes the file names of its sources into the pipeline: a fixed one makes equal bytes.
-    module = {"__name__": "pipeline"}
+    module: dict[str, Any] = {"__name__": "pipeline"}
     exec(compile(Path(file).read_text(encoding="utf-8"), "pipeline.py", "exec"), module)
     pipeline = module[function](order["decoder"])
     Path(order["to"]).write_bytes(pipeline.serialize())

@@ -10,7 +10,9 @@ import importlib.util
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # its kernels round otherwise on each machine
@@ -21,7 +23,7 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 
-def main(order):
+def main(order: dict[str, Any]) -> None:
     keras.utils.set_random_seed(order["seed"])
     model = load(order["source"])(order["weights"] and Path(order["weights"]))
     names = ([it.name for it in model.inputs], list(model.output_names))
@@ -35,19 +37,22 @@ def main(order):
     write_answers(model, frozen, *names, batches=order["batches"], to=order["answers"])
 
 
-def load(source):
+def load(source: str) -> Callable[[Path | None], Any]:
     file, _, function = source.rpartition(":")
     spec = importlib.util.spec_from_file_location("model_source", file)
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.dont_write_bytecode = True
     spec.loader.exec_module(module)
-    return getattr(module, function)
+    made: Callable[[Path | None], Any] = getattr(module, function)
+    return made
 
 
-def freeze(model, inputs, outputs):
+def freeze(model: Any, inputs: list[str], outputs: list[str]) -> Any:
     """Return the model as one graph without variables, its tensors called as Keras calls them."""
 
-    def call(*given):
+    def call(*given: Any) -> list[Any]:
         answers = tf.nest.flatten(
             model(list(given) if len(given) > 1 else given[0], training=False)
         )
@@ -62,7 +67,7 @@ def freeze(model, inputs, outputs):
     return tf.compat.v1.graph_util.extract_sub_graph(graph, outputs)
 
 
-def write_onnx(graph, inputs, outputs, *, opset, to):
+def write_onnx(graph: Any, inputs: list[str], outputs: list[str], *, opset: int, to: str) -> None:
     import tf2onnx
 
     converted, _ = tf2onnx.convert.from_graph_def(
@@ -77,7 +82,7 @@ def write_onnx(graph, inputs, outputs, *, opset, to):
     Path(to).write_bytes(converted.SerializeToString(deterministic=True))
 
 
-def runnable(graph, inputs, outputs):
+def runnable(graph: Any, inputs: list[str], outputs: list[str]) -> Any:
     """Return a function that runs a GraphDef as Triton would: by the names of its tensors."""
     wrapped = tf.compat.v1.wrap_function(lambda: tf.import_graph_def(graph, name=""), [])
     return wrapped.prune(
@@ -86,8 +91,17 @@ def runnable(graph, inputs, outputs):
     )
 
 
-def write_answers(model, frozen, inputs, outputs, *, batches, to):
-    random, arrays = np.random.default_rng(0), {}
+def write_answers(
+    model: Any,
+    frozen: Any,
+    inputs: list[str],
+    outputs: list[str],
+    *,
+    batches: list[int],
+    to: str,
+) -> None:
+    random = np.random.default_rng(0)
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
     for case, batch in enumerate(batches):
         given = [
             random.uniform(-1, 1, (batch, *it.shape[1:])).astype(it.dtype) for it in model.inputs

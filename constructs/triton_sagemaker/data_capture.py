@@ -1,0 +1,44 @@
+"""What an endpoint records of its requests and responses."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sagemaker as sagemaker
+
+from triton_sagemaker.problems import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataCapture:
+    """Record requests and responses below `prefix` of `bucket`, `percent` of them."""
+
+    bucket: s3.IBucket
+    prefix: str
+    percent: int = 100
+    requests: bool = True
+    responses: bool = True
+    encryption_key: kms.IKey | None = None
+
+    def property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
+        """Return the EndpointConfig's DataCaptureConfig."""
+        modes = [("Input", self.requests), ("Output", self.responses)]
+        return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
+            capture_options=[
+                sagemaker.CfnEndpointConfig.CaptureOptionProperty(capture_mode=mode)
+                for mode, wanted in modes
+                if wanted
+            ],
+            destination_s3_uri=self.bucket.s3_url_for_object(self.prefix.strip("/")),
+            enable_capture=True,
+            initial_sampling_percentage=self.percent,
+            kms_key_id=self.encryption_key.key_arn if self.encryption_key else None,
+        )
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield what SageMaker would refuse."""
+        if not 0 < self.percent <= 100:
+            yield Problem("percent", f"{self.percent} % is out of range: write 1 to 100")
+        if not (self.requests or self.responses):
+            yield Problem("requests", "neither requests nor responses are recorded: record one")

@@ -1,0 +1,103 @@
+"""Many models below a prefix."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from aws_cdk import aws_sagemaker as sagemaker
+
+from platform_facts import InstanceType, Support
+from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.charts import BELOW, MICROSECONDS_PER_MS, Chart, Measure
+from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.hosting_mode import HostingMode
+from triton_sagemaker.problems import Problem
+from triton_sagemaker.server_options import ServerOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class MultiModelHosting(HostingMode):
+    """Many models below one S3 prefix, each loaded when it is first invoked.
+
+    `prefix` ends in `/`, so that a `TargetModel` is the rest of an archive's key. `cache_models`
+    keeps models in memory between invocations, which is what one wants unless each is asked for
+    once.
+    """
+
+    default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
+
+    prefix: str
+    cache_models: bool = True
+
+    @property
+    def location(self) -> str:
+        """The prefix."""
+        return self.prefix
+
+    @property
+    def container_properties(self) -> dict[str, Any]:
+        """Mode and cache."""
+        return {
+            "mode": "MultiModel",
+            "multi_model_config": sagemaker.CfnModel.MultiModelConfigProperty(
+                model_cache_setting="Enabled" if self.cache_models else "Disabled"
+            ),
+        }
+
+    def target_model(self, archive: str) -> str:
+        """Return the archive's name."""
+        return archive
+
+    def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
+        """Yield what SageMaker or Triton would refuse or misread."""
+        if not self.prefix.endswith("/") or self.prefix.startswith("/"):
+            yield Problem(
+                "hosting.prefix",
+                f'"{self.prefix}" would make every TargetModel start with a slash, or name no '
+                f'folder: write "{self.prefix.strip("/")}/"',
+            )
+        if options.inference_type not in (None, "infer"):
+            yield Problem(
+                "container.options.inference_type",
+                f"multi-model endpoints always answer as infer, not {options.inference_type}: "
+                "remove it, or host a single model",
+            )
+        if options.ping_mode == "ready":
+            yield Problem(
+                "container.options.ping_mode",
+                "ready makes a multi-model instance unhealthy as soon as one model fails to load: "
+                "remove it",
+            )
+        if instance_type.multi_model is Support.NO:
+            yield Problem(
+                "instances.instance_type",
+                f"{instance_type.name} cannot host GPU multi-model endpoints, which take one GPU: "
+                "write a single-GPU type such as ml.g5.xlarge, or host a single model",
+            )
+
+    def charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+        """Yield the cache of models: hits, waits and what is in memory."""
+        yield Chart(
+            "Model cache hits (share of requests)",
+            [
+                Measure("CacheHits", "low share of requests whose model is loaded",
+                        metrics.model_cache_hit_rate(), limits.cache_hit_rate_below, BELOW),
+            ],
+        )  # fmt: skip
+        yield Chart(
+            "Waiting for models (microseconds)",
+            [
+                Measure("LoadingWait", "p99 wait for a model", metrics.model_loading_wait(),
+                        limits.loading_wait_p99_ms, scale=MICROSECONDS_PER_MS),
+            ],
+            [metrics.model_downloading_time(), metrics.model_loading_time()],
+        )  # fmt: skip
+        yield Chart(
+            "Models in memory",
+            [
+                Measure("Unloads", "models that left memory a minute", metrics.model_unloads(),
+                        limits.unloads_per_minute),
+                Measure("LoadedModels", "too few models in memory", metrics.loaded_models(),
+                        limits.loaded_models_below, BELOW),
+            ],
+        )  # fmt: skip

@@ -1,0 +1,54 @@
+"""One archive, alone on its instances."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from platform_facts import InstanceType
+from triton_sagemaker.hosting_mode import HostingMode
+from triton_sagemaker.problems import Problem
+from triton_sagemaker.server_options import ServerOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleModelHosting(HostingMode):
+    """One archive, loaded when an instance starts.
+
+    `key` is the archive's. `default_model` is the directory in it that is served: the ensemble of
+    several models. An archive with one directory needs none (serve: SAGEMAKER_TRITON_DEFAULT_MODEL_
+    NAME; with several directories and none named, the container ends at once).
+    """
+
+    default_ping_mode = "ready"
+
+    key: str
+    default_model: str | None = None
+
+    @property
+    def location(self) -> str:
+        """The archive's key."""
+        return self.key
+
+    @property
+    def container_properties(self) -> dict[str, Any]:
+        """The mode."""
+        return {"mode": "SingleModel"}
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The model to serve, where it is named."""
+        if self.default_model is None:
+            return {}
+        return {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": self.default_model}
+
+    def target_model(self, archive: str) -> None:
+        """Return None: SageMaker refuses a `TargetModel` here."""
+
+    def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
+        """Yield what SageMaker would refuse."""
+        if not self.key.endswith(".tar.gz") or self.key.startswith("/"):
+            yield Problem(
+                "hosting.key",
+                f'"{self.key}" is no archive: write a key that ends in .tar.gz, without a slash in '
+                "front",
+            )

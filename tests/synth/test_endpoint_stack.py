@@ -1,0 +1,174 @@
+"""EndpointStack: what a stage's settings make of an endpoint, and in which order it is deployed."""
+
+import json
+from typing import Any
+
+import pytest
+from aws_cdk import App, Environment
+from aws_cdk.assertions import Match, Template
+
+from model_build import BuildError
+from stacks import EndpointStack, ModelStack
+from stages import Stage
+from tests.synth.conftest import Templates
+
+MODEL, CONFIG, ENDPOINT = (
+    f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
+)
+BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
+
+
+def text_endpoint(**settings: Any) -> Template:
+    """The endpoint of a trial stage that serves minilm."""
+    settings = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **settings}
+    stage = Stage.model_validate(
+        {"region": "us-east-1", "release": "25.09", "endpoints": {"text": settings}}
+    )
+    app, env = App(), Environment(region="us-east-1")
+    stack = EndpointStack(
+        app,
+        "dev-text",
+        stage_name="dev",
+        stage=stage,
+        endpoint_name="text",
+        endpoint=stage.endpoints["text"],
+        models=ModelStack(app, "dev-models", env=env),
+        network=None,
+        env=env,
+    )
+    return Template.from_stack(stack)
+
+
+def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
+    """The kinds of resources that each resource of a kind waits for."""
+    resources = template["Resources"]
+    return [
+        [resources[name]["Type"] for name in it.get("DependsOn", ())]
+        for it in resources.values()
+        if it["Type"] == kind
+    ]
+
+
+# Order
+
+
+def test_an_endpoint_takes_over_only_when_every_model_is_built(templates: Templates) -> None:
+    # Without it, instances of a new release would ask for archives that are not there yet.
+    two_models = templates("examples")["examples-text"]
+    assert [kinds.count(BUILD) for kinds in waits_for(two_models, MODEL)] == [2]
+
+
+def test_the_catalog_flips_last(templates: Templates) -> None:
+    # Without it, clients would ask for an archive that is not built, or of the old instances.
+    two_models = templates("examples")["examples-text"]
+    entries = waits_for(two_models, ENTRY)
+    assert [(kinds.count(BUILD), kinds.count(ENDPOINT)) for kinds in entries] == [(2, 1), (2, 1)]
+
+
+# Builds
+
+
+def test_variants_of_one_kind_of_gpu_share_a_build() -> None:
+    # Two resources with one archive would build it twice, and race for its key.
+    variants = {"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}}
+    text_endpoint(variants=variants).resource_count_is(BUILD, 1)
+
+
+def test_variants_of_two_kinds_of_gpus_have_a_build_each() -> None:
+    variants = {"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}}
+    template = text_endpoint(variants=variants)
+    for target in ("cuda-25.09-sm86", "cuda-25.09-sm89"):
+        template.has_resource_properties(BUILD, {"Target": target})
+
+
+def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:
+    with pytest.raises(BuildError) as raised:
+        text_endpoint(instance_type="ml.g4dn.xlarge")
+    assert str(raised.value) == (
+        "stages/dev.yaml: endpoints.text: models/minilm/recipe.yaml: encoder/1/model.plan: an "
+        "engine for compute capability 7.5 cannot be compiled on a builder with 8.6: TensorRT "
+        "compiles across kinds of GPUs from 8.0 up only. Choose an instance type with a GPU of 8.0 "
+        "or newer (ml.g5 has 8.6), or serve the model as ONNX or TorchScript, which need no engine"
+    )
+
+
+# Volumes
+
+
+def test_the_models_key_encrypts_volumes(templates: Templates) -> None:
+    text = Template.from_json(templates("local")["local-text"])
+    text.has_resource_properties(
+        CONFIG,
+        {"KmsKeyId": {"Fn::ImportValue": Match.string_like_regexp("local-models:.*ModelsKey")}},
+    )
+
+
+@pytest.mark.parametrize("other", ["ml.g5.xlarge", "ml.m5.xlarge"])
+def test_no_key_is_given_where_a_variant_has_no_volume_to_encrypt(other: str) -> None:
+    # NVMe storage is encrypted by its hardware, and SageMaker may refuse a key for it.
+    variants = {"Nvme": {}, "Other": {"instance_type": other}}
+    text_endpoint(variants=variants).has_resource_properties(CONFIG, {"KmsKeyId": Match.absent()})
+
+
+# Catalog
+
+
+def test_catalog_entry_says_how_to_invoke(endpoint_template: Template) -> None:
+    (entry,) = endpoint_template.find_resources(ENTRY).values()
+    assert entry["Properties"]["Name"] == "/triton/prod/text/minilm"
+    value = json.loads(entry["Properties"]["Value"])
+    assert value["endpoint"] == "prod-text"
+    assert value["target_model"] == f"minilm-{value['version']}.tar.gz"
+    assert value["signature"]["inputs"] == [{"name": "TEXT", "datatype": "BYTES", "shape": [-1, 1]}]
+
+
+def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates: Templates) -> None:
+    template = Template.from_json(templates("prod")["prod-search"])
+    (entry,) = template.find_resources(ENTRY).values()
+    assert json.loads(entry["Properties"]["Value"])["target_model"] is None
+
+
+# Stages
+
+
+def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templates) -> None:
+    resources = templates("dev")["dev-text"]["Resources"].values()
+    assert sorted(it["Type"] for it in resources) == [
+        "AWS::CloudWatch::Alarm",  # takes updates back
+        "AWS::IAM::Policy",
+        "AWS::IAM::Role",
+        "AWS::Logs::LogGroup",
+        "AWS::SSM::Parameter",
+        "AWS::SageMaker::Endpoint",
+        "AWS::SageMaker::EndpointConfig",
+        "AWS::SageMaker::Model",
+        "Custom::TritonModel",
+    ]
+
+
+def test_a_stage_without_gpus_serves_from_the_cpu_image(templates: Templates) -> None:
+    text = Template.from_json(templates("local")["local-text"])
+    text.has_resource_properties(
+        MODEL, {"PrimaryContainer": {"Image": Match.string_like_regexp(":24.09-py3-cpu$")}}
+    )
+    variant = {"InferenceAmiVersion": Match.absent(), "InstanceType": "ml.m5.xlarge"}
+    text.has_resource_properties(CONFIG, {"ProductionVariants": [Match.object_like(variant)]})
+
+
+@pytest.mark.parametrize("name", ["prod-text", "prod-vision", "prod-search"])
+def test_production_endpoints_are_safe(templates: Templates, name: str) -> None:
+    template = Template.from_json(templates("prod")[name])
+    template.has_resource_properties(
+        ENDPOINT,
+        {
+            "DeploymentConfig": {
+                "AutoRollbackConfiguration": {"Alarms": Match.any_value()},
+                "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": {"Type": "CANARY"}},
+            }
+        },
+    )
+    template.all_resources_properties(
+        "AWS::ApplicationAutoScaling::ScalableTarget", {"MinCapacity": 2}
+    )
+    template.all_resources_properties(MODEL, {"VpcConfig": Match.any_value()})
+    template.resource_count_is("AWS::CloudWatch::Dashboard", 1)
