@@ -13,6 +13,7 @@ BASE ?= origin/main
 FROM_STAGE ?=
 KEEP ?=
 LIVE ?=
+ONLY ?=
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
@@ -61,6 +62,10 @@ test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployme
 .PHONY: models-test
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
 	@python -m pytest models $(PARALLEL)
+
+.PHONY: mutants
+mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some
+	@python -m tests.mutants "$(ONLY)"
 
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates

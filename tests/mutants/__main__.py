@@ -1,0 +1,98 @@
+"""Make one fault after the other and say which test notices it: `python -m tests.mutants [PART]`.
+
+PART chooses mutants by a part of their name or file. Snapshots are not asked: they see every
+change, and say of none that it is wrong. Ends with 0 where every mutant was killed, 1 where one
+survived, and with a message where the list or the tests themselves are broken.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.mutants.mutant import Mutant, mutants
+
+ROOT = Path(__file__).parents[2]
+FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+SURVIVED = "SURVIVED"
+
+
+def main(part: str) -> int:
+    """Try the mutants that `part` chooses; return the exit code."""
+    chosen = [it for it in mutants() if part in it.name or part in it.file]
+    if not chosen:
+        sys.exit(f'error: no mutant has "{part}" in its name or file')
+    if faults := [fault for it in chosen for fault in it.faults(ROOT)]:
+        sys.exit("\n".join(["error: the list is not current:", *faults]))
+    killers = {}
+    with TemporaryDirectory(prefix="mutants-") as folder:
+        tree = Path(folder)
+        _copy(ROOT, tree)
+        _require_success(tree, sorted({test for it in chosen for test in it.tests}))
+        for mutant in chosen:
+            killers[mutant.name] = killer = _killer(mutant, tree)
+            print(f"{mutant.file}: {mutant.name}: {killer}", flush=True)
+    _print_table(chosen, killers)
+    return 1 if SURVIVED in killers.values() else 0
+
+
+def _copy(root: Path, to: Path) -> None:
+    """Copy what git has or would take, so that nothing in the working tree is ever changed."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (root / name).is_file():  # git lists what was deleted, too, and linked folders
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, to / name)
+    (to / "node_modules").symlink_to(root / "node_modules")
+
+
+def _require_success(tree: Path, tests: Sequence[str]) -> None:
+    finished = _pytest(tree, tests)
+    if finished.returncode:
+        sys.exit(f"{finished.stdout}\nerror: tests fail without any mutant")
+
+
+def _killer(mutant: Mutant, tree: Path) -> str:
+    """Return the first test that fails because of a mutant, or `SURVIVED`."""
+    with mutant.put_into(tree):
+        finished = _pytest(tree, mutant.tests)
+    if finished.returncode == 0:
+        return SURVIVED
+    failed = FAILED.search(finished.stdout)
+    if failed is None:
+        sys.exit(f"{finished.stdout}{finished.stderr}\nerror: {mutant.name}: pytest names no test")
+    return failed[1].partition("[")[0].rpartition("/")[2]
+
+
+def _pytest(tree: Path, tests: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+    """Run tests of the tree, which sees its own packages and not those that are installed."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
+        cwd=tree,
+        env={
+            **os.environ,
+            "CI": "1",  # hypothesis tries the same examples each time, without deadlines
+            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant of the same size would be taken for current
+            "PYTHONPATH": os.pathsep.join([str(tree), str(tree / "constructs")]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _print_table(tried: Sequence[Mutant], killers: dict[str, str]) -> None:
+    print("\n| file | mutant | killed by |\n|---|---|---|")
+    for it in tried:
+        print(f"| {it.file} | {it.name} | {killers[it.name]} |")
+    survived = sum(killers[it.name] == SURVIVED for it in tried)
+    print(f"\n{len(tried)} mutants: {len(tried) - survived} killed, {survived} survived")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else ""))

@@ -1,0 +1,59 @@
+"""A fault that somebody could make, and the tests that must notice it."""
+
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+LISTS = Path(__file__).parent
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutant:
+    """`old` in `file` becomes `new`; one of `tests` must fail. `why` is what users would suffer."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: list[str]
+    why: str = ""
+
+    def faults(self, root: Path) -> Iterator[str]:
+        """Yield what keeps it from being tried on the tree `root`."""
+        path = root / self.file
+        found = path.read_text().count(self.old) if path.is_file() else 0
+        if found != 1:
+            yield f"{self.name}: {self.file} has its `old` {found} times: write what stands there"
+        for test in self.tests:
+            path = root / test.partition("::")[0]
+            if not path.is_file():
+                yield f"{self.name}: there is no {test}"
+            elif "::" not in test and "SnapshotAssertion" in path.read_text():
+                yield f"{self.name}: {test} has snapshots: name its other tests, FILE::TEST"
+
+    @contextmanager
+    def put_into(self, root: Path) -> Iterator[None]:
+        """Change the file for the length of the `with` block."""
+        path = root / self.file
+        original = path.read_text()
+        path.write_text(original.replace(self.old, self.new))
+        try:
+            yield
+        finally:
+            path.write_text(original)
+
+
+def mutants() -> list[Mutant]:
+    """Return all mutants: a TOML file for each room, a table for each mutant."""
+    return [
+        Mutant(name=name, **fields)
+        for path in sorted(LISTS.glob("*.toml"))
+        for name, fields in _read(path).items()
+    ]
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(path.read_text())
