@@ -55,8 +55,8 @@ assert not {"stages", "model_build", "stacks", "local_aws"} & sys.modules.keys()
 
 def _build_wheel(to: Path) -> Path:
     source = to / "source"
-    shutil.copytree(ROOT / "constructs", source / "constructs")
-    shutil.copytree(ROOT / "platform_facts", source / "platform_facts")
+    for package in ("constructs", "endpoint_client", "platform_facts"):
+        shutil.copytree(ROOT / package, source / package)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy2(ROOT / name, source)
     subprocess.run(
