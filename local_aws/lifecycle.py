@@ -14,7 +14,7 @@ from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.prerequisites import find_triton
 
-START_SECONDS = 30
+START_SECONDS = 300  # where it fails to start, its process ends: only a busy machine takes long
 STOP_SECONDS = 60
 LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Opens URLs of this machine, which a proxy named in the environment cannot reach."""

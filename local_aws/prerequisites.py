@@ -82,7 +82,7 @@ def _libpython_folder() -> Path:
 
 def _can_unshare() -> bool:
     try:
-        tried = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False, timeout=10)
+        tried = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return tried.returncode == 0

@@ -316,5 +316,5 @@ def _update(endpoint: str, config: str) -> None:
     sagemaker = boto3.client("sagemaker")
     sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
     sagemaker.get_waiter("endpoint_in_service").wait(
-        EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+        EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
     )

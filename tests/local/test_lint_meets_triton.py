@@ -269,7 +269,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         folder=folder,
     )
     try:
-        triton.wait_until_healthy(30)
+        triton.wait_until_healthy(LOAD_SECONDS)
         yield Server(triton, folder, itertools.count(1))
     finally:
         triton.stop()

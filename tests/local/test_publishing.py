@@ -62,7 +62,7 @@ def client(s3: "S3Client") -> Iterator[EndpointClient]:
     )
     sagemaker.create_endpoint(EndpointName="shop-math", EndpointConfigName="shop-math")
     sagemaker.get_waiter("endpoint_in_service").wait(
-        EndpointName="shop-math", WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+        EndpointName="shop-math", WaiterConfig={"Delay": 1, "MaxAttempts": 600}
     )
     yield EndpointClient(stage="shop", endpoint="math", catalog_ttl=0)
     sagemaker.delete_endpoint(EndpointName="shop-math")
