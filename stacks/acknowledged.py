@@ -4,7 +4,7 @@ cdk-nag takes findings one by one: a statement that is not listed here, or a wil
 fails the synth. `<Name.Arn>` is how it writes a reference to a resource of the template.
 """
 
-from aws_cdk import Acknowledgment, Stack, Token, Validations
+from aws_cdk import Acknowledgment, Environment, Stack, Validations
 from constructs import IConstruct
 
 MANAGED = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
@@ -12,83 +12,61 @@ FUNCTIONS = ("BuilderOnEvent217E49FE", "BuilderPoll688571AC")
 FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
 
 
-def acknowledge_models(stack: Stack) -> None:
+def acknowledge_models(stack: Stack, env: Environment) -> None:
     """What the model stack's builder may do, and why that is as narrow as it gets."""
-    region, account = stack.region, _account(stack)
+    region, account = env.region, _account(env)
     assets = f"arn:aws:s3:::cdk-hnb659fds-assets-{account}-{region}"
     project = "<BuilderProject27328D1D>"
-    _acknowledge(
-        stack,
-        "Lambda's own policy: write to the function's log, nothing else.",
-        [f"IAM4[Policy::{MANAGED}]"],
-    )
-    _acknowledge(
-        stack,
-        "The CDK's provider framework may invoke every version of its own two functions.",
-        [f"IAM5[Resource::<{name}.Arn>:*]" for name in FUNCTIONS]
-        + [f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK],
-    )
-    _acknowledge(
-        stack,
-        "Sources of models are assets, whose names change with their content.",
-        [f"IAM5[Resource::{assets}/*]"]
-        + [f"IAM5[Action::s3:{it}]" for it in ("GetBucket*", "GetObject*", "List*")],
-    )
-    _acknowledge(
-        stack,
-        "Archives and manifests are named by their content; this bucket holds nothing else.",
-        [f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/*{it}]" for it in ("", ".json")],
-    )
-    _acknowledge(
-        stack,
-        "What the CDK grants to encrypt with this one key.",
-        [f"IAM5[Action::kms:{it}*]" for it in ("GenerateDataKey", "ReEncrypt")],
-    )
-    _acknowledge(
-        stack,
-        "Logs and reports of this one build project.",
-        [
+    reasons = {
+        "Lambda's own policy: write to the function's log, nothing else.": [
+            f"IAM4[Policy::{MANAGED}]"
+        ],
+        "The CDK's provider framework may invoke every version of its own two functions.": [
+            *(f"IAM5[Resource::<{name}.Arn>:*]" for name in FUNCTIONS),
+            *(f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK),
+        ],
+        "Sources of models are assets, whose names change with their content.": [
+            f"IAM5[Resource::{assets}/*]",
+            *(f"IAM5[Action::s3:{it}]" for it in ("GetBucket*", "GetObject*", "List*")),
+        ],
+        "Archives and manifests are named by their content; this bucket holds nothing else.": [
+            f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/*{it}]" for it in ("", ".json")
+        ],
+        "What the CDK grants to encrypt with this one key.": [
+            f"IAM5[Action::kms:{it}*]" for it in ("GenerateDataKey", "ReEncrypt")
+        ],
+        "Logs and reports of this one build project.": [
             f"IAM5[Resource::arn:aws:logs:{region}:{account}:log-group:/aws/codebuild/{project}:*]",
             f"IAM5[Resource::arn:aws:codebuild:{region}:{account}:report-group/{project}-*]",
         ],
-    )
-    _acknowledge(
-        stack,
         "Models are built in NVIDIA's image of the Triton release, or in Python's: CodeBuild's own "
-        "images have neither TensorRT nor this Python.",
-        ["CB5"],
-    )
-    _acknowledge(
-        stack,
+        "images have neither TensorRT nor this Python.": ["CB5"],
         "The state machine of the CDK's provider framework only polls a build; the build's log "
-        "says all there is to say.",
-        ["SF1", "SF2"],
-    )
-    _acknowledge(
-        stack,
-        "Python 3.13 is chosen on purpose: a new runtime is a change to review, not a surprise.",
-        ["L1"],
-    )
+        "says all there is to say.": ["SF1", "SF2"],
+        "Python 3.13 is chosen on purpose: a new runtime is a change to review, not a surprise.": [
+            "L1"
+        ],
+    }
+    _acknowledge(stack, reasons)
 
 
 def acknowledge_network(stack: Stack) -> None:
     """What the network stack leaves out."""
-    _acknowledge(
-        stack,
-        "Isolated subnets with one gateway endpoint to S3: there is no flow to or from elsewhere.",
-        ["VPC7"],
+    isolated = (
+        "Isolated subnets with one gateway endpoint to S3: there is no flow to or from elsewhere."
     )
+    _acknowledge(stack, {isolated: ["VPC7"]})
 
 
-def acknowledge_delivery(stack: Stack, *, stage_name: str, promotes_from: str | None) -> None:
+def acknowledge_delivery(
+    stack: Stack, env: Environment, *, stage_name: str, promotes_from: str | None
+) -> None:
     """What the workflows' deploy may reach."""
-    region, account = stack.region, _account(stack)
+    region, account = env.region, _account(env)
     sources = [promotes_from] if promotes_from else []
-    _acknowledge(
-        stack,
+    reasons = {
         "The catalog, endpoints and stacks of this one stage, which are more with every stage "
-        "file, and the stack of the stage whose archives are promoted.",
-        [
+        "file, and the stack of the stage whose archives are promoted.": [
             f"IAM5[Resource::arn:aws:ssm:{region}:{account}:parameter/triton/{stage_name}/*]",
             f"IAM5[Resource::arn:aws:sagemaker:{region}:{account}:endpoint/{stage_name}-*]",
             f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/{stage_name}-*]",
@@ -97,12 +75,8 @@ def acknowledge_delivery(stack: Stack, *, stage_name: str, promotes_from: str | 
                 for it in sources
             ),
         ],
-    )
-    _acknowledge(
-        stack,
         "The model buckets of these stages, whose names CloudFormation completes, and keys through "
-        "S3 alone.",
-        [
+        "S3 alone.": [
             *(
                 f"IAM5[Resource::arn:aws:s3:::{it}-models-modelsbucket*{objects}]"
                 for it in (stage_name, *sources)
@@ -110,56 +84,43 @@ def acknowledge_delivery(stack: Stack, *, stage_name: str, promotes_from: str | 
             ),
             f"IAM5[Resource::arn:aws:kms:{region}:{account}:key/*]",
         ],
-    )
+    }
+    _acknowledge(stack, reasons)
 
 
-def acknowledge_endpoint(stack: Stack, role: IConstruct, *, name: str, prefix: str) -> None:
+def acknowledge_endpoint(
+    role: IConstruct, env: Environment, *, name: str, models_stack: str, prefix: str
+) -> None:
     """What the instances of an endpoint may do, and why that is as narrow as it gets."""
-    region, account = stack.region, _account(stack)
-    _acknowledge(
-        role,
+    region, account = env.region, _account(env)
+    bucket = f"{models_stack}:ExportsOutputFnGetAttModelsBucket970C6ADAArnC12F88E2"
+    logs = f"arn:aws:logs:{region}:{account}:log-group:/aws/sagemaker/Endpoints/{name}"
+    reasons = {
         "Registry tokens, metrics and descriptions of networks know no resources; conditions "
-        "narrow what can be narrowed.",
-        ["IAM5[Resource::*]"],
-    )
-    _acknowledge(
-        role,
-        "Archives below the endpoint's own prefix, whose names change with their content.",
-        [f"IAM5[Resource::{_import(stack)}ModelsBucket970C6ADAArnC12F88E2/{prefix}*]"],
-    )
-    _acknowledge(
-        role,
-        "The log streams of the endpoint's own log group.",
-        [
-            f"IAM5[Resource::arn:aws:logs:{region}:{account}:"
-            f"log-group:/aws/sagemaker/Endpoints/{name}*]"
+        "narrow what can be narrowed.": ["IAM5[Resource::*]"],
+        "Archives below the endpoint's own prefix, whose names change with their content.": [
+            f"IAM5[Resource::{bucket}/{prefix}*]"
         ],
-    )
-    _acknowledge(
-        role,
+        "The log streams of the endpoint's own log group.": [f"IAM5[Resource::{logs}*]"],
         "DescribeAlarms is called with the names of the rollback alarms, which CloudFormation "
-        "chooses.",
-        [f"IAM5[Resource::arn:aws:cloudwatch:{region}:{account}:alarm:*]"],
-    )
-    _acknowledge(
-        role,
-        "SageMaker makes and removes network interfaces, whose ids nobody knows before.",
-        [
+        "chooses.": [f"IAM5[Resource::arn:aws:cloudwatch:{region}:{account}:alarm:*]"],
+        "SageMaker makes and removes network interfaces, whose ids nobody knows before.": [
             f"IAM5[Resource::arn:aws:ec2:{region}:{account}:{kind}/*]"
             for kind in ("network-interface", "security-group", "subnet")
         ],
-    )
+    }
+    _acknowledge(role, reasons)
 
 
-def _acknowledge(construct: IConstruct, reason: str, findings: list[str]) -> None:
+def _acknowledge(construct: IConstruct, reasons: dict[str, list[str]]) -> None:
     Validations.of(construct).acknowledge(
-        *(Acknowledgment(id=f"AwsSolutions-{finding}", reason=reason) for finding in findings)
+        *(
+            Acknowledgment(id=f"AwsSolutions-{finding}", reason=reason)
+            for reason, findings in reasons.items()
+            for finding in findings
+        )
     )
 
 
-def _account(stack: Stack) -> str:
-    return "<AWS::AccountId>" if Token.is_unresolved(stack.account) else stack.account
-
-
-def _import(stack: Stack) -> str:
-    return f"{stack.stack_name.partition('-')[0]}-models:ExportsOutputFnGetAtt"
+def _account(env: Environment) -> str:
+    return env.account or "<AWS::AccountId>"

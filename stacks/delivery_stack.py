@@ -44,7 +44,7 @@ class DeliveryStack(Stack):
             deploy.add_to_policy(statement)
         for statement in self._archives(stage_name, delivery.promotes_from):
             deploy.add_to_policy(statement)
-        acknowledge_delivery(self, stage_name=stage_name, promotes_from=delivery.promotes_from)
+        acknowledge_delivery(self, env, stage_name=stage_name, promotes_from=delivery.promotes_from)
 
     def _new_provider(self) -> iam.IOidcProvider:
         return iam.OidcProviderNative(

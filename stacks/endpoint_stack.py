@@ -1,5 +1,6 @@
 """What changes: one endpoint with the models that it serves."""
 
+from functools import cache
 from pathlib import Path
 
 from aws_cdk import AssetHashType, Environment, Stack
@@ -63,7 +64,7 @@ class EndpointStack(Stack):
         self._settings_place = f"stages/{stage_name}.yaml: endpoints.{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models
         self._release = platform_facts.release(stage.release)
-        self._plans = [plan_model(find_model(MODELS, name)) for name in endpoint.models]
+        self._plans = [_plan(name) for name in endpoint.models]
 
         built = self._build_all()
         self.endpoint = TritonEndpoint(
@@ -76,9 +77,10 @@ class EndpointStack(Stack):
             variants=[self._variant(name) for name in endpoint.variants],
         )
         acknowledge_endpoint(
-            self,
             self.endpoint.role,
+            env,
             name=self.endpoint.endpoint_name,
+            models_stack=models.stack_name,
             prefix=f"{endpoint_name}/",
         )
         for model in self.endpoint.models.values():
@@ -201,6 +203,12 @@ class EndpointStack(Stack):
 
     def _prefix(self, target: BuildTarget) -> str:
         return f"{self._short_name}/{target}/"
+
+
+@cache
+def _plan(model: str) -> ModelPlan:
+    """Read and check a model once, however many endpoints serve it."""
+    return plan_model(find_model(MODELS, model))
 
 
 def _thresholds(settings: AlarmsStage) -> AlarmThresholds:

@@ -29,7 +29,7 @@ class ModelStack(Stack):
             source=self._builder_source(),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
         )
-        acknowledge_models(self)
+        acknowledge_models(self, env)
 
     def _builder_source(self) -> s3_assets.Asset:
         """The code that builds, without models and prices: their changes leave it as it is."""

@@ -18,6 +18,10 @@ from triton_sagemaker.variant import Variant
 MINUTES = 5
 """An alarm looks at this many minutes, and needs `DATAPOINTS` bad ones of them."""
 DATAPOINTS = 3
+COLORS = {
+    Severity.WARNING: cloudwatch.Color.ORANGE,
+    Severity.CRITICAL: cloudwatch.Color.RED,
+}
 
 
 class EndpointMonitoring(Construct):
@@ -38,16 +42,25 @@ class EndpointMonitoring(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.topic = self._topic(endpoint_name)
-        self.alarms: list[cloudwatch.Alarm] = []
+        self._tell = actions.SnsAction(self.topic)
+        charts = {
+            variant.name: list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
+            for variant in variants
+        }
         self.dashboard = cloudwatch.Dashboard(
-            self, "Dashboard", dashboard_name=endpoint_name, default_interval=Duration.hours(3)
+            self,
+            "Dashboard",
+            dashboard_name=endpoint_name,
+            default_interval=Duration.hours(3),
+            widgets=[row for name, shown in charts.items() for row in _rows(name, shown)],
         )
-        for variant in variants:
-            charts = list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
-            for chart in charts:
-                for measure in chart.measures:
-                    self._add_alarms(endpoint_name, variant.name, measure)
-            self._add_widgets(variant.name, charts)
+        self.alarms = [
+            alarm
+            for name, shown in charts.items()
+            for chart in shown
+            for measure in chart.measures
+            for alarm in self._alarms(endpoint_name, name, measure)
+        ]
 
     def _topic(self, endpoint_name: str) -> sns.Topic:
         key = kms.Key(
@@ -60,7 +73,9 @@ class EndpointMonitoring(Construct):
         key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
         return sns.Topic(self, "Topic", enforce_ssl=True, master_key=key)
 
-    def _add_alarms(self, endpoint_name: str, variant_name: str, measure: Measure) -> None:
+    def _alarms(
+        self, endpoint_name: str, variant_name: str, measure: Measure
+    ) -> Iterator[cloudwatch.Alarm]:
         for severity, threshold in measure.thresholds.items():
             alarm = cloudwatch.Alarm(
                 self,
@@ -75,15 +90,14 @@ class EndpointMonitoring(Construct):
                 threshold=threshold * measure.scale,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )
-            alarm.add_alarm_action(actions.SnsAction(self.topic))
-            self.alarms.append(alarm)
+            alarm.add_alarm_action(self._tell)
+            yield alarm
 
-    def _add_widgets(self, variant_name: str, charts: Sequence[Chart]) -> None:
-        self.dashboard.add_widgets(
-            cloudwatch.TextWidget(markdown=f"# {variant_name}", width=24, height=1)
-        )
-        for start in range(0, len(charts), 3):
-            self.dashboard.add_widgets(*map(_widget, charts[start : start + 3]))
+
+def _rows(variant_name: str, charts: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:
+    yield [cloudwatch.TextWidget(markdown=f"# {variant_name}", width=24, height=1)]
+    for start in range(0, len(charts), 3):
+        yield [_widget(chart) for chart in charts[start : start + 3]]
 
 
 def _widget(chart: Chart) -> cloudwatch.GraphWidget:
@@ -92,9 +106,7 @@ def _widget(chart: Chart) -> cloudwatch.GraphWidget:
         left=[*(measure.metric for measure in chart.measures), *chart.beside],
         left_annotations=[
             cloudwatch.HorizontalAnnotation(
-                color=cloudwatch.Color.RED
-                if severity is Severity.CRITICAL
-                else cloudwatch.Color.ORANGE,
+                color=COLORS[severity],
                 label=f"{severity}: {measure.title}",
                 value=threshold * measure.scale,
             )

@@ -27,6 +27,7 @@ class EndpointRole(Construct):
         data_capture: DataCapture | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        self._stack = Stack.of(self)
         self.role = iam.Role(
             self,
             "Role",
@@ -44,8 +45,8 @@ class EndpointRole(Construct):
             self._write_captured(data_capture)
 
     def _read_archives(self, variants: Sequence[Variant]) -> None:
-        buckets = {it.hosting.bucket.node.path: it.hosting.bucket for it in variants}
-        for number, bucket in enumerate(buckets.values()):
+        buckets = dict.fromkeys(it.hosting.bucket for it in variants)
+        for number, bucket in enumerate(buckets):
             prefixes = sorted({
                 it.hosting.readable for it in variants if it.hosting.bucket is bucket
             })  # fmt: skip
@@ -65,11 +66,10 @@ class EndpointRole(Construct):
 
     def _pull_images(self, variants: Sequence[Variant]) -> None:
         repositories = sorted({_repository(it.container.image) for it in variants})
-        partition = Stack.of(self).partition
         self._allow(
             "PullImages",
             ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
-            [f"arn:{partition}:ecr:{it}" for it in repositories],
+            [f"arn:{self._stack.partition}:ecr:{it}" for it in repositories],
         )
         # A token for the registry as a whole: there is no resource to name.
         self._allow("LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"])
@@ -87,7 +87,7 @@ class EndpointRole(Construct):
                 *("logs:DescribeLogStreams", "logs:PutLogEvents"),
             ],
             [
-                Stack.of(self).format_arn(service="logs", resource=f"log-group:{group}")
+                self._stack.format_arn(service="logs", resource=f"log-group:{group}")
                 for group in sorted(groups)
             ],
         )
@@ -114,7 +114,7 @@ class EndpointRole(Construct):
         )
 
     def _see_rollback_alarms(self) -> None:
-        alarms = Stack.of(self).format_arn(
+        alarms = self._stack.format_arn(
             service="cloudwatch",
             resource="alarm",
             resource_name="*",
@@ -140,7 +140,7 @@ class EndpointRole(Construct):
                 *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
             ],
             [
-                Stack.of(self).format_arn(service="ec2", resource=kind, resource_name="*")
+                self._stack.format_arn(service="ec2", resource=kind, resource_name="*")
                 for kind in kinds
             ],
         )
