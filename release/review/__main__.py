@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--live", action="store_true", help="compare with what is deployed, by change sets"
     )
     parser.add_argument("--stage", action="append", help="a stage; default: all of them")
-    parser.add_argument("--output", type=Path, default=Path("release.review.out"))
+    parser.add_argument("--output", type=Path, default=Path("review.out"))
     options = parser.parse_args(arguments)
     if options.live and not options.stage:
         parser.error("--live compares named stages: add --stage")
@@ -50,14 +50,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     options.output.mkdir(parents=True, exist_ok=True)
     for name, text in (
-        ("release.review.md", markdown.render(report)),
-        ("release.review.json", as_json.render(report)),
-        ("release.review.html", page.render(report)),
+        ("review.md", markdown.render(report)),
+        ("review.json", as_json.render(report)),
+        ("review.html", page.render(report)),
     ):
         (options.output / name).write_text(text, encoding="utf-8")
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)
-    print(options.output / "release.review.md")
+    print(options.output / "review.md")
     return DANGER if report.open_dangers else 0
 
 

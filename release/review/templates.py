@@ -17,7 +17,7 @@ from release.checkouts import CheckoutError, git, import_path, templates, worktr
 
 Template = dict[str, Any]
 STAGES = "stages"
-CACHE = Path("release.review.out", "base")
+CACHE = Path("review.out", "base")
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: paths of constructs and assets in templates."""

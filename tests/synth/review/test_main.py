@@ -31,7 +31,7 @@ class Repository:
         )
 
     def report(self) -> str:
-        return (self.path / "release.review.out" / "release.review.md").read_text()
+        return (self.path / "review.out" / "review.md").read_text()
 
     def write_stage(self, content: str) -> None:
         (self.path / "stages" / "live.yaml").write_text(content)
@@ -58,7 +58,7 @@ def test_no_change_is_said_and_ends_with_0(repository: Repository) -> None:
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout == "review.out/review.md\n"
     assert "**live**: no change to any deployed resource" in repository.report()
-    page = (repository.path / "release.review.out" / "release.review.html").read_text()
+    page = (repository.path / "review.out" / "review.html").read_text()
     assert "no change to any deployed resource" in page
 
 
@@ -74,7 +74,8 @@ def test_a_danger_ends_with_3_until_somebody_takes_it_on(repository: Repository)
         f"  - {{ danger: {json.dumps(key)}, who: Ada, why: a trial, until: 2999-12-31 }}"
         for key in keys
     ]
-    acknowledged = repository.path / "stages" / "acknowledged.yaml"
+    acknowledged = repository.path / "release" / "acknowledged.yaml"
+    acknowledged.parent.mkdir()
     acknowledged.write_text("\n".join(["acknowledged:", *lines, ""]))
     second = repository.review("--base", "main", "--stage", "live")
     acknowledged.unlink()
