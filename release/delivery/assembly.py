@@ -8,14 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from release.checkouts import templates
-from release.delivery import cdk
-from release.delivery.repository import Tree
 from release.delivery.steps import step
+from release.tree import Template, Tree, templates
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class StackEndpoint:
     """An endpoint of a stage. `config` is the logical id of its configuration in `stack`."""
 
     name: str
@@ -32,7 +30,7 @@ class Assembly:
     stage: str
 
     @cached_property
-    def templates(self) -> dict[str, Any]:
+    def templates(self) -> dict[str, Template]:
         """Stack name -> template."""
         return templates(self.folder)
 
@@ -48,10 +46,10 @@ class Assembly:
         return str(properties["Bucket"]["Fn::ImportValue"]).rpartition(":")[2]
 
     @property
-    def endpoints(self) -> list[Endpoint]:
+    def endpoints(self) -> list[StackEndpoint]:
         """The stage's endpoints."""
         return [
-            Endpoint(
+            StackEndpoint(
                 name=it["EndpointName"],
                 short_name=it["EndpointName"].removeprefix(f"{self.stage}-"),
                 stack=stack,
@@ -69,8 +67,8 @@ class Assembly:
 
 @contextmanager
 def synthesised(tree: Tree, stage: str) -> Iterator[Assembly]:
-    """Give the assembly of a stage for the length of the `with` block. Raises `NotDelivered`."""
+    """Give the assembly of a stage for the length of the `with` block. Raises `NotSynthesised`."""
     with TemporaryDirectory(prefix="delivery-") as folder:
-        with step(f"cdk synth {stage}"):
-            cdk.synth(tree.root, stage=stage, to=Path(folder))
+        with step(f"synth {stage}"):
+            tree.synthesise(stage, to=Path(folder))
         yield Assembly(Path(folder), stage)

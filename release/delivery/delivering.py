@@ -1,54 +1,55 @@
-"""A commit to a stage, and back."""
+"""Deliver a commit to a stage, and roll back to an earlier one."""
 
 from collections.abc import Callable
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
+from release.checkouts import Clone
 from release.delivery import golden
 from release.delivery.assembly import synthesised
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.delivery.history import History, Outcome
-from release.delivery.repository import Repository, Tree
 from release.delivery.steps import say
+from release.tree import Tree
 
 DIRTY = (
-    "the working tree has changes that are in no commit, so that nobody could go back to them: "
+    "the working tree has changes that are in no commit, so nobody could roll back to them: "
     "commit or stash them (git status)"
 )
 
 
-def deliver(repository: Repository, stage: str, *, from_stage: str | None) -> None:
+def deliver(clone: Clone, stage: str, *, from_stage: str | None) -> None:
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
     Raises `NotDelivered` and `DeliveredWrong`.
     """
-    commit = repository.committed()
+    commit = clone.committed()
     if commit is None:
         raise NotDelivered(DIRTY)
-    golden.read_all(repository.models)
-    history = _history(repository, stage)
-    with synthesised(repository, stage) as assembly:
-        deployment = Deployment(assembly, _session(repository, stage))
+    golden.read_all(clone.models)
+    history = _history(clone, stage)
+    with synthesised(clone, stage) as assembly:
+        deployment = Deployment(assembly, _session(clone, stage))
         if from_stage is not None:
-            deployment.promote_from(from_stage, session=_session(repository, from_stage))
+            deployment.promote_from(from_stage, session=_session(clone, from_stage))
         history.begin(commit)
-        _remembered(history, lambda: _put_in_place(deployment, repository))
+        _remembered(history, lambda: _put_in_place(deployment, clone))
 
 
-def roll_back(repository: Repository, stage: str, *, to: str | None) -> str:
+def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
     """Deploy an earlier commit of `stage` again, and return it.
 
-    By default that is the last one that was delivered, before the one that serves now if it was.
-    Its app runs in a worktree of its own, with the packages that are installed now; its archives
-    are in the bucket, so that nothing is built. Raises `NotDelivered` and `DeliveredWrong`.
+    By default that is the last one whose delivery succeeded, other than the one that serves now.
+    Its app runs in a worktree, with the packages that are installed now; its archives are in the
+    bucket, so nothing is built. Raises `NotDelivered` and `DeliveredWrong`.
     """
-    history = _history(repository, stage)
+    history = _history(clone, stage)
     target = history.target(to)
-    say(f"going back to {target.commit[:12]}, delivered {target.time}")
+    say(f"rolling back to {target.commit[:12]}, delivered {target.time}")
     with (
-        repository.checked_out(target.commit) as tree,
+        clone.checked_out(target.commit) as tree,
         synthesised(tree, stage) as assembly,
     ):
         deployment = Deployment(assembly, _session(tree, stage))
@@ -76,11 +77,11 @@ def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
 
 
 def _end(history: History, outcome: Outcome) -> None:
-    """Write an outcome down; that this fails does not change the outcome."""
+    """Record an outcome; failing to record it does not change it."""
     try:
         history.end(outcome)
     except (BotoCoreError, ClientError) as error:
-        say(f"! {history.name} still says that this delivery is under way: {error}")
+        say(f"! {history.name} still says that this delivery is in progress: {error}")
 
 
 def _history(tree: Tree, stage: str) -> History:
@@ -88,4 +89,4 @@ def _history(tree: Tree, stage: str) -> History:
 
 
 def _session(tree: Tree, stage: str) -> boto3.Session:
-    return boto3.Session(region_name=tree.region(stage))
+    return boto3.Session(region_name=tree.stage(stage).region)

@@ -1,4 +1,4 @@
-"""Deploy what an assembly says, and look whether it became so."""
+"""Deploy an assembly, and verify that it serves."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +8,10 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
 from release.delivery import cdk, smoke
+from release.delivery.archive_bucket import ArchiveBucket, bucket_name, stack_name
 from release.delivery.assembly import Assembly
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, NotDelivered
-from release.delivery.model_bucket import ModelBucket, bucket_name
 from release.delivery.promotion import promote
 from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
@@ -34,7 +34,7 @@ class Deployment:
         other = self._bucket(stage, session)
         if other is None:
             raise NotDelivered(
-                f"there is no stack {stage}-models in this account: deliver {stage} first, or "
+                f"there is no stack {stack_name(stage)} in this account: deliver {stage} first, or "
                 "deliver without FROM_STAGE, which builds what is missing"
             )
         with step(f"promote the archives of {stage}"):
@@ -55,8 +55,8 @@ class Deployment:
     def deploy(self) -> None:
         """Deploy every stack.
 
-        Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where nobody can say
-        them, such as after the credentials have expired.
+        Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where they cannot be
+        read, such as after the credentials have expired.
         """
         cloudformation = self.session.client("cloudformation")
         stacks = list(self.assembly.templates)
@@ -74,21 +74,21 @@ class Deployment:
             raise NotDelivered("\n  ".join([*reasons, *serves]))
 
     def verify(self, models: Path) -> None:
-        """Hold endpoints and answers against the assembly and the golden files in `models`.
+        """Compare endpoints with the assembly, and answers with the golden files in `models`.
 
         Raises `DeliveredWrong` with everything that is wrong.
         """
         try:
             with step("every endpoint serves with the configuration that was deployed"):
                 _refuse(self._endpoint_faults())
-            with step("every model answers as it must"):
+            with step("every model answers as it should"):
                 _refuse(
                     smoke.wrong_answers(
                         self.session, self.assembly.stage, self.assembly.endpoints, models
                     )
                 )
         except (ClientError, BotoCoreError, EndpointError) as error:
-            raise DeliveredWrong(f"what was deployed cannot be looked at: {error}") from error
+            raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
 
     def _endpoint_faults(self) -> list[str]:
         sagemaker = self.session.client("sagemaker")
@@ -99,23 +99,24 @@ class Deployment:
         ]
         return [it for it in found if it]
 
-    def _own_bucket(self) -> ModelBucket:
-        """Return this stage's bucket; the first delivery of a stage makes it."""
+    def _own_bucket(self) -> ArchiveBucket:
+        """Return this stage's bucket; the first delivery of a stage creates it."""
         stage = self.assembly.stage
         bucket = self._bucket(stage, self.session)
         if bucket is None:
-            with step(f"cdk deploy: {stage}-models"):
-                deployed = cdk.deploy(self.assembly.folder, f"{stage}-models")
+            stack = stack_name(stage)
+            with step(f"cdk deploy: {stack}"):
+                deployed = cdk.deploy(self.assembly.folder, stack)
             bucket = self._bucket(stage, self.session)
             if not deployed or bucket is None:
-                raise NotDelivered(f"{stage}-models has no bucket: CloudFormation says why above")
+                raise NotDelivered(f"{stack} has no bucket: CloudFormation says why above")
         return bucket
 
-    def _bucket(self, stage: str, session: boto3.Session) -> ModelBucket | None:
+    def _bucket(self, stage: str, session: boto3.Session) -> ArchiveBucket | None:
         name = bucket_name(
             session.client("cloudformation"), stage=stage, export=self.assembly.bucket_export
         )
-        return ModelBucket(session.client("s3"), name) if name else None
+        return ArchiveBucket(session.client("s3"), name) if name else None
 
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)

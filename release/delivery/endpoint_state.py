@@ -1,11 +1,11 @@
-"""Whether an endpoint took over what was deployed."""
+"""Whether an endpoint serves what was deployed."""
 
 import time
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from release.delivery.assembly import Endpoint
+from release.delivery.assembly import StackEndpoint
 from release.delivery.steps import say
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 
 
 def what_is_wrong(
-    sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint: Endpoint
+    sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint: StackEndpoint
 ) -> str | None:
     """Wait until an endpoint is at rest; return what is wrong with it, None if nothing is.
 
-    SageMaker can take an update back and answer InService all the same, with the configuration of
-    before: tools that wait for InService call that a success
+    SageMaker can roll an update back and still answer InService, with the configuration of before:
+    tools that wait for InService take that for success
     (https://github.com/hashicorp/terraform-provider-aws/issues/48997). So the configuration is
     compared with the one that CloudFormation made.
     """

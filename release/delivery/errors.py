@@ -1,8 +1,8 @@
-"""How a delivery can end, other than well. Every message says what serves now and what to do."""
+"""How a delivery can fail. Every message says what serves now and what to do."""
 
 
 class NotDelivered(Exception):
-    """Nothing was changed, or CloudFormation took it back: what served before serves."""
+    """Nothing was changed, or CloudFormation rolled it back: what served before still serves."""
 
 
 class DeliveredWrong(Exception):

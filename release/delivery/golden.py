@@ -1,6 +1,6 @@
-"""What a model is asked after a deploy, and what it must answer: `models/NAME/tests/golden.json`.
+"""What a model is asked after a deploy, and must answer: `models/NAME/tests/golden.json`.
 
-The file stands in a folder that is no part of the model, so that writing it rebuilds nothing.
+The file is in a folder that does not belong to the model: writing it rebuilds nothing.
 """
 
 import math
@@ -43,7 +43,7 @@ class Input(BaseModel):
             return np.resize(np.array(self.data, dtype), self.shape)
         except ValueError as error:
             raise NotDelivered(
-                f"{self.data} is no {self.datatype} of shape {self.shape}: {error}"
+                f"{self.data} cannot be {self.datatype} of shape {self.shape}: {error}"
             ) from None
 
 
@@ -125,7 +125,7 @@ def read_all(models: Path) -> None:
 def path_of(models: Path, model: str) -> Path | None:
     """Return the file for a model of the catalog, None where nobody wrote one.
 
-    The alternatives of a recipe (`resnet50-onnx`), and copies, are held against their folder's.
+    The alternatives of a recipe (`resnet50-onnx`), and copies, are compared with their folder's.
     """
     while model:
         if (models / model / FILE).is_file():

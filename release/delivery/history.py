@@ -1,4 +1,4 @@
-"""Which commits a stage was delivered: the SSM parameter `/triton/<stage>/delivered`."""
+"""Which commits were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
 
 import json
 from collections.abc import Sequence
@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from release import parameters
 from release.delivery.errors import NotDelivered
 
 if TYPE_CHECKING:
@@ -16,16 +17,16 @@ KEPT = 10
 
 
 class Outcome(StrEnum):
-    """How a delivery ended. `STARTED` is one that was cut off, or is under way."""
+    """How a delivery ended. `STARTED`: it was interrupted, or is in progress."""
 
     STARTED = "started"
     DELIVERED = "delivered"
     FAILED = "failed"
     WRONG = "wrong"
-    TAKEN_BACK = "taken back"
+    ROLLED_BACK = "rolled back"
 
 
-WORTH_KEEPING = (Outcome.DELIVERED, Outcome.TAKEN_BACK)
+WORTH_KEEPING = (Outcome.DELIVERED, Outcome.ROLLED_BACK)
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,15 @@ class Delivery:
 class History:
     """The last deliveries of a stage, the newest last.
 
-    Of those that did not end well only the newest is kept: however many fail, what can be gone
-    back to stays.
+    Of those that failed only the newest is kept: however many fail, the last that succeeded stays.
     """
 
     def __init__(self, ssm: "SSMClient", stage: str) -> None:
         self._ssm, self._stage = ssm, stage
-        self.name = f"/triton/{stage}/delivered"
+        self.name = parameters.delivered(stage)
 
     def deliveries(self) -> list[Delivery]:
-        """Return them."""
+        """Return them, the newest last."""
         try:
             value = self._ssm.get_parameter(Name=self.name)["Parameter"]["Value"]
         except self._ssm.exceptions.ParameterNotFound:
@@ -59,33 +59,33 @@ class History:
         ]
 
     def begin(self, commit: str, *, back_to: Delivery | None = None) -> None:
-        """Write down that a commit is about to be deployed.
+        """Record that a commit is about to be deployed.
 
-        With `back_to`, what was delivered after it is marked as taken back: going back once more
-        goes further.
+        With `back_to`, the deliveries after it are marked as rolled back, so that the next rollback
+        goes further back.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         found = self.deliveries()
         if back_to is None and found and _serves(found[-1], found) and found[-1].commit == commit:
-            found = found[:-1]  # the same commit once more is no step that could be gone back
+            found = found[:-1]  # the same commit once more is not a step that could be rolled back
         after = found.index(back_to) + 1 if back_to else len(found)
         taken = [
-            replace(it, outcome=Outcome.TAKEN_BACK) if it.outcome is Outcome.DELIVERED else it
+            replace(it, outcome=Outcome.ROLLED_BACK) if it.outcome is Outcome.DELIVERED else it
             for it in found[after:]
         ]
         kept = [it for it in (*found[:after], *taken) if it.outcome in WORTH_KEEPING]
         self._write([*kept, Delivery(commit, now, Outcome.STARTED)])
 
     def end(self, outcome: Outcome) -> None:
-        """Write down how that went."""
+        """Record how that ended."""
         *before, last = self.deliveries()
         self._write([*before, replace(last, outcome=outcome)])
 
     def target(self, wanted: str | None) -> Delivery:
-        """Return where to go back to: the delivery of `wanted`, or the last that went well.
+        """Return what to roll back to: the delivery of `wanted`, or the last that succeeded.
 
-        What serves now, because the newest delivery went well, is no way back. `wanted` may be the
-        beginning of a commit. Raises `NotDelivered` where there is none.
+        The last does not count where it is what serves now. `wanted` may be the beginning of a
+        commit. Raises `NotDelivered` where there is none.
         """
         found = self.deliveries()
         fit = [it for it in found[::-1] if it.outcome in WORTH_KEEPING]
@@ -98,14 +98,14 @@ class History:
         known = ", ".join(dict.fromkeys(it.commit[:12] for it in found[::-1])) or "none"
         what = f"commit {wanted}" if wanted else "earlier commit"
         raise NotDelivered(
-            f"{self._stage} was delivered no {what}, in {self.name} stand: {known}. Check the "
+            f"no {what} was delivered to {self._stage}; {self.name} has: {known}. Check the "
             f"commit out and deliver it: make deliver STAGE={self._stage}"
         )
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
         self._ssm.put_parameter(
             Name=self.name,
-            Description=f"Commits that {self._stage} was delivered, the newest last",
+            Description=f"Commits that were delivered to {self._stage}, the newest last",
             Value=json.dumps([asdict(it) for it in deliveries[-KEPT:]], separators=(",", ":")),
             Type="String",
             Overwrite=True,

@@ -1,4 +1,4 @@
-"""The very bytes that another stage has tried, in this stage's bucket."""
+"""The same bytes that another stage has tried, in this stage's bucket."""
 
 import hashlib
 from enum import StrEnum
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from release.delivery.archive_bucket import ArchiveBucket, manifest_key
 from release.delivery.errors import NotDelivered
-from release.delivery.model_bucket import ModelBucket, manifest_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
@@ -27,11 +27,11 @@ class Promoted(StrEnum):
     ABSENT = "not there to copy: it is built"
 
 
-def promote(key: str, *, source: ModelBucket, to: ModelBucket) -> Promoted:
-    """Copy an archive and its manifest inside of S3, each only where nothing stands.
+def promote(key: str, *, source: ArchiveBucket, to: ArchiveBucket) -> Promoted:
+    """Copy an archive and its manifest inside S3, each only where its key is free.
 
-    Raises `NotDelivered` when other bytes stand under the key: this stage has built the archive
-    itself, and the two compilations differ.
+    Raises `NotDelivered` where the key holds other bytes: this stage has built the archive itself,
+    and the two builds differ.
     """
     wanted, found = source.manifest(key), to.manifest(key)
     if wanted is None:
@@ -45,8 +45,8 @@ def promote(key: str, *, source: ModelBucket, to: ModelBucket) -> Promoted:
     return Promoted.COPIED
 
 
-def _copy(key: str, source: ModelBucket, to: ModelBucket) -> bool:
-    """Return False where an object stands under the key already."""
+def _copy(key: str, source: ArchiveBucket, to: ArchiveBucket) -> bool:
+    """Return False where the key holds an object already."""
     head = source.s3.head_object(Bucket=source.name, Key=key)
     place: Any = {"Bucket": to.name, "Key": key}
     upload = to.s3.create_multipart_upload(
@@ -85,7 +85,7 @@ def _ranges(size: int) -> list[str]:
 
 
 def _refuse_other_bytes(
-    key: str, source: ModelBucket, to: ModelBucket, wanted: str, found: str
+    key: str, source: ArchiveBucket, to: ArchiveBucket, wanted: str, found: str
 ) -> None:
     if wanted != found:
         raise NotDelivered(
@@ -99,8 +99,8 @@ def _sha256(manifest: dict[str, Any]) -> str:
     return str(manifest["archive"]["sha256"])
 
 
-def _read_sha256(key: str, bucket: ModelBucket) -> str:
-    """Read an archive without a manifest: only a copy that was cut off in between pays."""
+def _read_sha256(key: str, bucket: ArchiveBucket) -> str:
+    """Read an archive without a manifest: only after a copy that was interrupted."""
     found = hashlib.sha256()
     for chunk in bucket.s3.get_object(Bucket=bucket.name, Key=key)["Body"].iter_chunks(READ_BYTES):
         found.update(chunk)

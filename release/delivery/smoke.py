@@ -8,7 +8,7 @@ import boto3
 
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
-from release.delivery.assembly import Endpoint
+from release.delivery.assembly import StackEndpoint
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
 
@@ -16,7 +16,7 @@ Served = dict[str, str]
 """`endpoint/model` -> the version that clients are sent to."""
 
 
-def served(session: boto3.Session, stage: str, endpoints: Iterable[Endpoint]) -> Served:
+def served(session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint]) -> Served:
     """Return what the catalog of a stage names."""
     return {
         f"{endpoint.short_name}/{model}": client.resolve(model).version
@@ -26,7 +26,7 @@ def served(session: boto3.Session, stage: str, endpoints: Iterable[Endpoint]) ->
 
 
 def wrong_answers(
-    session: boto3.Session, stage: str, endpoints: Iterable[Endpoint], models: Path
+    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint], models: Path
 ) -> list[str]:
     """Invoke every model of the catalog; return what is wrong, one line a model.
 
@@ -47,7 +47,7 @@ def wrong_answers(
 
 
 def write_golden(
-    session: boto3.Session, stage: str, endpoints: Iterable[Endpoint], model: str, path: Path
+    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint], model: str, path: Path
 ) -> None:
     """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
     asked = Golden.read(path)
@@ -88,7 +88,7 @@ def _arrays(content: Golden) -> dict[str, golden.Array]:
 
 
 def _clients(
-    session: boto3.Session, stage: str, endpoints: Iterable[Endpoint]
-) -> Iterator[tuple[Endpoint, EndpointClient]]:
+    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint]
+) -> Iterator[tuple[StackEndpoint, EndpointClient]]:
     for it in endpoints:
         yield it, EndpointClient(stage=stage, endpoint=it.short_name, session=session)

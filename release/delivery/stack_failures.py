@@ -1,29 +1,23 @@
 """Why CloudFormation did not do what it was asked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_cloudformation.type_defs import StackEventTypeDef
 
 CANCELLED = ("Resource creation cancelled", "Resource update cancelled")
-"""What befalls the resources beside the one that failed."""
+"""What happens to the resources beside the one that failed."""
 
 
 def newest_events(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
     """Return the id of each stack's newest event; stacks that do not exist are left out."""
-    found = {}
-    for stack in stacks:
-        try:
-            events = cloudformation.describe_stack_events(StackName=stack)["StackEvents"]
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "ValidationError":
-                raise
-            continue
-        found[stack] = events[0]["EventId"]
-    return found
+    newest = {stack: next(_events(cloudformation, stack), None) for stack in stacks}
+    return {stack: event["EventId"] for stack, event in newest.items() if event}
 
 
 def reasons_since(
@@ -37,15 +31,18 @@ def reasons_since(
 
 def _reasons(cloudformation: "CloudFormationClient", stack: str, before: str) -> list[str]:
     lines = []
+    for event in takewhile(lambda it: it["EventId"] != before, _events(cloudformation, stack)):
+        reason = event.get("ResourceStatusReason", "")
+        if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(CANCELLED):
+            lines.append(f"{stack}, {event['LogicalResourceId']}: {reason}")
+    return lines[::-1]
+
+
+def _events(cloudformation: "CloudFormationClient", stack: str) -> Iterator["StackEventTypeDef"]:
+    """Yield a stack's events, the newest first; none of a stack that does not exist."""
     try:
-        pages = cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack)
-        for event in (event for page in pages for event in page["StackEvents"]):
-            if event["EventId"] == before:
-                break
-            reason = event.get("ResourceStatusReason", "")
-            if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(CANCELLED):
-                lines.append(f"{stack}, {event['LogicalResourceId']}: {reason}")
+        for page in cloudformation.get_paginator("describe_stack_events").paginate(StackName=stack):
+            yield from page["StackEvents"]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise
-    return lines[::-1]

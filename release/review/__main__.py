@@ -1,6 +1,6 @@
 """Say what a change will do: `python -m release.review --base origin/main`, or `--live`.
 
-Writes review.md, review.json and review.html. Ends with 0, or with 3 where a danger is not
+Writes review.md, review.json and review.html. The exit code is 0, or 3 where a danger is not
 acknowledged in release/acknowledged.yaml.
 """
 
@@ -15,12 +15,13 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
-from release.checkouts import CheckoutError, repository_root, stage_file
+from release.checkouts import Clone
 from release.review import as_json, findings, markdown, page
+from release.review.commit import checked_out
 from release.review.deployed import Deployed
 from release.review.findings import LinterFailed
-from release.review.report import Report, StageReview, review_stage
-from release.review.templates import Base, NotSynthesised, Tree, checked_out
+from release.review.report import Base, Report, StageReview, review_stage
+from release.tree import CheckoutError, Tree
 
 DANGER = 3
 LIVE = "what is deployed"
@@ -35,14 +36,14 @@ def main(arguments: list[str] | None = None) -> int:
         "--live", action="store_true", help="compare with what is deployed, by change sets"
     )
     parser.add_argument("--stage", action="append", help="a stage; default: all of them")
-    parser.add_argument("--output", type=Path, default=Path("release.review.out"))
+    parser.add_argument("--output", type=Path, default=Path("review.out"))
     options = parser.parse_args(arguments)
     if options.live and not options.stage:
         parser.error("--live compares named stages: add --stage")
     try:
-        root = repository_root()
-        report = _live(root, options.stage) if options.live else _review(root, options)
-    except (CheckoutError, NotSynthesised, LinterFailed, checked_yaml.InvalidFile) as error:
+        head = Clone.here()
+        report = _live(head, options.stage) if options.live else _review(head, options)
+    except (CheckoutError, LinterFailed, checked_yaml.InvalidFile) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except (BotoCoreError, ClientError) as error:
@@ -50,37 +51,35 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     options.output.mkdir(parents=True, exist_ok=True)
     for name, text in (
-        ("release.review.md", markdown.render(report)),
-        ("release.review.json", as_json.render(report)),
-        ("release.review.html", page.render(report)),
+        ("review.md", markdown.render(report)),
+        ("review.json", as_json.render(report)),
+        ("review.html", page.render(report)),
     ):
         (options.output / name).write_text(text, encoding="utf-8")
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)
-    print(options.output / "release.review.md")
+    print(options.output / "review.md")
     return DANGER if report.open_dangers else 0
 
 
-def _review(root: Path, options: argparse.Namespace) -> Report:
-    head = Tree(root)
+def _review(head: Clone, options: argparse.Namespace) -> Report:
     with ExitStack() as opened:
-        tree, missing = None, None
+        base, missing = None, None
         try:
-            tree = opened.enter_context(checked_out(root, options.base))
-        except (NotSynthesised, CheckoutError) as error:
+            base = opened.enter_context(checked_out(head, options.base))
+        except CheckoutError as error:
             missing = str(error)
-        known = sorted({*head.stages(), *(tree.stages() if tree else ())})
-        stages = [_stage(it, tree, head, missing=missing) for it in options.stage or known]
-        before = findings.model_findings(tree, may_fail=True) if tree else []
+        known = sorted({*head.stages(), *(base.stages() if base else ())})
+        stages = [_stage(it, base, head, missing=missing) for it in options.stage or known]
+        before = findings.model_findings(base, may_fail=True) if base else []
         found = findings.compare(before, findings.model_findings(head))
     return Report(base=options.base, stages=tuple(stages), findings=found)
 
 
-def _live(root: Path, wanted: list[str]) -> Report:
-    head = Tree(root)
+def _live(head: Tree, wanted: list[str]) -> Report:
     stages = []
     for stage in wanted:
-        region = stage_file(root, stage).region
+        region = head.stage(stage).region
         deployed = Deployed(boto3.client("cloudformation", region), stage, tuple(head.stages()))
         missing = None if deployed.stages() else f"no stack of {stage} is deployed in {region}"
         stages.append(_stage(stage, deployed, head, missing=missing))
@@ -91,7 +90,7 @@ def _live(root: Path, wanted: list[str]) -> Report:
 
 
 def _stage(stage: str, base: Base | None, head: Tree, *, missing: str | None) -> StageReview:
-    lint = partial(findings.template_findings, head.root)
+    lint = partial(findings.template_findings, head)
     return review_stage(stage, base, head, today=date.today(), missing=missing, lint=lint)
 
 

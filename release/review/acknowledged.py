@@ -1,4 +1,4 @@
-"""Dangers that somebody has taken on, until a day: `release/acknowledged.yaml`."""
+"""Dangers that somebody has acknowledged, until a day: `release/acknowledged.yaml`."""
 
 from datetime import date
 from pathlib import Path
@@ -29,7 +29,7 @@ class Acknowledgements(BaseModel):
     acknowledged: list[Acknowledgement] = []
 
     def of(self, danger: Danger, today: date) -> Acknowledgement | None:
-        """Return who took a danger on, None where nobody did, or no longer."""
+        """Return who acknowledged a danger, None where nobody did, or no longer."""
         for it in self.acknowledged:
             if it.danger == danger.key and it.until >= today:
                 return it
@@ -37,6 +37,6 @@ class Acknowledgements(BaseModel):
 
 
 def read(root: Path) -> Acknowledgements:
-    """Read a tree's file; none is none. Raises `checked_yaml.InvalidFile`."""
+    """Read a tree's file, if there is one. Raises `checked_yaml.InvalidFile`."""
     path = root / "release" / "acknowledged.yaml"
     return checked_yaml.load(path, Acknowledgements) if path.is_file() else Acknowledgements()

@@ -5,17 +5,17 @@ from functools import cached_property
 from typing import Any
 
 from release.review.differences import Change, StackDifference, differences
-from release.review.endpoints import Endpoint, endpoint_of
+from release.review.endpoints import DeclaredEndpoint, endpoint_of
 from release.review.gained_access import Gained, gained
-from release.review.templates import Template
+from release.tree import Template
 
 
 @dataclass(frozen=True)
 class Pair:
     """One stack's endpoint before and after; None where there is none, which is one at most."""
 
-    before: Endpoint | None
-    after: Endpoint | None
+    before: DeclaredEndpoint | None
+    after: DeclaredEndpoint | None
 
     @property
     def name(self) -> str:
@@ -64,7 +64,7 @@ class Comparison:
         return {name: pair for name, pair in pairs.items() if pair.before or pair.after}
 
     @property
-    def kept(self) -> list[tuple[Endpoint, Endpoint]]:
+    def kept(self) -> list[tuple[DeclaredEndpoint, DeclaredEndpoint]]:
         """The endpoints that were there before and still are, under the same name."""
         return [
             (it.before, it.after)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError, WaiterError
 
-from release.review.templates import NotSynthesised, Synthesis, Template
+from release.review.synthesis import Synthesis
+from release.tree import NotSynthesised, Template
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -41,10 +42,6 @@ class Deployed:
     other_stages: tuple[str, ...] = ()
     refused: list[str] = field(default_factory=list)
 
-    @property
-    def root(self) -> None:
-        """What is only deployed has no checkout."""
-
     def stages(self) -> list[str]:
         """Return the stage, where a stack of it is deployed."""
         return [self.stage] if self._templates else []
@@ -56,11 +53,11 @@ class Deployed:
         return Synthesis(self._templates)
 
     def change_sets(self, after: dict[str, Template]) -> dict[str, Any]:
-        """Return what CloudFormation says of each stack, which is made and deleted for it.
+        """Return what CloudFormation says of each stack, in change sets made and deleted for that.
 
         Left out are stacks without a change, new ones, those that go, templates too large for a
         request, and what CloudFormation refuses, such as an import of what is deployed together
-        with it: the CDK's knowledge of properties stands for them.
+        with it: there, the CDK's knowledge of properties decides.
         """
         found = {}
         for name in self._templates:

@@ -1,12 +1,12 @@
 // What the CDK's own diff engine says of pairs of templates.
 //
-// Reads [{ "before": template, "after": template, "changeSet": null or CloudFormation's description
-// of one }, ...] from standard input and writes, for each pair, its resource changes and the text
-// that `cdk diff` would show.
+// For each line of standard input, [{ "before": template, "after": template, "changeSet": null or
+// CloudFormation's description of one }, ...], writes a line with the resource changes of each pair
+// and the text that `cdk diff` would show.
 
 import { fullDiff, formatDifferences } from "@aws-cdk/cloudformation-diff";
+import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { text } from "node:stream/consumers";
 
 function describe({ before, after, changeSet }) {
   const diff = fullDiff(before, after, changeSet ?? undefined);
@@ -25,4 +25,6 @@ function describe({ before, after, changeSet }) {
   return { changes, text: Buffer.concat(chunks).toString() };
 }
 
-process.stdout.write(JSON.stringify(JSON.parse(await text(process.stdin)).map(describe)));
+for await (const line of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(JSON.parse(line).map(describe))}\n`);
+}

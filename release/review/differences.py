@@ -1,12 +1,14 @@
 """The CDK's own differences between two sets of templates."""
 
+import atexit
 import json
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from release.review.templates import Template
+from release.tree import Template
 
 SCRIPT = Path(__file__).parent / "diff.mjs"
 
@@ -52,15 +54,8 @@ def differences(
         {"before": before.get(it, {}), "after": after.get(it, {}), "changeSet": change_sets.get(it)}
         for it in names
     ]
-    finished = subprocess.run(
-        ["node", str(SCRIPT)],
-        input=json.dumps(pairs, default=str),  # a change set has dates
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     found = []
-    for stack, pair, told in zip(names, pairs, json.loads(finished.stdout), strict=True):
+    for stack, pair, told in zip(names, pairs, _described(pairs), strict=True):
         resources = [pair[side].get("Resources", {}) for side in ("before", "after")]
         changes = tuple(
             Change(
@@ -78,3 +73,24 @@ def differences(
         if changes:
             found.append(StackDifference(stack, changes, told["text"]))
     return found
+
+
+def _described(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Ask the script, by a line, for a line."""
+    to, out = _script()
+    to.write(json.dumps(pairs, default=str) + "\n")  # a change set has dates
+    to.flush()
+    described: list[dict[str, Any]] = json.loads(out.readline())
+    return described
+
+
+@cache
+def _script() -> tuple[IO[str], IO[str]]:
+    """Start the script once: it takes a second to read what the CDK knows of all properties."""
+    process = subprocess.Popen(
+        ["node", str(SCRIPT)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    atexit.register(process.communicate)  # without more input, it ends
+    assert process.stdin
+    assert process.stdout
+    return process.stdin, process.stdout

@@ -1,14 +1,15 @@
-"""What a stack's template says of its endpoint, in one place."""
+"""What a stack's template declares of its endpoint."""
 
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from release.review.templates import Template
+from release import parameters
+from release.tree import Template
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant:
+class DeclaredVariant:
     """A production variant: `initial` instances are those that it is created with, `minimum` and
     `maximum` scaling's.
 
@@ -26,7 +27,7 @@ class Variant:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class DeclaredModel:
     """A model's catalog entry, and the builds that provide its archive: target -> digest."""
 
     name: str
@@ -36,10 +37,10 @@ class Model:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Endpoint:
+class DeclaredEndpoint:
     """An endpoint with what surrounds it in its stack.
 
-    `update` says how it is updated, `rollback_alarms` how many alarms take an update back, `alarms`
+    `update` says how it is updated, `rollback_alarms` how many alarms roll an update back, `alarms`
     names all alarms by their construct path.
     """
 
@@ -48,11 +49,11 @@ class Endpoint:
     update: str
     rollback_alarms: int
     alarms: tuple[str, ...]
-    variants: dict[str, Variant] = field(default_factory=dict)
-    models: dict[str, Model] = field(default_factory=dict)
+    variants: dict[str, DeclaredVariant] = field(default_factory=dict)
+    models: dict[str, DeclaredModel] = field(default_factory=dict)
 
 
-def endpoint_of(template: Template) -> Endpoint | None:
+def endpoint_of(template: Template) -> DeclaredEndpoint | None:
     """Read a stack's endpoint, None where it has none."""
     resources = template.get("Resources", {})
     endpoint = next(_of_type(resources, "AWS::SageMaker::Endpoint"), None)
@@ -64,7 +65,7 @@ def endpoint_of(template: Template) -> Endpoint | None:
         it["VariantName"]: _variant(it, resources, name) for it in config["ProductionVariants"]
     }
     deployment = endpoint.get("DeploymentConfig", {})
-    return Endpoint(
+    return DeclaredEndpoint(
         name=name,
         release=_release(resources),
         update=_update(deployment),
@@ -79,7 +80,7 @@ def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
     return (it["Properties"] for it in resources.values() if it["Type"] == resource_type)
 
 
-def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> Variant:
+def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
     initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
     targets = {}
@@ -91,7 +92,7 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
             minimum, maximum = properties["MinCapacity"], properties["MaxCapacity"]
             targets = _targets(resources, logical_id)
     model = resources[variant["ModelName"]["Fn::GetAtt"][0]]["Properties"]["PrimaryContainer"]
-    return Variant(
+    return DeclaredVariant(
         name=variant["VariantName"],
         instance_type=variant["InstanceType"],
         weight=variant.get("InitialVariantWeight", 1),
@@ -152,15 +153,15 @@ def _alarms(resources: dict[str, Any]) -> list[str]:
     ]
 
 
-def _models(resources: dict[str, Any]) -> dict[str, Model]:
+def _models(resources: dict[str, Any]) -> dict[str, DeclaredModel]:
     builds: dict[str, dict[str, str]] = {}
     for build in _of_type(resources, "Custom::TritonModel"):
         builds.setdefault(build["Model"], {})[build["Target"]] = build["Digest"]
     found = {}
     for parameter in _of_type(resources, "AWS::SSM::Parameter"):
-        if parameter.get("Name", "").startswith("/triton/"):
+        if parameter.get("Name", "").startswith(parameters.ROOT):
             entry = json.loads(parameter["Value"])
-            found[entry["model"]] = Model(
+            found[entry["model"]] = DeclaredModel(
                 name=entry["model"],
                 version=entry["version"],
                 signature=entry["signature"],

@@ -1,7 +1,6 @@
 """What the linters say of the two trees: new, fixed, and still there."""
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -11,14 +10,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from release.review.templates import Template, Tree
+from release.tree import SUFFIX, Template, Tree
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
 """An environment of its own, below the root: make installs it."""
 
 
 class LinterFailed(Exception):
-    """A linter said nothing that can be read."""
+    """A linter did not answer with JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,10 +54,9 @@ def model_findings(tree: Tree, *, may_fail: bool = False) -> list[str]:
 
     With `may_fail`, a tree from before the linter has none. Raises `LinterFailed`.
     """
-    environment = {"PYTHONPATH": str(tree.root), "PYTHONDONTWRITEBYTECODE": "1"}
     lint = ("-m", "model_build", "lint", "models", "--json")
     try:
-        found = _json(sys.executable, *lint, root=tree.root, **environment)
+        found = _json(sys.executable, *lint, tree=tree)
     except LinterFailed:
         if not may_fail:
             raise
@@ -66,33 +64,37 @@ def model_findings(tree: Tree, *, may_fail: bool = False) -> list[str]:
     return [f"model lint: {it['path']}: {it['message']} [{it['rule']}]" for it in found]
 
 
-def template_findings(root: Path, templates: dict[str, Template]) -> list[str]:
-    """Return what cfn-lint and checkov say of templates, by the settings in `root`."""
-    if not templates:
-        return []
+def template_findings(
+    tree: Tree, before: dict[str, Template], after: dict[str, Template]
+) -> FindingsChange:
+    """Return what cfn-lint and checkov say of both sides' templates, by the settings of a tree."""
     with TemporaryDirectory(prefix="review-lint-") as folder:
-        for stack, template in templates.items():
-            Path(folder, f"{stack}.template.json").write_text(json.dumps(template))
-        paths = sorted(map(str, Path(folder).iterdir()))
-        lint = _json("cfn-lint", "--format", "json", *paths, root=root)
+        for side, templates in (("before", before), ("after", after)):
+            Path(folder, side).mkdir()
+            for stack, template in templates.items():
+                Path(folder, side, stack + SUFFIX).write_text(json.dumps(template))
+        paths = sorted(map(str, Path(folder).glob(f"*/*{SUFFIX}")))
+        lint = _json("cfn-lint", "--format", "json", *paths, tree=tree)
         settings = ("--config-file", ".checkov.yaml", "--output", "json")
-        checks = _json(root / CHECKOV, *settings, "--directory", folder, root=root)
-    return [
-        f"cfn-lint: {_stack(it['Filename'])}: {it['Message']} [{it['Rule']['Id']}]" for it in lint
-    ] + [
-        f"checkov: {_stack(it['file_path'])}, {it['resource']}: "
-        f"{it['check_name']} [{it['check_id']}]"
-        for it in checks.get("results", {}).get("failed_checks", ())
-    ]
+        checks = _json(tree.root / CHECKOV, *settings, "--directory", folder, tree=tree)
+    found: dict[str, list[str]] = {"before": [], "after": []}
+    for it in lint:
+        side, stack = _place(it["Filename"])
+        found[side].append(f"cfn-lint: {stack}: {it['Message']} [{it['Rule']['Id']}]")
+    for it in checks.get("results", {}).get("failed_checks", ()):
+        side, stack = _place(it["file_path"])
+        said = f"{it['resource']}: {it['check_name']} [{it['check_id']}]"
+        found[side].append(f"checkov: {stack}, {said}")
+    return compare(**found)
 
 
-def _json(program: str | Path, *arguments: str, root: Path, **environment: str) -> Any:
-    """Run a linter, which ends with other codes than 0 where it found something."""
+def _json(program: str | Path, *arguments: str, tree: Tree) -> Any:
+    """Run a linter in a tree, whose exit code is not 0 where it found something."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],
-            cwd=root,
-            env={**os.environ, **environment},
+            cwd=tree.root,
+            env=tree.environment,
             capture_output=True,
             text=True,
             check=False,
@@ -103,9 +105,12 @@ def _json(program: str | Path, *arguments: str, root: Path, **environment: str) 
         return json.loads(finished.stdout)
     except ValueError:
         raise LinterFailed(
-            f"{Path(program).name} ended with {finished.returncode}: {finished.stderr.strip()}"
+            f"{Path(program).name} ended with exit code {finished.returncode}: "
+            f"{finished.stderr.strip()}"
         ) from None
 
 
-def _stack(file: str) -> str:
-    return Path(file).name.removesuffix(".template.json")
+def _place(file: str) -> tuple[str, str]:
+    """Return the side and the stack of a template's file."""
+    path = Path(file)
+    return path.parent.name, path.name.removesuffix(SUFFIX)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from release.review.access import Grant, denials, grants, paths
-from release.review.templates import Template
+from release.review.grants import Grant, denials, grants, paths
+from release.tree import Template
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ MOST = 60_000
 UNCHANGED = "no change to any deployed resource"
 
 _MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\]")
-"""What Markdown would take for its own in a text; ** is what sentences are written with."""
+"""What Markdown would take for markup in a text; ** is how sentences mark a name."""
 
 
 def render(report: Report) -> str:
@@ -61,7 +61,7 @@ def _dangers(stage: StageReview) -> list[str]:
     for danger, by in stage.dangers:
         lines.append(f"- {'✅' if by else '❌'} {_text(danger.message)}")
         if by:
-            lines.append(f"  taken on by {_text(by.who)} until {by.until}: {_text(by.why)}")
+            lines.append(f"  acknowledged by {_text(by.who)} until {by.until}: {_text(by.why)}")
         else:
             lines.append(f"  `{danger.key}`")
     return [*lines, ""]
@@ -154,7 +154,7 @@ def _findings(report: Report) -> list[str]:
     meant = joined(it.acknowledged for it in report.stages)
     if meant.new or meant.fixed:
         title = (
-            "What cdk-nag finds and the app declares to be meant so: "
+            "What cdk-nag finds and the app acknowledges: "
             f"{len(meant.new)} more, {len(meant.fixed)} fewer than before"
         )
         more = (f"- ⚠️ {_text(line)}" for line in meant.new)

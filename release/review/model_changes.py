@@ -5,19 +5,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from release.review.comparison import Comparison
-from release.review.endpoints import Model
+from release.review.endpoints import DeclaredModel
 
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
 _IGNORED = ("__pycache__", "tests")
-_OTHERWISE = "the builder makes other archives"
+_OTHERWISE = "the builder makes different archives"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelChange:
     """One model on one endpoint. `because` names the files or the target that changed.
 
-    `breaking` lists what clients must change: tensors that are gone or are other than before.
+    `breaking` lists what clients must change: tensors that are gone or differ.
     """
 
     endpoint: str
@@ -30,7 +30,7 @@ class ModelChange:
 def model_changes(comparison: Comparison, before: Path | None, after: Path) -> list[ModelChange]:
     """Return a line for every model of every endpoint, by name.
 
-    `before` and `after` are checkouts; what is only deployed has none.
+    `before` and `after` are the folders of models; what is only deployed has none.
     """
     found = []
     for pair in comparison.endpoints.values():
@@ -44,7 +44,7 @@ def model_changes(comparison: Comparison, before: Path | None, after: Path) -> l
 def _change(
     endpoint: str,
     name: str,
-    versions: tuple[Model | None, Model | None],
+    versions: tuple[DeclaredModel | None, DeclaredModel | None],
     before: Path | None,
     after: Path,
 ) -> ModelChange:
@@ -76,7 +76,7 @@ def _change(
 
 def _files_that_differ(model: str, before: Path, after: Path) -> tuple[str, ...]:
     """Return the files of the model's folder that are not the same in both trees."""
-    files = [_contents(root / "models", model) for root in (before, after)]
+    files = [_contents(models, model) for models in (before, after)]
     return tuple(
         sorted(
             name
@@ -111,9 +111,7 @@ def _breaking(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
                     was, now = tensor[what], after[name][what]
                     said.append(f"{kind[:-1]} {name} has {what} {now}, before {was}")
         if kind == "inputs":
-            said += [
-                f"input {name} is new, and must be given" for name in after if name not in before
-            ]
+            said += [f"input {name} is new and required" for name in after if name not in before]
     if new["max_batch_size"] < old["max_batch_size"]:
         was, now = old["max_batch_size"], new["max_batch_size"]
         said.append(f"batches up to {now}, before {was}")

@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import platform_facts
 from release.review.comparison import Comparison
-from release.review.endpoints import Endpoint, Variant
+from release.review.endpoints import DeclaredEndpoint, DeclaredVariant
 
 HOURS = 730
 """A month."""
@@ -37,7 +37,7 @@ class CostChange:
     after: Cost | None
 
 
-def cost_of(endpoint: Endpoint, region: str) -> Cost:
+def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     """Return what an endpoint's instances cost in a region."""
     prices = platform_facts.prices()
     of = {it.instance_type: prices.of(region, it.instance_type) for it in _variants(endpoint)}
@@ -45,7 +45,7 @@ def cost_of(endpoint: Endpoint, region: str) -> Cost:
     if unknown:
         return Cost(minimum=None, initial=None, maximum=None, as_single_model=None, unknown=unknown)
 
-    def a_month(instances: Callable[[Variant], int]) -> float:
+    def a_month(instances: Callable[[DeclaredVariant], int]) -> float:
         hourly = sum((of[it.instance_type] or 0) * instances(it) for it in _variants(endpoint))
         return HOURS * hourly
 
@@ -71,5 +71,5 @@ def cost_changes(comparison: Comparison, before: str, after: str) -> list[CostCh
     ]
 
 
-def _variants(endpoint: Endpoint) -> list[Variant]:
+def _variants(endpoint: DeclaredEndpoint) -> list[DeclaredVariant]:
     return list(endpoint.variants.values())

@@ -1,7 +1,7 @@
 """What happens to an endpoint, in one sentence."""
 
 from release.review.differences import Change
-from release.review.endpoints import Endpoint, Variant
+from release.review.endpoints import DeclaredEndpoint, DeclaredVariant
 from release.review.model_changes import ModelChange
 
 MOST_FILES = 2
@@ -9,8 +9,8 @@ MOST_FILES = 2
 
 
 def sentence(
-    before: Endpoint | None,
-    after: Endpoint | None,
+    before: DeclaredEndpoint | None,
+    after: DeclaredEndpoint | None,
     models: list[ModelChange],
     changes: list[Change],
 ) -> str:
@@ -27,9 +27,9 @@ def sentence(
     return f"**{after.name}**: {'; '.join([*parts, 'models: ' + ', '.join(told)])}"
 
 
-def _how(before: Endpoint, after: Endpoint, changes: list[Change]) -> str:
+def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: list[Change]) -> str:
     if before.name != after.name:
-        return f"made anew under this name, {before.name} deleted"
+        return f"created under this name, {before.name} deleted"
     touched = {change.type for change in changes}
     if not touched:
         return "no change"
@@ -40,7 +40,7 @@ def _how(before: Endpoint, after: Endpoint, changes: list[Change]) -> str:
     return f"updated in place, {after.update}, {guard}"
 
 
-def _configuration(before: Endpoint, after: Endpoint) -> list[str]:
+def _configuration(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     said = []
     if before.release != after.release:
         said.append(f"Triton {before.release} -> {after.release}")
@@ -58,7 +58,7 @@ def _configuration(before: Endpoint, after: Endpoint) -> list[str]:
     return said
 
 
-def _variant(old: Variant, new: Variant) -> str:
+def _variant(old: DeclaredVariant, new: DeclaredVariant) -> str:
     kind = new.instance_type
     if old.instance_type != new.instance_type:
         kind = f"{old.instance_type} -> {new.instance_type}"
@@ -74,11 +74,11 @@ def _variant(old: Variant, new: Variant) -> str:
     return ", ".join(said)
 
 
-def _instances(variant: Variant) -> str:
+def _instances(variant: DeclaredVariant) -> str:
     return f"{variant.instance_type}, {_range(variant)} instances"
 
 
-def _range(variant: Variant) -> str:
+def _range(variant: DeclaredVariant) -> str:
     if variant.minimum == variant.maximum:
         return str(variant.minimum)
     return f"{variant.minimum}-{variant.maximum}"

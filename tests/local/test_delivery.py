@@ -143,7 +143,7 @@ def _said(finished: "subprocess.CompletedProcess[str]") -> str:
 def test_a_stage_that_was_never_delivered_cannot_go_back(repository: Repository) -> None:
     refused = repository.delivery("rollback", "--stage", "live")
     assert refused.returncode == 1
-    assert "live was delivered no earlier commit" in refused.stdout
+    assert "no earlier commit was delivered to live" in refused.stdout
 
 
 def test_archives_of_a_stage_that_is_not_there_cannot_be_promoted(repository: Repository) -> None:
@@ -266,7 +266,7 @@ def test_going_back_brings_the_earlier_answer_without_a_build(
     assert len(_builds()) == built
     refused = repository.delivery("rollback", "--stage", "live")
     assert refused.returncode == 1
-    assert "live was delivered no earlier commit" in refused.stdout
+    assert "no earlier commit was delivered to live" in refused.stdout
     thrice = repository.git("log", "--format=%h", "--grep=thrice", "-1")
     forth = repository.delivery("rollback", "--stage", "live", "--to", thrice)
     assert forth.returncode == 0, forth.stdout
@@ -281,7 +281,7 @@ def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
     repository.git("revert", "--no-edit", "HEAD")
     assert wrong.returncode == 2, wrong.stdout
     assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
-    assert "Go back: make rollback STAGE=trial" in wrong.stdout
+    assert "Roll back: make rollback STAGE=trial" in wrong.stdout
 
     gone_back = repository.delivery("rollback", "--stage", "trial")
     assert gone_back.returncode == 0, gone_back.stdout

@@ -7,8 +7,8 @@ import boto3
 import pytest
 
 from release.review.deployed import Deployed
-from release.review.report import StageReview, review_stage
-from release.review.templates import NotSynthesised, Tree
+from release.review.report import NOTHING, StageReview, review_stage
+from release.tree import NotSynthesised, Tree
 from tests.local.conftest import Checkout
 from tests.local.tiny_models import TIMES, write_python
 
@@ -38,7 +38,7 @@ def review(checkout: Checkout, deployed: Deployed) -> Review:
             Tree(checkout.path),
             today=date(2026, 11, 21),
             missing=None,
-            lint=lambda _: [],
+            lint=lambda *_: NOTHING,
         )
 
     return against_what_is_deployed

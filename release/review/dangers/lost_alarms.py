@@ -1,4 +1,4 @@
-"""Alarms that no longer sound."""
+"""Alarms that are deleted."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""One instance is no redundancy."""
+"""A single instance has no redundancy."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from release.review.comparison import Comparison
 
 
 def low_minimum(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """A variant in production may have fewer than two instances, and before had not."""
+    """A variant in production may have fewer than two instances, and could not before."""
     if not comparison.production:
         return
     for pair in comparison.endpoints.values():
@@ -17,6 +17,6 @@ def low_minimum(comparison: Comparison) -> Iterator[tuple[str, str]]:
             if variant.minimum < 2 and (old is None or old.minimum >= 2):
                 yield (
                     f"{pair.name}.{name}",
-                    f"{pair.name} may run on {variant.minimum} instance: one failure, and nothing "
-                    "answers",
+                    f"{pair.name} may run on {variant.minimum} instance: when it fails, "
+                    "nothing answers",
                 )

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from release.review.access import ANYONE, in_words
 from release.review.comparison import Comparison
 from release.review.differences import Change
+from release.review.grants import ANYONE, in_words
 
 _ANYWHERE = ("0.0.0.0/0", "::/0")
 _GROUPS = ("AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupIngress")

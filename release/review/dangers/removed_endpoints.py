@@ -21,6 +21,6 @@ def removed_endpoints(comparison: Comparison) -> Iterator[tuple[str, str]]:
         elif it.before and it.before.name != it.name:
             yield (
                 it.before.name,
-                f"the endpoint {it.before.name} becomes {it.name}: a new one is made and the old "
-                "one deleted, and whoever invokes it by that name fails",
+                f"the endpoint {it.before.name} becomes {it.name}: a new one is created, "
+                "the old one is deleted, and clients that invoke it by that name fail",
             )

@@ -1,4 +1,4 @@
-"""What CloudFormation deletes and makes anew, and what it only deletes."""
+"""What CloudFormation replaces or deletes."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from release.review.comparison import Comparison
 from release.review.differences import Change
 
 NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
-"""SageMaker has no way to change these: they are replaced in every update, and hold nothing."""
+"""SageMaker cannot change these: every update replaces them, and they hold nothing."""
 
 STATEFUL = (
     "AWS::S3::Bucket",
@@ -21,7 +21,7 @@ STATEFUL = (
 """What holds data, or is known to others by an address of its own."""
 
 _ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
-"""Types of which other rules speak in the words of endpoints and models."""
+"""Types that other rules report, as endpoints and models."""
 
 
 def replaced_resources(comparison: Comparison) -> Iterator[tuple[str, str]]:
@@ -53,5 +53,5 @@ def _lost_retain(change: Change) -> bool:
 
 def _fate(change: Change) -> str:
     if change.impact == "WILL_ORPHAN":
-        return "given up by the stack, and stays"
+        return "removed from the stack, and stays"
     return "deleted"

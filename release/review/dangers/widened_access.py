@@ -3,16 +3,16 @@
 import hashlib
 from collections.abc import Iterator
 
-from release.review.access import ANYONE, in_words
 from release.review.comparison import Comparison
+from release.review.grants import ANYONE, in_words
 
 
 def widened_access(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Who or what was there before is let do more, or no longer forbidden something.
+    """Who or what was there before may do more, or is no longer forbidden something.
 
-    That is a role that may do more, and a bucket, key or role that lets more in. What roles that
-    the change brings may do is listed under access, and is no danger by itself. Every danger has
-    its own subject, so that taking one on takes on no other. Anyone is `public_exposure`'s.
+    That is a role that may do more, and a bucket, key or role that lets more in. What new roles may
+    do is listed under access, and is not a danger by itself. Every danger has its own subject, so
+    that acknowledging one acknowledges no other. Anyone is `public_exposure`'s.
     """
     for it in comparison.gained:
         somebody = {grant for grant in it.by_known if grant.who != ANYONE}

@@ -1,22 +1,34 @@
 """Two trees: the repository with a stage of its own, and the same with a small change."""
 
+import importlib
+import json
+import os
 import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from aws_cdk import App
 
 import platform_facts
-from platform_facts import Prices
-from release.review.report import StageReview, review_stage
-from release.review.templates import Synthesis, Tree
+from release.review.commit import Commit
+from release.review.report import NOTHING, StageReview, review_stage
+from release.tree import AS_THE_CLI, Tree
+from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
 COPIED = (
     *("app.py", "cdk.json", "requirements.txt", "requirements-gpu.txt", "checked_yaml.py"),
     *("constructs", "model_build", "models", "platform_facts", "stacks", "stages"),
+)
+PACKAGES = (
+    *("app", "checked_yaml", "model_build", "platform_facts", "stacks", "stages"),
+    "triton_sagemaker",
 )
 STAGE = """\
 region: us-east-1
@@ -36,22 +48,9 @@ endpoints:
     instance_count: 2
 """
 TODAY = date(2026, 11, 21)
-PRICES = Prices(
-    date=date(2026, 1, 1),
-    source="the test",
-    per_hour={"us-east-1": {"ml.g5.xlarge": 1.4, "ml.g5.2xlarge": 1.5, "ml.g5.4xlarge": 2.0}},
-)
 
 Edit = tuple[str, str, str]
-"""A file, a text in it, and what stands there afterwards."""
-
-
-class SynthesisedOnce(Tree):
-    """A tree that does not change."""
-
-    @cache  # noqa: B019
-    def synth(self, stage: str) -> Synthesis:
-        return super().synth(stage)
+"""A file, a text in it, and what is there afterwards."""
 
 
 def copy_tree(to: Path) -> Path:
@@ -68,36 +67,79 @@ def copy_tree(to: Path) -> Path:
     return to
 
 
-@pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Tree:
-    return SynthesisedOnce(copy_tree(tmp_path_factory.mktemp("base") / "tree"))
+def synthesise(tree: Tree, stage: str, *, to: Path) -> None:
+    """Do in this process what `Tree.synthesise` does in one of its own, which starts the CDK anew.
+
+    The code that runs is the tree's.
+    """
+    with _packages_of(tree):
+        app = App(
+            context={
+                **json.loads((tree.root / "cdk.json").read_text())["context"],
+                **AS_THE_CLI,
+                "aws:cdk:disable-creation-stack-traces": True,
+            },
+            outdir=str(to),
+            stack_traces=False,
+        )
+        importlib.import_module("app").add_stacks(app, stage)
+        app.synth()
+
+
+@contextmanager
+def _packages_of(tree: Tree) -> Iterator[None]:
+    """Let Python import our packages from a tree, and forget them afterwards."""
+    kept = _take_imported()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(tree.root / "constructs")
+        patch.syspath_prepend(tree.root)
+        yield
+    _take_imported()
+    sys.modules.update(kept)
+
+
+def _take_imported() -> dict[str, ModuleType]:
+    ours = [name for name in sys.modules if name.partition(".")[0] in PACKAGES]
+    return {name: sys.modules.pop(name) for name in ours}
 
 
 @pytest.fixture(autouse=True)
-def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tree, "synthesise", synthesise)
     monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Commit:
+    folder = tmp_path_factory.mktemp("base")
+    return Commit(copy_tree(folder / "tree"), folder / "cache")
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    base: Tree
+    base: Commit
     folder: Path
 
     def review(self, *edits: Edit) -> StageReview:
         """Review a change against the base."""
-        head = Tree(Path(shutil.copytree(self.base.root, self.folder / "head")))
-        for file, old, new in edits:
-            path = head.root / file
-            if not old:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(new)
-                continue
-            content = path.read_text()
-            assert old in content, (file, old)
-            path.write_text(content.replace(old, new, 1))
-        return review_stage("live", self.base, head, today=TODAY, missing=None, lint=lambda _: [])
+        head = Tree(self.folder / "head")
+        shutil.copytree(self.base.root, head.root, copy_function=os.link)
+        for edit in edits:
+            _apply(head, *edit)
+        return review_stage(
+            "live", self.base, head, today=TODAY, missing=None, lint=lambda *_: NOTHING
+        )
+
+
+def _apply(head: Tree, file: str, old: str, new: str) -> None:
+    path = head.root / file
+    content = path.read_text() if old else ""
+    assert old in content, (file, old)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)  # it is the base's file, too: a link
+    path.write_text(content.replace(old, new, 1))
 
 
 @pytest.fixture
-def reviewer(base: Tree, tmp_path: Path) -> Reviewer:
+def reviewer(base: Commit, tmp_path: Path) -> Reviewer:
     return Reviewer(base, tmp_path)

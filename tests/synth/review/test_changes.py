@@ -6,12 +6,10 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
-from release.review.findings import FindingsChange
-from release.review.report import Report
+from release.review.report import NOTHING, Report
 from tests.synth.review.conftest import Edit, Reviewer
 
 STAGE = "stages/live.yaml"
-ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 CHANGES: dict[str, list[Edit]] = {
@@ -129,8 +127,7 @@ def test_a_change_is_told_in_words(
     change: str, reviewer: Reviewer, snapshot: SnapshotAssertion
 ) -> None:
     stage = reviewer.review(*CHANGES[change])
-    nothing = FindingsChange(new=(), fixed=(), still=())
-    text = markdown.render(Report(base="main", stages=(stage,), findings=nothing))
+    text = markdown.render(Report(base="main", stages=(stage,), findings=NOTHING))
     assert _stable(text) == snapshot
 
 

@@ -1,106 +1,69 @@
-"""`python -m release.review` in a repository of its own."""
+"""`python -m release.review` as `make review` runs it: processes, validator and linters."""
 
 import json
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.synth.review.conftest import ROOT, STAGE, copy_tree
+from release.checkouts import Clone
+from release.review.synthesis import synthesis_of
+from tests.synth.review.conftest import ROOT, copy_tree
+from tests.unit.release.conftest import commit
+
+STAGE = """\
+region: us-east-1
+release: "25.09"
+production: true
+endpoints:
+  text:
+    models: [minilm]
+    instance_type: ml.g5.xlarge
+    instance_count: 2
+"""
+CHECKOV = "framework: [cloudformation]\nquiet: true\nskip-download: true\ncheck: [CKV_AWS_18]\n"
 
 
-@dataclass(frozen=True)
-class Repository:
-    path: Path
-
-    def git(self, *arguments: str) -> None:
-        identity = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-        subprocess.run(["git", *identity, *arguments], cwd=self.path, check=True)
-
-    def review(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [sys.executable, "-m", "release.review", *arguments],
-            cwd=self.path,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def report(self) -> str:
-        return (self.path / "release.review.out" / "release.review.md").read_text()
-
-    def write_stage(self, content: str) -> None:
-        (self.path / "stages" / "live.yaml").write_text(content)
+@pytest.fixture
+def clone(tmp_path: Path) -> Clone:
+    clone = Clone(copy_tree(tmp_path / "clone"))
+    for stage in clone.stages():
+        (clone.root / "stages" / f"{stage}.yaml").unlink()
+    (clone.root / "stages" / "live.yaml").write_text(STAGE)
+    (clone.root / ".gitignore").write_bytes((ROOT / ".gitignore").read_bytes())
+    (clone.root / ".cfnlintrc.yaml").write_text("")  # with W3005, which the CDK's templates have
+    (clone.root / ".checkov.yaml").write_text(CHECKOV)  # which the bucket of access logs has
+    (clone.root / ".venv-checkov").symlink_to(ROOT / ".venv-checkov")
+    clone.git("init", "--quiet", "--initial-branch=main")
+    commit(clone)
+    return clone
 
 
-@pytest.fixture(scope="module")
-def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    path = copy_tree(tmp_path_factory.mktemp("review") / "repository")
-    for stage in (path / "stages").glob("*.yaml"):
-        if stage.stem != "live":
-            stage.unlink()
-    for name in (".gitignore", ".checkov.yaml", ".cfnlintrc.yaml"):
-        (path / name).write_bytes((ROOT / name).read_bytes())
-    (path / ".venv-checkov").symlink_to(ROOT / ".venv-checkov")
-    repository = Repository(path)
-    repository.git("init", "--quiet", "--initial-branch=main")
-    repository.git("add", "--all")
-    repository.git("commit", "--quiet", "--message", "all")
-    return repository
+def test_a_danger_ends_with_3_after_all_that_make_review_runs(clone: Clone) -> None:
+    one_instance = STAGE.replace("production: true\n", "").replace("count: 2", "count: 1")
+    (clone.root / "stages" / "live.yaml").write_text(one_instance)
+    broken = clone.root / "models" / "broken" / "broken" / "config.pbtxt"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("backend: [")
+    environment = {it: value for it, value in os.environ.items() if it != "CDK_VALIDATION"}
 
+    finished = subprocess.run(
+        [sys.executable, "-m", "release.review", "--base", "main"],
+        cwd=clone.root,
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
-def test_no_change_is_said_and_ends_with_0(repository: Repository) -> None:
-    finished = repository.review("--base", "main")
-    assert finished.returncode == 0, finished.stderr
-    assert finished.stdout == "review.out/review.md\n"
-    assert "**live**: no change to any deployed resource" in repository.report()
-    page = (repository.path / "release.review.out" / "release.review.html").read_text()
-    assert "no change to any deployed resource" in page
-
-
-def test_a_danger_ends_with_3_until_somebody_takes_it_on(repository: Repository) -> None:
-    repository.write_stage(STAGE.replace("production: true\n", "").replace("count: 2", "count: 1"))
-    first = repository.review("--base", "main")
-    assert first.returncode == 3, first.stderr
-    keys = [line.strip() for line in first.stderr.splitlines() if line.startswith("  ")]
-    assert keys
-    written = repository.report()
-    assert all(f"`{key}`" in written for key in keys)
-    lines = [
-        f"  - {{ danger: {json.dumps(key)}, who: Ada, why: a trial, until: 2999-12-31 }}"
-        for key in keys
-    ]
-    acknowledged = repository.path / "stages" / "acknowledged.yaml"
-    acknowledged.write_text("\n".join(["acknowledged:", *lines, ""]))
-    second = repository.review("--base", "main", "--stage", "live")
-    acknowledged.unlink()
-    repository.write_stage(STAGE)
-    assert second.returncode == 0, second.stderr
-    assert "taken on by Ada until 2999-12-31: a trial" in repository.report()
-
-
-def test_a_head_that_cannot_be_synthesised_ends_with_1_and_its_reason(
-    repository: Repository,
-) -> None:
-    repository.write_stage(STAGE.replace("ml.g5.2xlarge", "ml.g4dn.xlarge"))
-    finished = repository.review("--base", "main")
-    repository.write_stage(STAGE)
-    assert finished.returncode == 1
-    assert "stages/live.yaml" in finished.stderr
-    assert "model.plan: an engine for compute capability 7.5" in finished.stderr
-
-
-def test_a_base_that_is_not_there_leaves_the_head_alone(repository: Repository) -> None:
-    finished = repository.review("--base", "nowhere")
-    assert finished.returncode == 0, finished.stderr
-    assert "Reviewed alone, without a base: there is no commit nowhere" in repository.report()
-
-
-def test_what_is_deployed_is_asked_for_by_stage(repository: Repository) -> None:
-    finished = repository.review("--live")
-    assert finished.returncode == 2
-    assert "add --stage" in finished.stderr
+    assert finished.returncode == 3, finished.stderr
+    assert "  live/low_minimum/live-text.AllTraffic\n" in finished.stderr
+    written = json.loads((clone.root / "review.out" / "review.json").read_text())
+    (stage,) = written["stages"]
+    assert [it.partition(":")[0] for it in written["findings"]["new"]] == ["model lint"]
+    assert {it.partition(":")[0] for it in stage["findings"]["still"]} == {"cfn-lint", "checkov"}
+    (kept,) = (clone.root / "review.out" / "base").glob("*/live.json")
+    clone.git("checkout", "--quiet", "stages")
+    assert json.loads(kept.read_text())["templates"] == synthesis_of(clone, "live").templates

@@ -1,20 +1,27 @@
-"""A repository of two commits."""
+"""A clone of two commits."""
 
 from pathlib import Path
 
 import pytest
 
-from release.checkouts import git
+from release.checkouts import Clone
+
+IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@localhost")
+
+
+def commit(clone: Clone) -> str:
+    """Commit everything; return the commit."""
+    clone.git("add", "--all")
+    clone.git(*IDENTITY, "commit", "--quiet", "--allow-empty", "--message", "a commit")
+    return clone.git("rev-parse", "HEAD")
 
 
 @pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    root = tmp_path.resolve() / "repository"
-    (root / "stages").mkdir(parents=True)
-    git(root, "init", "--quiet")
+def clone(tmp_path: Path) -> Clone:
+    clone = Clone(tmp_path.resolve() / "clone")
+    (clone.root / "stages").mkdir(parents=True)
+    clone.git("init", "--quiet", "--initial-branch=main")
     for region in ("eu-west-1", "us-east-1"):
-        (root / "stages" / "prod.yaml").write_text(f"region: {region}\nproduction: true\n")
-        git(root, "add", "--all")
-        identity = ("-c", "user.name=test", "-c", "user.email=test@localhost")
-        git(root, *identity, "commit", "--quiet", "--message", region)
-    return root
+        (clone.root / "stages" / "prod.yaml").write_text(f"region: {region}\nproduction: true\n")
+        commit(clone)
+    return clone

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from release.delivery.assembly import Assembly, Endpoint
+from release.delivery.assembly import Assembly, StackEndpoint
 
 MODELS = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket", "Properties": {}}}}
 TEXT = {
@@ -47,5 +47,5 @@ def test_the_export_of_the_bucket_is_the_same_in_every_stage(assembly: Assembly)
 
 def test_an_assembly_names_its_endpoints(assembly: Assembly) -> None:
     assert assembly.endpoints == [
-        Endpoint(name="prod-text", short_name="text", stack="prod-text", config="Config1")
+        StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config1")
     ]

@@ -30,4 +30,4 @@ def test_what_cannot_be_remembered_does_not_change_how_it_ended(
     delivering._remembered(history, lambda: None)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 2
-    assert all("still says that this delivery is under way" in line for line in said)
+    assert all("still says that this delivery is in progress" in line for line in said)

@@ -7,10 +7,10 @@ import pytest
 from botocore.stub import Stubber
 
 from release.delivery import endpoint_state
-from release.delivery.assembly import Endpoint
+from release.delivery.assembly import StackEndpoint
 from release.delivery.endpoint_state import what_is_wrong
 
-ENDPOINT = Endpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
+ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config-new"
 
 
@@ -82,7 +82,7 @@ def test_an_update_under_way_is_waited_for_and_said_once(
     assert capsys.readouterr().out == "  prod-text is Updating\n"
 
 
-def test_an_update_that_went_back_in_silence_is_wrong(aws: Aws) -> None:
+def test_an_update_that_was_rolled_back_in_silence_is_wrong(aws: Aws) -> None:
     aws.endpoint_is("InService", EndpointConfigName="Config-Old", FailureReason="alarm went off")
     aws.config_is(ARN)
     assert aws.what_is_wrong() == (

@@ -110,8 +110,8 @@ def test_what_is_no_number_must_be_the_same() -> None:
     ("tensor", "told"),
     [
         ({"datatype": "FP23", "shape": [1], "data": [1]}, "no datatype FP23"),
-        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "is no FP32 of shape"),
-        ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "is no FP32 of shape"),
+        ({"datatype": "FP32", "shape": [1], "data": ["a"]}, "cannot be FP32 of shape"),
+        ({"datatype": "FP32", "shape": [-1, 4], "data": [1]}, "cannot be FP32 of shape"),
     ],
 )
 def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(

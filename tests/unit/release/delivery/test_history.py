@@ -56,18 +56,18 @@ def roll_back(history: History, *, outcome: Outcome = Outcome.DELIVERED) -> str:
     return target.commit
 
 
-def test_a_stage_without_deliveries_cannot_go_back(history: History) -> None:
-    with pytest.raises(NotDelivered, match="in /triton/prod/delivered stand: none"):
+def test_a_stage_without_deliveries_cannot_be_rolled_back(history: History) -> None:
+    with pytest.raises(NotDelivered, match="/triton/prod/delivered has: none"):
         history.target(None)
 
 
-def test_the_only_delivery_cannot_be_gone_back_from(history: History) -> None:
+def test_the_only_delivery_cannot_be_rolled_back(history: History) -> None:
     deliver(history, "a" * 40)
-    with pytest.raises(NotDelivered, match=f"no earlier commit, .* stand: {'a' * 12}. Check"):
+    with pytest.raises(NotDelivered, match=f"no earlier commit was .* has: {'a' * 12}. Check"):
         history.target(None)
 
 
-def test_going_back_goes_one_delivery_back_each_time(history: History) -> None:
+def test_each_rollback_goes_one_delivery_further_back(history: History) -> None:
     deliver(history, "a", "b", "c")
     assert roll_back(history) == "b"
     assert roll_back(history) == "a"
@@ -81,7 +81,7 @@ def test_a_commit_that_was_delivered_twice_counts_once(history: History) -> None
 
 
 @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.WRONG])
-def test_what_did_not_end_well_is_gone_back_from_to_the_last_that_did(
+def test_after_a_failure_a_rollback_goes_to_the_last_that_succeeded(
     history: History, outcome: Outcome
 ) -> None:
     deliver(history, "a", "b")
@@ -89,34 +89,34 @@ def test_what_did_not_end_well_is_gone_back_from_to_the_last_that_did(
     assert roll_back(history) == "b"
 
 
-def test_what_was_cut_off_is_gone_back_from_too(history: History) -> None:
+def test_after_an_interrupted_delivery_too(history: History) -> None:
     deliver(history, "a", "b")
     history.begin("c")
     assert roll_back(history) == "b"
 
 
-def test_a_way_back_that_failed_is_taken_again(history: History) -> None:
+def test_a_rollback_that_failed_can_be_tried_again(history: History) -> None:
     deliver(history, "a", "b")
     assert roll_back(history, outcome=Outcome.FAILED) == "a"
     assert roll_back(history) == "a"
 
 
-def test_what_was_taken_back_can_be_named(history: History) -> None:
+def test_what_was_rolled_back_can_be_named(history: History) -> None:
     deliver(history, "aa1", "bb1")
     roll_back(history)
     assert history.target("bb").commit == "bb1"
-    with pytest.raises(NotDelivered, match="was delivered no commit cc"):
+    with pytest.raises(NotDelivered, match="no commit cc was delivered to prod"):
         history.target("cc")
 
 
-def test_what_failed_is_no_way_back_even_by_name(history: History) -> None:
+def test_what_failed_is_not_rolled_back_to_even_by_name(history: History) -> None:
     deliver(history, "a")
     deliver(history, "b", outcome=Outcome.FAILED)
-    with pytest.raises(NotDelivered, match="stand: b, a"):
+    with pytest.raises(NotDelivered, match="has: b, a"):
         history.target("b")
 
 
-def test_however_many_fail_the_way_back_is_kept(history: History) -> None:
+def test_however_many_fail_the_last_that_succeeded_is_kept(history: History) -> None:
     deliver(history, "a", "b")
     deliver(history, *(f"c{number}" for number in range(2 * KEPT)), outcome=Outcome.FAILED)
     assert history.target(None).commit == "b"

@@ -4,15 +4,15 @@ from typing import Any
 import pytest
 from botocore.exceptions import NoCredentialsError
 
+from release.checkouts import Clone
 from release.delivery import __main__ as program
 from release.delivery.__main__ import main
 from release.delivery.errors import DeliveredWrong, NotDelivered
-from release.delivery.repository import Repository
 
 
 @pytest.fixture(autouse=True)
-def _repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(Repository, "here", classmethod(lambda cls: cls(tmp_path)))
+def _clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
 
 
 def ends(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
@@ -45,7 +45,7 @@ def test_what_is_deployed_and_wrong_ends_with_2_and_the_way_back(
 ) -> None:
     assert ends(monkeypatch, DeliveredWrong("Y is missing")) == 2
     assert capsys.readouterr().err == (
-        "deployed, and wrong: Y is missing\n  Go back: make rollback STAGE=prod\n"
+        "deployed, and wrong: Y is missing\n  Roll back: make rollback STAGE=prod\n"
     )
 
 
@@ -64,7 +64,7 @@ def test_wrong_arguments_do_not_end_as_a_wrong_deployment_does(
     assert main(["--help"]) == 0
 
 
-def test_going_back_says_what_brings_the_change_again(
+def test_a_rollback_says_what_brings_the_change_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(program, "roll_back", lambda *_, **__: "a" * 40)

@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from release.delivery import promotion
+from release.delivery.archive_bucket import ArchiveBucket, manifest_key
 from release.delivery.errors import NotDelivered
-from release.delivery.model_bucket import ModelBucket, manifest_key
 from release.delivery.promotion import Promoted, promote
 
 if TYPE_CHECKING:
@@ -86,12 +86,12 @@ def s3() -> FakeS3:
 
 
 @pytest.fixture
-def buckets(s3: FakeS3) -> dict[str, ModelBucket]:
+def buckets(s3: FakeS3) -> dict[str, ArchiveBucket]:
     client = cast("S3Client", s3)
-    return {"source": ModelBucket(client, "dev"), "to": ModelBucket(client, "prod")}
+    return {"source": ArchiveBucket(client, "dev"), "to": ArchiveBucket(client, "prod")}
 
 
-def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, ModelBucket]) -> None:
+def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, ArchiveBucket]) -> None:
     assert promote(KEY, **buckets) is Promoted.COPIED
     assert s3.objects["prod", KEY] == ARCHIVE
     assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
@@ -99,33 +99,33 @@ def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, ModelBuc
 
 
 def test_a_large_archive_is_copied_in_parts(
-    s3: FakeS3, buckets: dict[str, ModelBucket], monkeypatch: pytest.MonkeyPatch
+    s3: FakeS3, buckets: dict[str, ArchiveBucket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(promotion, "PART_BYTES", 7)
     promote(KEY, **buckets)
     assert s3.objects["prod", KEY] == ARCHIVE
 
 
-def test_what_is_there_already_is_left_alone(s3: FakeS3, buckets: dict[str, ModelBucket]) -> None:
+def test_what_is_there_already_is_left_alone(s3: FakeS3, buckets: dict[str, ArchiveBucket]) -> None:
     promote(KEY, **buckets)
     before = dict(s3.objects)
     assert promote(KEY, **buckets) is Promoted.SAME
     assert s3.objects == before
 
 
-def test_what_the_other_stage_does_not_have_is_built(buckets: dict[str, ModelBucket]) -> None:
+def test_what_the_other_stage_does_not_have_is_built(buckets: dict[str, ArchiveBucket]) -> None:
     assert promote("text/other.tar.gz", **buckets) is Promoted.ABSENT
 
 
 def test_an_archive_that_this_stage_alone_has_needs_no_build(
-    s3: FakeS3, buckets: dict[str, ModelBucket]
+    s3: FakeS3, buckets: dict[str, ArchiveBucket]
 ) -> None:
     s3.objects["prod", "text/other.json"] = manifest(b"other")
     assert promote("text/other.tar.gz", **buckets) is Promoted.SAME
 
 
 def test_other_bytes_under_the_same_key_are_refused(
-    s3: FakeS3, buckets: dict[str, ModelBucket]
+    s3: FakeS3, buckets: dict[str, ArchiveBucket]
 ) -> None:
     s3.objects["prod", KEY] = b"compiled here"
     s3.objects["prod", manifest_key(KEY)] = manifest(b"compiled here")
@@ -134,7 +134,7 @@ def test_other_bytes_under_the_same_key_are_refused(
 
 
 def test_a_copy_that_was_cut_off_after_the_archive_is_completed(
-    s3: FakeS3, buckets: dict[str, ModelBucket]
+    s3: FakeS3, buckets: dict[str, ArchiveBucket]
 ) -> None:
     s3.objects["prod", KEY] = ARCHIVE
     assert promote(KEY, **buckets) is Promoted.COPIED
@@ -143,7 +143,7 @@ def test_a_copy_that_was_cut_off_after_the_archive_is_completed(
 
 
 def test_an_archive_of_other_bytes_without_a_manifest_is_refused(
-    s3: FakeS3, buckets: dict[str, ModelBucket]
+    s3: FakeS3, buckets: dict[str, ArchiveBucket]
 ) -> None:
     s3.objects["prod", KEY] = b"half a build"
     with pytest.raises(NotDelivered, match="holds other bytes"):
@@ -152,7 +152,7 @@ def test_an_archive_of_other_bytes_without_a_manifest_is_refused(
 
 
 def test_a_copy_that_fails_leaves_no_part_behind(
-    s3: FakeS3, buckets: dict[str, ModelBucket]
+    s3: FakeS3, buckets: dict[str, ArchiveBucket]
 ) -> None:
     s3.fails = KEY
     with pytest.raises(ClientError, match="SlowDown"):

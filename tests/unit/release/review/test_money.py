@@ -2,12 +2,12 @@
 
 import pytest
 
-from release.review.endpoints import Endpoint, Model, Variant
+from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
 from release.review.money import HOURS, Cost, cost_of
 
 
-def variant(instance_type: str = "ml.g5.xlarge", *, multi_model: bool = True) -> Variant:
-    return Variant(
+def variant(instance_type: str = "ml.g5.xlarge", *, multi_model: bool = True) -> DeclaredVariant:
+    return DeclaredVariant(
         name=instance_type,
         instance_type=instance_type,
         weight=1,
@@ -19,16 +19,16 @@ def variant(instance_type: str = "ml.g5.xlarge", *, multi_model: bool = True) ->
     )
 
 
-def endpoint(*variants: Variant, models: int = 1) -> Endpoint:
+def endpoint(*variants: DeclaredVariant, models: int = 1) -> DeclaredEndpoint:
     names = [f"model-{number}" for number in range(models)]
-    return Endpoint(
+    return DeclaredEndpoint(
         name="prod-text",
         release="25.09",
         update="all at once",
         rollback_alarms=0,
         alarms=(),
         variants={it.name: it for it in variants},
-        models={it: Model(name=it, version="1", signature={}, builds={}) for it in names},
+        models={it: DeclaredModel(name=it, version="1", signature={}, builds={}) for it in names},
     )
 
 

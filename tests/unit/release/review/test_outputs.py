@@ -76,10 +76,10 @@ def test_what_matters_comes_first() -> None:
     assert [text.index(it) for it in order] == sorted(text.index(it) for it in order)
 
 
-def test_a_danger_says_who_took_it_on_or_how_to() -> None:
+def test_a_danger_says_who_acknowledged_it_or_how_to() -> None:
     text = markdown.render(REPORT)
     assert "- ❌ prod-text loses the alarm A\n  `prod/lost_alarms/prod-text.A`" in text
-    assert "- ✅ no rollback\n  taken on by Ada until 2026-12-01: #7" in text
+    assert "- ✅ no rollback\n  acknowledged by Ada until 2026-12-01: #7" in text
     assert [danger.rule for danger in REPORT.open_dangers] == ["lost_alarms"]
 
 
@@ -111,7 +111,7 @@ def test_findings_of_all_stages_are_told_together() -> None:
     text = markdown.render(replace(REPORT, stages=(stage,)))
     assert "2 new, 1 fixed, 0 still there" in text
     assert "- ❌ checkov: prod-text, A.B: open [CKV_1]" in text
-    assert "meant so: 1 more, 0 fewer than before</summary>" in text
+    assert "acknowledges: 1 more, 0 fewer than before</summary>" in text
     assert "- ⚠️ cdk-nag: prod-text: IAM5: why" in text
 
 

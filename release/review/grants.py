@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from release.review.templates import Template
+from release.tree import Template
 
 ANYONE = "anyone"
 

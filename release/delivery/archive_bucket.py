@@ -14,16 +14,16 @@ ABSENT = ("404", "NoSuchKey", "NotFound")
 
 
 @dataclass(frozen=True)
-class ModelBucket:
+class ArchiveBucket:
     """The bucket `name`, reached by a client of its region."""
 
     s3: "S3Client"
     name: str
 
     def manifest(self, archive: str) -> dict[str, Any] | None:
-        """Return what stands beside an archive, None where the archive is not there.
+        """Return an archive's manifest, None where the archive is not there.
 
-        The manifest is written last, so it stands for a complete archive.
+        It is written last: where it is, the archive is complete.
         """
         try:
             answer = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
@@ -40,10 +40,15 @@ def manifest_key(archive: str) -> str:
     return archive.removesuffix(".tar.gz") + ".json"
 
 
+def stack_name(stage: str) -> str:
+    """Return the name of the stack that has a stage's bucket."""
+    return f"{stage}-models"
+
+
 def bucket_name(cloudformation: "CloudFormationClient", *, stage: str, export: str) -> str | None:
-    """Return the name of a stage's model bucket, None where its stack was never deployed."""
+    """Return the name of a stage's bucket, None where its stack was never deployed."""
     try:
-        (stack,) = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
+        (stack,) = cloudformation.describe_stacks(StackName=stack_name(stage))["Stacks"]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise

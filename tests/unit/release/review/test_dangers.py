@@ -11,138 +11,14 @@ import checked_yaml
 from release.review.acknowledged import Acknowledgements, read
 from release.review.comparison import Comparison
 from release.review.dangers import RULES, Danger, dangers
-
-KEY = {"Fn::GetAtt": ["Key", "Arn"]}
-BASE: dict[str, Any] = {
-    "Bucket": {
-        "Type": "AWS::S3::Bucket",
-        "Properties": {
-            "BucketEncryption": {
-                "ServerSideEncryptionConfiguration": [
-                    {"ServerSideEncryptionByDefault": {"KMSMasterKeyID": KEY}}
-                ]
-            },
-            "PublicAccessBlockConfiguration": {"BlockPublicAcls": True, "BlockPublicPolicy": True},
-        },
-    },
-    "BucketPolicy": {
-        "Type": "AWS::S3::BucketPolicy",
-        "Properties": {
-            "Bucket": {"Ref": "Bucket"},
-            "PolicyDocument": {
-                "Statement": [
-                    {
-                        "Effect": "Deny",
-                        "Action": "s3:*",
-                        "Principal": {"AWS": "*"},
-                        "Resource": {"Fn::GetAtt": ["Bucket", "Arn"]},
-                        "Condition": {"Bool": {"aws:SecureTransport": "false"}},
-                    }
-                ]
-            },
-        },
-    },
-    "Kept": {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {}},
-    "Unused": {
-        "Type": "AWS::IAM::Role",
-        "Properties": {
-            "AssumeRolePolicyDocument": {
-                "Statement": {
-                    "Effect": "Allow",
-                    "Action": "sts:AssumeRole",
-                    "Principal": {"Service": "lambda.amazonaws.com"},
-                }
-            }
-        },
-    },
-    "Role": {
-        "Type": "AWS::IAM::Role",
-        "Properties": {
-            "AssumeRolePolicyDocument": {
-                "Statement": [
-                    {
-                        "Effect": "Allow",
-                        "Action": "sts:AssumeRole",
-                        "Principal": {"Service": "sagemaker.amazonaws.com"},
-                    }
-                ]
-            }
-        },
-    },
-    "Policy": {
-        "Type": "AWS::IAM::Policy",
-        "Properties": {
-            "Roles": [{"Ref": "Role"}],
-            "PolicyDocument": {
-                "Statement": [
-                    {
-                        "Effect": "Allow",
-                        "Action": ["s3:GetObject", "s3:ListBucket"],
-                        "Resource": {"Fn::GetAtt": ["Bucket", "Arn"]},
-                        "Condition": {"StringLike": {"s3:prefix": ["text/*"]}},
-                    }
-                ]
-            },
-        },
-    },
-    "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"KmsMasterKeyId": KEY}},
-    "Group": {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "instances"}},
-    "Model": {
-        "Type": "AWS::SageMaker::Model",
-        "Properties": {
-            "PrimaryContainer": {"Image": "tritonserver:25.09-py3", "Mode": "MultiModel"},
-            "VpcConfig": {"Subnets": ["a"]},
-        },
-    },
-    "Config": {
-        "Type": "AWS::SageMaker::EndpointConfig",
-        "Properties": {
-            "KmsKeyId": KEY,
-            "ProductionVariants": [
-                {
-                    "VariantName": "AllTraffic",
-                    "ModelName": {"Fn::GetAtt": ["Model", "ModelName"]},
-                    "InstanceType": "ml.g5.xlarge",
-                    "InitialInstanceCount": 2,
-                }
-            ],
-        },
-    },
-    "Endpoint": {
-        "Type": "AWS::SageMaker::Endpoint",
-        "Properties": {
-            "EndpointName": "prod-text",
-            "DeploymentConfig": {
-                "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": "errors"}]}
-            },
-        },
-    },
-    "AllTrafficErrors": {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {"Threshold": 1},
-        "Metadata": {"aws:cdk:path": "prod-text/Alarm-AllTraffic"},
-    },
-    "Quota": {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {"Threshold": 1},
-        "Metadata": {"aws:cdk:path": "prod-text/Quota/Resource"},
-    },
-    "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": 30}},
-    "Entry": {
-        "Type": "AWS::SSM::Parameter",
-        "Properties": {
-            "Name": "/triton/prod/text/minilm",
-            "Value": '{"model": "minilm", "version": "1", "signature": {}}',
-        },
-    },
-}
+from tests.unit.release.review.resources import RESOURCES
 
 Path_ = tuple[Any, ...]
 
 
 def _changed(path: Path_, value: Any) -> dict[str, Any]:
-    """The base with one value set, or taken away where it is None."""
-    resources = copy.deepcopy(BASE)
+    """The resources with one value set, or taken away where it is None."""
+    resources = copy.deepcopy(RESOURCES)
     here = resources
     for step in path[:-1]:
         here = here[step]
@@ -309,7 +185,7 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "no rollback",
         ("Endpoint", "Properties", "DeploymentConfig"),
         None,
-        ["updates of prod-text are taken back by 0 alarms, before by 1"],
+        ["updates of prod-text are rolled back by 0 alarms, before by 1"],
     ),
     (
         "an alarm goes",
@@ -327,15 +203,15 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "one instance",
         (*VARIANT, "InitialInstanceCount"),
         1,
-        ["prod-text may run on 1 instance: one failure, and nothing answers"],
+        ["prod-text may run on 1 instance: when it fails, nothing answers"],
     ),
     (
         "another name",
         ("Endpoint", "Properties", "EndpointName"),
         "prod-texts",
         [
-            "the endpoint prod-text becomes prod-texts: a new one is made and the old one deleted, "
-            "and whoever invokes it by that name fails"
+            "the endpoint prod-text becomes prod-texts: a new one is created, the old one is "
+            "deleted, and clients that invoke it by that name fail"
         ],
     ),
     (
@@ -363,7 +239,7 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
 
 def _dangers(resources: dict[str, Any], *, production: bool = True) -> list[Danger]:
     after = {"prod-text": {"Resources": resources}}
-    before = {"prod-text": {"Resources": BASE}}
+    before = {"prod-text": {"Resources": RESOURCES}}
     return dangers(Comparison("prod", production, before, after))
 
 
@@ -394,23 +270,34 @@ acknowledged:
 """
 
 
-@pytest.mark.parametrize(("today", "taken_on"), [((2026, 12, 1), True), ((2026, 12, 2), False)])
-def test_a_danger_is_taken_on_until_a_day(
-    tmp_path: Path, today: tuple[int, int, int], taken_on: bool
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Where a tree, `tmp_path`, has its acknowledgements."""
+    (tmp_path / "release").mkdir()
+    return tmp_path / "release" / "acknowledged.yaml"
+
+
+@pytest.mark.parametrize(("today", "by"), [((2026, 12, 1), "Ada"), ((2026, 12, 2), None)])
+def test_a_danger_is_acknowledged_until_a_day(
+    tmp_path: Path, file: Path, today: tuple[int, int, int], by: str | None
 ) -> None:
-    (tmp_path / "stages").mkdir()
-    (tmp_path / "stages" / "acknowledged.yaml").write_text(ACKNOWLEDGED)
+    file.write_text(ACKNOWLEDGED)
     (danger,) = _dangers(_changed(("Endpoint", "Properties", "DeploymentConfig"), None))
-    assert (read(tmp_path).of(danger, date(*today)) is not None) is taken_on
+    found = read(tmp_path).of(danger, date(*today))
+    assert (found.who if found else None) == by
 
 
-def test_without_a_file_nothing_is_taken_on(tmp_path: Path) -> None:
+def test_an_acknowledgement_is_of_one_danger(tmp_path: Path, file: Path) -> None:
+    file.write_text(ACKNOWLEDGED)
+    (danger,) = _dangers(_changed(("Quota",), None))
+    assert read(tmp_path).of(danger, date(2026, 12, 1)) is None
+
+
+def test_without_a_file_nothing_is_acknowledged(tmp_path: Path) -> None:
     assert read(tmp_path) == Acknowledgements()
 
 
-def test_an_acknowledgement_says_who_why_and_until_when(tmp_path: Path) -> None:
-    (tmp_path / "stages").mkdir()
-    file = tmp_path / "stages" / "acknowledged.yaml"
+def test_an_acknowledgement_says_who_why_and_until_when(tmp_path: Path, file: Path) -> None:
     file.write_text("acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n")
     with pytest.raises(checked_yaml.InvalidFile) as raised:
         read(tmp_path)

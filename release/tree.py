@@ -1,0 +1,108 @@
+"""The files of this repository, as one commit or the working tree has them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SUFFIX = ".template.json"
+AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
+"""What the cdk CLI adds to the context: paths of constructs and assets in templates."""
+
+Template = dict[str, Any]
+
+_TRACEBACK = re.compile(r"^(?:jsii\.errors\.\w+:|Traceback ).*\n(?=\S)", re.M | re.S)
+
+
+class CheckoutError(Exception):
+    """Git refused, or a tree lacks a stage, and the message says which."""
+
+
+class NotSynthesised(CheckoutError):
+    """The app of a tree failed, and this is what it said."""
+
+
+@dataclass(frozen=True)
+class StageFile:
+    """The little of a stage's YAML that is not in its templates."""
+
+    region: str
+    production: bool
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A checkout of the repository."""
+
+    root: Path
+
+    @property
+    def models(self) -> Path:
+        """The folder of models."""
+        return self.root / "models"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What lets Python import the tree's own packages, and leave no bytecode in it."""
+        path = os.pathsep.join([str(self.root), str(self.root / "constructs")])
+        return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def stages(self) -> list[str]:
+        """Return the names of its stages."""
+        return sorted(path.stem for path in (self.root / "stages").glob("*.yaml"))
+
+    def stage(self, name: str) -> StageFile:
+        """Read a stage. Raises `CheckoutError` where there is none of this name, or no region.
+
+        Everything else in the file is checked by the app.
+        """
+        path = self.root / "stages" / f"{name}.yaml"
+        try:
+            content = yaml.safe_load(path.read_text(encoding="utf-8"))
+            return StageFile(str(content["region"]), bool(content.get("production")))
+        except FileNotFoundError:
+            raise CheckoutError(f"there is no stages/{name}.yaml") from None
+        except (yaml.YAMLError, KeyError, TypeError) as error:
+            raise CheckoutError(f"stages/{name}.yaml has no region: {error}") from None
+
+    def synthesise(self, stage: str, *, to: Path) -> None:
+        """Run the tree's app, which writes the cloud assembly of a stage to a folder.
+
+        It is what `cdk synth` writes: the app looks nothing up. Raises `NotSynthesised`.
+        """
+        context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
+        finished = subprocess.run(
+            [sys.executable, "app.py"],
+            cwd=self.root,
+            env={
+                **self.environment,
+                "CDK_OUTDIR": str(to),
+                "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        if finished.returncode:
+            raise NotSynthesised(_reason(finished.stderr) or f"exit code {finished.returncode}")
+
+
+def templates(assembly: Path) -> dict[str, Template]:
+    """Return stack name -> template, out of the cloud assembly in a folder."""
+    return {
+        path.name.removesuffix(SUFFIX): json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted(assembly.glob(f"*{SUFFIX}"))
+    }
+
+
+def _reason(said: str) -> str:
+    """Return all that the app and cdk-nag said, and of a traceback the last line."""
+    return _TRACEBACK.sub("", said.strip()).removeprefix("error: ")

@@ -1,0 +1,61 @@
+"""Prices that no refresh of the table changes, and a repository whose app needs no CDK."""
+
+import json
+import os
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import platform_facts
+from platform_facts import Prices
+from release.checkouts import Clone
+from release.tree import Tree
+from tests.unit.release.conftest import commit
+from tests.unit.release.review.resources import RESOURCES
+
+PRICES = Prices(
+    date=date(2026, 1, 1),
+    source="the test",
+    per_hour={"us-east-1": {"ml.g5.xlarge": 1.4, "ml.g5.2xlarge": 1.5, "ml.g5.4xlarge": 2.0}},
+)
+
+
+APP = """
+import json, os, shutil
+stage = json.loads(os.environ["CDK_CONTEXT_JSON"])["stage"]
+shutil.copytree(f"assemblies/{stage}", os.environ["CDK_OUTDIR"], dirs_exist_ok=True)
+"""
+LINTERS = {"bin/cfn-lint": "[]", ".venv-checkov/bin/checkov": '{"results": {"failed_checks": []}}'}
+
+
+@pytest.fixture(autouse=True)
+def _prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+    """A clone whose app copies templates, and whose linters find nothing."""
+    clone = Clone(tmp_path.resolve() / "clone")
+    write(clone, "app.py", APP)
+    write(clone, "cdk.json", "{}")
+    write(clone, "requirements.txt", "")
+    write(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
+    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES}))
+    write(clone, "model_build/__main__.py", "print([])")
+    for path, said in LINTERS.items():
+        write(clone, path, f"#!/bin/sh\necho '{said}'\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{clone.root / 'bin'}:{os.environ['PATH']}")
+    clone.git("init", "--quiet", "--initial-branch=main")
+    commit(clone)
+    monkeypatch.chdir(clone.root)
+    return clone
+
+
+def write(tree: Tree, path: str, content: str) -> Path:
+    """Write a file of a tree."""
+    file = tree.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+    return file

@@ -1,0 +1,73 @@
+"""The linters, as scripts that answer in their formats."""
+
+from typing import Any
+
+import pytest
+
+from release.checkouts import Clone
+from release.review.findings import FindingsChange, LinterFailed, model_findings, template_findings
+from tests.unit.release.review.conftest import write
+
+CFN_LINT = """#!/usr/bin/env python3
+import json, sys
+files = [it for it in sys.argv if it.endswith(".template.json")]
+print(json.dumps([
+    {"Filename": it, "Message": message, "Rule": {"Id": "W1"}}
+    for it in files for message in json.load(open(it))["Messages"]
+]))
+"""
+CHECKOV = """#!/usr/bin/env python3
+import json, pathlib, sys
+folder = pathlib.Path(sys.argv[sys.argv.index("--directory") + 1])
+print(json.dumps({"results": {"failed_checks": [
+    {"file_path": path, "resource": "A.B", "check_name": "open", "check_id": "CKV_1"}
+    for path in (f"/{it.relative_to(folder)}" for it in folder.glob("after/*.template.json"))
+]}}))
+"""
+
+
+def test_templates_are_linted_before_and_after_in_one_run(clone: Clone) -> None:
+    write(clone, "bin/cfn-lint", CFN_LINT)
+    write(clone, ".venv-checkov/bin/checkov", CHECKOV)
+    before, after = ({"prod-text": {"Messages": it}} for it in (["a", "b"], ["b", "c"]))
+    assert template_findings(clone, before, after) == FindingsChange(
+        new=("cfn-lint: prod-text: c [W1]", "checkov: prod-text, A.B: open [CKV_1]"),
+        fixed=("cfn-lint: prod-text: a [W1]",),
+        still=("cfn-lint: prod-text: b [W1]",),
+    )
+
+
+def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
+    write(clone, "bin/cfn-lint", CFN_LINT)
+    found = template_findings(clone, {}, {"prod-text": {"Messages": ["a"]}})
+    assert found.new == ("cfn-lint: prod-text: a [W1]",)
+
+
+def test_checkov_that_checked_nothing_has_no_results(clone: Clone) -> None:
+    write(clone, ".venv-checkov/bin/checkov", "#!/bin/sh\necho '{\"passed\": 0}'\n")
+    assert template_findings(clone, {}, {}).new == ()
+
+
+def test_a_linter_that_fails_is_quoted(clone: Clone) -> None:
+    write(clone, "bin/cfn-lint", "#!/bin/sh\necho 'no such rule' >&2\nexit 4\n")
+    with pytest.raises(LinterFailed, match="cfn-lint ended with exit code 4: no such rule"):
+        template_findings(clone, {}, {"prod-text": {}})
+
+
+def test_a_linter_that_is_not_installed_is_named(clone: Clone) -> None:
+    (clone.root / ".venv-checkov" / "bin" / "checkov").unlink()
+    with pytest.raises(LinterFailed, match="checkov is not there: `make review` installs it"):
+        template_findings(clone, {}, {"prod-text": {}})
+
+
+def test_models_are_linted_by_the_tree_s_own_linter(clone: Clone) -> None:
+    finding: dict[str, Any] = {"path": "models/a/config.pbtxt", "message": "no", "rule": "config"}
+    write(clone, "model_build/__main__.py", f"import json; print(json.dumps([{finding}]))")
+    assert model_findings(clone) == ["model lint: models/a/config.pbtxt: no [config]"]
+
+
+def test_only_a_base_may_be_without_a_linter(clone: Clone) -> None:
+    (clone.root / "model_build" / "__main__.py").unlink()
+    assert model_findings(clone, may_fail=True) == []
+    with pytest.raises(LinterFailed):
+        model_findings(clone)
