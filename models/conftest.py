@@ -1,12 +1,9 @@
 """Every model as users get it: built by the command line, loaded by the real Triton."""
 
-import hashlib
 import io
 import json
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +20,7 @@ from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefi
 from local_aws.hosting.serve import multi_model_arguments
 from local_aws.hosting.triton import Triton
 from local_aws.prerequisites import find_triton
+from model_build import __main__ as model_build
 
 TARGET = "cpu-24.09"  # the SageMaker release closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
@@ -110,39 +108,20 @@ def container(
         triton.stop()
 
 
-def _build(model: Path, output: Path) -> Path:
-    """Run the command line; return the archive."""
-    command = [sys.executable, "-m", "model_build", "build", str(model)]
-    command += ["--target", TARGET, "--output", str(output), "--json"]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert finished.returncode == 0, finished.stderr
-    return Path(json.loads(finished.stdout)["path"])
-
-
 @pytest.fixture(scope="session")
 def serve(archives: Path, container: MultiModelContainer) -> Callable[[Path], ServedModel]:
     """Build a model of this folder, once, for the container to load."""
 
     @cache
     def served(model: Path) -> ServedModel:
-        archive = _build(model, archives)
-        manifest = json.loads(archive.with_name(f"{archive.name[:-7]}.json").read_bytes())
-        return ServedModel(archive, manifest, container)
+        # In this process: each of its own would import torch and transformers once more.
+        with redirect_stdout(io.StringIO()) as said:
+            command = ["build", str(model), "--target", TARGET, "--output", str(archives), "--json"]
+            assert model_build.main(command) == 0
+        manifest = json.loads(said.getvalue())
+        return ServedModel(Path(manifest["path"]), manifest, container)
 
     return served
-
-
-@pytest.fixture
-def sha256_elsewhere(tmp_path: Path) -> Callable[[Path], str]:
-    """Build a copy of a model that lies in another folder, as a second clone's does."""
-
-    def digest(model: Path) -> str:
-        folder = model if model.exists() else model.parent / model.name.rpartition("-")[0]
-        shutil.copytree(folder, tmp_path / "clone" / folder.name)
-        archive = _build(tmp_path / "clone" / model.name, tmp_path / "archives")
-        return hashlib.sha256(archive.read_bytes()).hexdigest()
-
-    return digest
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ def main() -> int:
 def unknown_families(offered: list[str]) -> list[str]:
     """Return a line for each family of GPU instances that SageMaker offers and no table has."""
     unread: list[str] = read_table(TABLE)["unread_families"]
-    known = {_family(it.name) for it in instance_types()}
+    known = {it.family for it in instance_types()}
     gpu = {_family(it) for it in offered if _family(it).startswith(("g", "p"))}
     return [
         f"{TABLE}: SageMaker offers ml.{it}: add the family with its GPU and the source, or name "

@@ -11,7 +11,6 @@ class Gpu:
 
     name: str
     compute_capability: ComputeCapability
-    architecture: str
     source: str
     unsourced: tuple[str, ...]
 
@@ -32,7 +31,6 @@ def _by_name() -> dict[str, Gpu]:
         row["name"]: Gpu(
             name=row["name"],
             compute_capability=ComputeCapability.parse(row["compute_capability"]),
-            architecture=row["architecture"],
             source=row["source"],
             unsourced=tuple(row.get("unsourced", ())),
         )

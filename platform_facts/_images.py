@@ -17,7 +17,7 @@ def image_uri(*, release: Release, region: Region, processor: Processor) -> str:
     """Return the ECR URI of the SageMaker Triton image of a release in a region.
 
     Raises UnsupportedCombination when the region is known not to have the release. What no source
-    decides is let through: ask `Region.availability` and `Release.cpu_image` about that.
+    decides is let through: ask `Region.availability` about that.
 
     Source: aws/sagemaker-python-sdk, image_uri_config/sagemaker-tritonserver.json.
     """

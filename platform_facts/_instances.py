@@ -4,28 +4,23 @@ from typing import Any
 
 from platform_facts._gpus import Gpu, gpu
 from platform_facts._support import Support
-from platform_facts._tables import find, read_table, unsourced_fields
+from platform_facts._tables import find, read_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
     """One SageMaker hosting instance type. Source: instances.toml, and `source` of the row.
 
-    `gpu` is None and `gpu_count` 0 on a CPU type. `gpu_memory_gb` is GB for each GPU, as the vendor
-    advertises it. `multi_model` is whether multi-model endpoints can be hosted on it.
-    `default_driver` ("470") and `default_cuda` ("11.4") are what the host has when the variant
-    names no InferenceAmiVersion; None on a CPU type, and where unknown. With `local_nvme` SageMaker
-    refuses VolumeSizeInGB. `unsourced` names the fields that are unknown or rest on no source.
+    `gpu` is None and `gpu_count` 0 on a CPU type. `multi_model` is whether multi-model endpoints
+    can be hosted on it. With `local_nvme` SageMaker refuses VolumeSizeInGB. `unsourced` names the
+    fields that rest on no source.
     """
 
     name: str
     family: str
     gpu: Gpu | None
     gpu_count: int
-    gpu_memory_gb: int | None
     multi_model: Support
-    default_driver: str | None
-    default_cuda: str | None
     local_nvme: bool
     source: str
     unsourced: tuple[str, ...]
@@ -52,20 +47,14 @@ def _by_name() -> dict[str, InstanceType]:
 
 
 def _instance_type(family: dict[str, Any], size: dict[str, Any]) -> InstanceType:
-    row = family | size | {"unsourced": family.get("unsourced", []) + size.get("unsourced", [])}
-    has_gpu = "gpu" in row
+    row = family | size
     return InstanceType(
         name=f"ml.{family['name']}.{size['name']}",
         family=family["name"],
-        gpu=gpu(row["gpu"]) if has_gpu else None,
-        gpu_count=row["gpu_count"] if has_gpu else 0,
-        gpu_memory_gb=row["gpu_memory_gb"] if has_gpu else None,
+        gpu=gpu(row["gpu"]) if "gpu" in row else None,
+        gpu_count=row.get("gpu_count", 0),
         multi_model=Support(row["multi_model"]),
-        default_driver=row.get("default_driver"),
-        default_cuda=row.get("default_cuda"),
         local_nvme=row["local_nvme"],
         source=row["source"],
-        unsourced=unsourced_fields(
-            row, may_be_unknown=("default_driver", "default_cuda") if has_gpu else ()
-        ),
+        unsourced=(*family.get("unsourced", ()), *size.get("unsourced", ())),
     )

@@ -14,17 +14,15 @@ class Region:
     `account_since_23_12` holds the images of release 23.12 and later, `account_before_23_12` the
     earlier ones (None: no such account is listed). `releases` are the names of the releases that
     the region is known to have; of `undocumented_releases` no source says either way; it has no
-    others. `codebuild_gpu` is whether CodeBuild offers GPU builds on demand there.
+    others.
     """
 
     name: str
-    partition: str
     dns_suffix: str
     account_since_23_12: str
     account_before_23_12: str | None
     releases: tuple[str, ...]
     undocumented_releases: tuple[str, ...]
-    codebuild_gpu: Support
     source: str
 
     @property
@@ -60,25 +58,21 @@ def region(name: str) -> Region:
 @cache
 def _by_name() -> dict[str, Region]:
     return {
-        name: _region(name, row, partition_name, partition)
-        for partition_name, partition in read_table("regions.toml")["partition"].items()
+        name: _region(name, row, partition)
+        for partition in read_table("regions.toml")["partition"].values()
         for name, row in partition["regions"].items()
     }
 
 
-def _region(
-    name: str, row: dict[str, Any], partition_name: str, partition: dict[str, Any]
-) -> Region:
+def _region(name: str, row: dict[str, Any], partition: dict[str, Any]) -> Region:
     before = row.get("before")
     return Region(
         name=name,
-        partition=partition_name,
         dns_suffix=partition["dns_suffix"],
         account_since_23_12=row["since"],
         account_before_23_12=before,
         releases=_with_an_account(partition["releases"], before),
         undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
-        codebuild_gpu=Support(row["codebuild_gpu"]),
         source=partition["source"],
     )
 

@@ -5,11 +5,9 @@ from typing import Any
 
 from platform_facts._backends import backends
 from platform_facts._compute_capability import ComputeCapability
-from platform_facts._support import Support
-from platform_facts._tables import find, read_table, unsourced_fields
+from platform_facts._tables import find, read_table
 
 _MAY_BE_UNKNOWN = (
-    "triton",
     "cuda",
     "tensorrt",
     "python",
@@ -31,7 +29,7 @@ class AccountSet(StrEnum):
 class Release:
     """One release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
 
-    `name` is the release as its tag says it ("25.09"); `triton`, `cuda`, `tensorrt`, `python` and
+    `name` is the release as its tag says it ("25.09"); `cuda`, `tensorrt`, `python` and
     `onnxruntime` are the versions inside, `onnx_opset` is the highest that the last accepts.
     `builder_tag` is the tag of the NVIDIA container (nvcr.io) whose TensorRT builds plans that this
     release can load. None, or no `inference_amis`, means unknown.
@@ -39,7 +37,6 @@ class Release:
     """
 
     name: str
-    triton: str | None
     cuda: str | None
     tensorrt: str | None
     python: str | None
@@ -50,7 +47,6 @@ class Release:
     account_set: AccountSet
     inference_amis: tuple[str, ...]
     builder_tag: str
-    cpu_image: Support
     source: str
     unsourced: tuple[str, ...]
 
@@ -90,7 +86,6 @@ def _release(row: dict[str, Any]) -> Release:
     floor = row.get("minimum_compute_capability")
     return Release(
         name=row["name"],
-        triton=row.get("triton"),
         cuda=row.get("cuda"),
         tensorrt=row.get("tensorrt"),
         python=row.get("python"),
@@ -101,7 +96,9 @@ def _release(row: dict[str, Any]) -> Release:
         account_set=AccountSet(row["account_set"]),
         inference_amis=tuple(row.get("inference_amis", ())),
         builder_tag=row["builder_tag"],
-        cpu_image=Support(row["cpu_image"]),
         source=row["source"],
-        unsourced=unsourced_fields(row, may_be_unknown=_MAY_BE_UNKNOWN),
+        unsourced=(
+            *row.get("unsourced", ()),
+            *(field for field in _MAY_BE_UNKNOWN if field not in row),
+        ),
     )

@@ -1,7 +1,7 @@
 """Reading the TOML files beside this module, and finding a row by its name."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,12 +19,6 @@ def read_table(file_name: str) -> dict[str, Any]:
     """Parse one of this package's TOML files, once; callers do not change what they get."""
     # Path, not importlib.resources: every synth pays for the import.
     return tomllib.loads(Path(__file__).with_name(file_name).read_text(encoding="utf-8"))
-
-
-def unsourced_fields(row: Mapping[str, Any], *, may_be_unknown: Iterable[str]) -> tuple[str, ...]:
-    """Return the fields that `row` names as unsourced, then those it leaves out as unknown."""
-    named: list[str] = row.get("unsourced", [])
-    return (*named, *(field for field in may_be_unknown if field not in row))
 
 
 def find(kind: str, name: str, rows: Mapping[str, Row]) -> Row:

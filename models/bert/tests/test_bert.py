@@ -42,9 +42,3 @@ def test_the_endpoint_answers_as_transformers_does(
     agree(
         "bert pooled_output, Triton and transformers", found["pooled_output"], pooled, relative=1e-4
     )
-
-
-def test_two_clones_give_the_same_archive(
-    serve: Callable[[Path], Any], sha256_elsewhere: Callable[[Path], str]
-) -> None:
-    assert serve(MODEL).manifest["archive"]["sha256"] == sha256_elsewhere(MODEL)

@@ -78,9 +78,3 @@ def test_a_broken_picture_fails_its_own_request_only(
         model.ask({"INPUT": whole[:, :200]})
     found = model.ask({"INPUT": whole})["PREDICTIONS"]
     np.testing.assert_allclose(found[0], expected["predictions"][0], atol=1e-6)
-
-
-def test_two_clones_give_the_same_archive(
-    serve: Callable[[Path], Any], sha256_elsewhere: Callable[[Path], str]
-) -> None:
-    assert serve(MODEL).manifest["archive"]["sha256"] == sha256_elsewhere(MODEL)

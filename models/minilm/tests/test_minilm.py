@@ -20,7 +20,9 @@ def test_the_endpoint_answers_as_transformers_does(
     agree("minilm, Triton and transformers", found, embeddings(SENTENCES), relative=1e-4)
 
 
-def test_two_clones_give_the_same_archive(
-    serve: Callable[[Path], Any], sha256_elsewhere: Callable[[Path], str]
+def test_the_encoder_passed_its_gate_from_the_smallest_request_to_the_largest(
+    serve: Callable[[Path], Any],
 ) -> None:
-    assert serve(MODEL).manifest["archive"]["sha256"] == sha256_elsewhere(MODEL)
+    gate = serve(MODEL).manifest["gates"]["encoder/1/model.onnx: ONNX and PyTorch"]
+    assert gate["shapes"][0] == {"batch": 1, "tokens": 2}
+    assert gate["shapes"][-1] == {"batch": 64, "tokens": 128}

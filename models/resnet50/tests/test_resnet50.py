@@ -28,10 +28,3 @@ def test_the_endpoint_answers_as_transformers_does(
     pictures = np.random.default_rng(1).standard_normal((3, 3, 224, 224)).astype(np.float32)
     found = model.ask({"INPUT__0": pictures})["OUTPUT__0"]
     agree(f"{name}, Triton and transformers", found, _expected(pictures), relative=1e-4)
-
-
-@pytest.mark.parametrize("name", ["resnet50", "resnet50-onnx"])
-def test_two_clones_give_the_same_archive(
-    name: str, serve: Callable[[Path], Any], sha256_elsewhere: Callable[[Path], str]
-) -> None:
-    assert serve(MODELS / name).manifest["archive"]["sha256"] == sha256_elsewhere(MODELS / name)

@@ -90,7 +90,7 @@ def test_a_model_that_was_unknown_is_looked_for_again(ssm: Any, clock: Clock) ->
 
 def test_threads_that_ask_at_once_share_one_look_up(ssm: Any) -> None:
     catalog = Catalog(ssm, prefix=PREFIX, ttl=60)
-    meet = threading.Barrier(8, timeout=5)
+    meet = threading.Barrier(8)
 
     def resolve(_: int) -> CatalogEntry:
         meet.wait()

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -75,7 +75,6 @@ def refusal(inputs: dict[str, Any], *tensors: Tensor, binary: bool = True) -> st
 # Round trips
 
 
-@settings(max_examples=60, deadline=None)
 @given(numbers(finite=False))
 def test_numbers_come_back_from_raw_tensors_bit_for_bit(drawn: tuple[str, Array]) -> None:
     datatype, array = drawn
@@ -84,7 +83,6 @@ def test_numbers_come_back_from_raw_tensors_bit_for_bit(drawn: tuple[str, Array]
     assert answer.tobytes() == array.tobytes()
 
 
-@settings(max_examples=60, deadline=None)
 @given(numbers(finite=True))
 def test_finite_numbers_come_back_from_json(drawn: tuple[str, Array]) -> None:
     datatype, array = drawn
@@ -93,14 +91,12 @@ def test_finite_numbers_come_back_from_json(drawn: tuple[str, Array]) -> None:
     np.testing.assert_array_equal(answer, array)
 
 
-@settings(max_examples=40, deadline=None)
 @given(texts=st.lists(TEXT, min_size=1, max_size=4), binary=st.booleans())
 def test_strings_come_back_as_utf8_one_a_row(texts: list[str], binary: bool) -> None:
     answer = echo({"TEXT": texts}, Tensor("TEXT", "BYTES", (-1, 1)), binary=binary)["TEXT_OUT"]
     assert answer.tolist() == [[text.encode()] for text in texts]
 
 
-@settings(max_examples=40, deadline=None)
 @given(arrays.arrays(np.dtype(object), SHAPES, elements=st.binary(max_size=8)))
 def test_bytes_of_any_shape_and_content_come_back(array: Array) -> None:
     tensor = Tensor("BLOB", "BYTES", anything(array))
@@ -109,7 +105,6 @@ def test_bytes_of_any_shape_and_content_come_back(array: Array) -> None:
     assert answer.tolist() == array.tolist()
 
 
-@settings(max_examples=20, deadline=None)
 @given(first=numbers(finite=False), second=numbers(finite=False), text=TEXT)
 def test_several_inputs_keep_apart(
     first: tuple[str, Array], second: tuple[str, Array], text: str

@@ -63,7 +63,7 @@ def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
 
 def test_an_operation_does_not_hold_up_the_event_loop() -> None:
     async def both() -> list[Answer]:
-        meet = threading.Barrier(2, timeout=5)  # passed only by two at a time
+        meet = threading.Barrier(2)  # passed only by two at a time
         asked = service(ListBuilds=lambda _: {"ids": [str(meet.wait())]})
         target = {"X-Amz-Target": f"{TARGET}ListBuilds"}
         return await asyncio.gather(*(asked("POST", "/", target, b"{}", {}) for _ in range(2)))

@@ -11,7 +11,7 @@ from local_aws import lifecycle
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.prerequisites import TritonInstallation
-from tests.unit.local_aws.conftest import runs
+from tests.unit.local_aws.conftest import PATIENCE, runs
 
 EMULATOR = """\
 import os, sys
@@ -51,6 +51,7 @@ def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     script.chmod(0o755)
     replaced = SimpleNamespace(executable=str(script), stderr=sys.stderr)
     monkeypatch.setattr(lifecycle, "sys", replaced)
+    monkeypatch.setattr(lifecycle, "START_SECONDS", PATIENCE)
 
 
 @pytest.fixture
@@ -132,7 +133,10 @@ def test_a_start_that_takes_too_long_is_ended(
         tmp_path,
         monkeypatch,
     )
-    monkeypatch.setattr(lifecycle, "START_SECONDS", 0.3)
+    # Its time is over once it waits.
+    monkeypatch.setattr(
+        "time.monotonic", lambda: 2 * PATIENCE if "waiting" in folder.log.read_text() else 0.0
+    )
     with pytest.raises(LocalAwsError, match=r"the local AWS did not start; .* ends:\nwaiting$"):
         lifecycle.up(folder)
     assert not runs(int((folder.root / "pid").read_text()))

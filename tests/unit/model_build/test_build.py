@@ -22,7 +22,11 @@ from model_build import (
 )
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
+from model_build.export.gate import GateReport
+from model_build.export.step_context import StepContext
 from model_build.export.timing_cache import FolderTimingCache
+from model_build.recipe import Onnx
+from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.conftest import MODEL
 from tests.unit.model_build.fakes import Lines
 
@@ -300,28 +304,24 @@ def test_a_symbolic_link_is_refused(doubled: Path) -> None:
 
 
 def test_an_alternative_is_built_with_its_own_backend(
-    doubled: Path, tmp_path: Path, write_files: "WriteFiles"
+    doubled: Path, tmp_path: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = (
         "description: x\nalternatives:\n  onnx:\n    double/1/model.onnx: "
         "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1.0e-6 } }\n"
     )
-    export = """
-import torch
-
-from model_build import TorchModel
-
-
-def f(_):
-    return TorchModel(
-        module=torch.nn.Linear(2, 2),
-        inputs={"X": torch.float32},
-        outputs=("Y",),
-        axes={"X": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 2, generator=generator)},
+    onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
+    report = GateReport(
+        max_absolute_difference=0.0, max_relative_difference=0.0, allowed=1e-6, shapes=[]
     )
-"""
-    write_files(doubled, {"recipe.yaml": recipe, "export.py": export})
+
+    def export(step: Onnx, *, to: Path, context: StepContext) -> tuple[str, GateReport]:
+        assert (step.source, context.target) == ("export.py:f", CPU)
+        to.write_bytes(onnx)
+        return "ONNX and PyTorch", report
+
+    monkeypatch.setattr("model_build.export.to_onnx.export", export)
+    write_files(doubled, {"recipe.yaml": recipe, "export.py": ""})
     with build(
         ModelSource(doubled, "onnx"),
         name="doubled-onnx",
@@ -330,7 +330,7 @@ def f(_):
         timing_cache=FolderTimingCache(tmp_path),
     ) as built:
         archive, _ = _pack(built)
-        assert list(built.gates) == ["double/1/model.onnx: ONNX and PyTorch"]
+        assert built.gates == {"double/1/model.onnx: ONNX and PyTorch": report}
     contents = _contents(archive)
     assert _config(contents, "double", tmp_path).backend == "onnxruntime"
     assert "double/1/model.onnx" in contents

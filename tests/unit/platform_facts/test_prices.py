@@ -26,9 +26,13 @@ def product(usage_type: str, usd: str) -> str:
     )
 
 
+@pytest.fixture(scope="module")
+def client() -> Any:
+    return boto3.Session("key", "secret").client("pricing", region_name="us-east-1")
+
+
 @pytest.fixture
-def pricing(monkeypatch: pytest.MonkeyPatch) -> Stubber:
-    client: Any = boto3.Session("key", "secret").client("pricing", region_name="us-east-1")
+def pricing(client: Any, monkeypatch: pytest.MonkeyPatch) -> Stubber:
     monkeypatch.setattr(boto3, "client", lambda *_, **__: client)
     return Stubber(client)
 

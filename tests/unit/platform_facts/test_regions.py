@@ -4,22 +4,23 @@ import pytest
 
 from platform_facts import Region, Release, Support, UnknownFact, region, regions, release, releases
 
-each_region = pytest.mark.parametrize("row", regions(), ids=lambda row: row.name)
-each_release = pytest.mark.parametrize("image", releases(), ids=lambda row: row.name)
+
+def test_every_account_is_twelve_digits() -> None:
+    accounts = {
+        row.name: (row.account_since_23_12, row.account_before_23_12 or "0" * 12)
+        for row in regions()
+    }
+    assert {
+        name: both
+        for name, both in accounts.items()
+        if not all(re.fullmatch(r"\d{12}", it) for it in both)
+    } == {}
 
 
-@each_region
-def test_every_account_is_twelve_digits(row: Region) -> None:
-    assert re.fullmatch(r"\d{12}", row.account_since_23_12)
-    if row.account_before_23_12 is not None:
-        assert re.fullmatch(r"\d{12}", row.account_before_23_12)
-
-
-@each_region
-def test_a_region_has_the_partition_and_suffix_of_its_name(row: Region) -> None:
-    china = row.name.startswith("cn-")
-    assert row.partition == ("aws-cn" if china else "aws")
-    assert row.dns_suffix == ("amazonaws.com.cn" if china else "amazonaws.com")
+def test_images_of_regions_in_china_have_another_suffix() -> None:
+    suffixes = {True: "amazonaws.com.cn", False: "amazonaws.com"}
+    wrong = [row for row in regions() if row.dns_suffix != suffixes[row.name.startswith("cn-")]]
+    assert [row.name for row in wrong] == []
 
 
 def test_the_account_sets_never_share_an_account() -> None:
@@ -29,22 +30,25 @@ def test_the_account_sets_never_share_an_account() -> None:
     assert len(before) == len(set(before)) == 22  # each region had an account of its own
 
 
-@each_release
-def test_every_region_of_a_release_has_an_account_in_the_releases_set(image: Release) -> None:
-    for row in regions():
-        if row.availability(image) is not Support.NO:
-            expected = (
-                row.account_since_23_12 if image.name >= "23.12" else row.account_before_23_12
-            )
-            assert expected is not None
-            assert row.account(image) == expected
+def test_every_region_of_a_release_has_an_account_in_the_releases_set() -> None:
+    def accounts(row: Region, image: Release) -> list[str | None]:
+        of_its_time = (row.account_before_23_12, row.account_since_23_12)[image.name >= "23.12"]
+        return [row.account(image), of_its_time]
+
+    found = {
+        (row.name, image.name): accounts(row, image)
+        for row in regions()
+        for image in releases()
+        if row.availability(image) is not Support.NO
+    }
+    assert {at: it for at, it in found.items() if None in it or it[0] != it[1]} == {}
 
 
-@each_region
-def test_a_region_lists_only_releases_that_exist_and_none_twice(row: Region) -> None:
-    listed = row.releases + row.undocumented_releases
-    assert len(listed) == len(set(listed))
-    assert set(listed) <= {image.name for image in releases()}
+def test_a_region_lists_only_releases_that_exist_and_none_twice() -> None:
+    known = {image.name for image in releases()}
+    listed = {row.name: row.releases + row.undocumented_releases for row in regions()}
+    assert [name for name, names in listed.items() if not set(names) <= known] == []
+    assert [name for name, names in listed.items() if len(names) != len(set(names))] == []
 
 
 def test_us_east_1_has_every_release_or_the_sources_are_silent() -> None:
@@ -70,17 +74,6 @@ def test_a_region_without_an_old_account_has_no_old_release() -> None:
     assert row.account(release("23.10")) is None
     assert row.availability(release("23.10")) is Support.NO
     assert row.availability(release("25.04")) is Support.YES
-
-
-def test_codebuild_has_gpus_on_demand_in_thirteen_regions() -> None:
-    with_gpus = {row.name for row in regions() if row.codebuild_gpu is Support.YES}
-    assert with_gpus == {
-        *("us-east-1", "us-east-2", "us-west-2", "ca-central-1"),
-        *("eu-west-1", "eu-west-2", "eu-central-1"),
-        *("ap-northeast-1", "ap-northeast-2", "ap-southeast-1", "ap-southeast-2"),
-        *("cn-north-1", "cn-northwest-1"),
-    }
-    assert not any(row.codebuild_gpu is Support.NO for row in regions())
 
 
 def test_an_unknown_region_is_refused_with_the_closest_names_first() -> None:

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from local_aws.codebuild.buildspec import PHASES, Buildspec
@@ -41,7 +41,6 @@ def test_variables_are_text_whatever_yaml_makes_of_them() -> None:
     assert spec.variables == {"COUNT": "3", "NAME": "minilm", "EMPTY": ""}
 
 
-@settings(max_examples=50)
 @given(variables=VARIABLES, commands=COMMANDS)
 def test_a_buildspec_may_be_json_as_the_cdk_writes_it(
     variables: dict[str, str], commands: dict[str, list[str]]

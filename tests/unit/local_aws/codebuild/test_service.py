@@ -10,7 +10,7 @@ import pytest
 from local_aws.api import Answer
 from local_aws.codebuild.service import CodeBuild
 from local_aws.errors import ApiError
-from tests.unit.local_aws.conftest import ClientFor, eventually
+from tests.unit.local_aws.conftest import PATIENCE, ClientFor, eventually
 
 NOTHING = json.dumps({"version": "0.2"})
 UNTIL_STOPPED = json.dumps(
@@ -54,8 +54,11 @@ def ministack() -> Ministack:
 
 
 @pytest.fixture
-def codebuild(ministack: Ministack, s3: Any, tmp_path: Path) -> Iterator[CodeBuild]:
+def codebuild(
+    ministack: Ministack, s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[CodeBuild]:
     """The service; at the end, nothing of it runs."""
+    monkeypatch.setattr("local_aws.codebuild.service.GRACE_SECONDS", PATIENCE)
     made = CodeBuild(
         ministack.handle,
         client=SimpleNamespace(batch_get_projects=ministack.batch_get_projects),  # type: ignore[arg-type]
@@ -65,8 +68,6 @@ def codebuild(ministack: Ministack, s3: Any, tmp_path: Path) -> Iterator[CodeBui
     )
     yield made
     made.stop()
-    ids = made.list_builds({})["ids"]
-    eventually(lambda: all(it["buildComplete"] for it in made.batch_get({"ids": ids})["builds"]))
 
 
 def start(codebuild: CodeBuild, name: str = "builder", **request: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import socket
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from local_aws.prerequisites import TritonInstallation
 MakeTriton = Callable[..., Triton]
 
 SERVER = """\
-import json, os, pathlib, signal, sys, time
+import json, os, pathlib, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 pathlib.Path("pid").write_text(str(os.getpid()))
@@ -25,6 +26,7 @@ if "--die" in sys.argv:
     sys.exit("backend directory is empty")
 (port,) = [it.partition("=")[2] for it in sys.argv if it.startswith("--sagemaker-port=")]
 pings = [503] * sys.argv.count("--unhealthy")
+four = threading.Barrier(4)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -38,8 +40,12 @@ class Handler(BaseHTTPRequestHandler):
         elif self.path == "/connection":
             self.answer(str(self.client_address[1]).encode())
         elif self.path == "/slow":
-            time.sleep(0.2)
+            while not pathlib.Path("enough").exists():
+                time.sleep(0.005)
             self.answer(b"late")
+        elif self.path == "/four-at-once":
+            four.wait()
+            self.answer(b"all here")
         elif self.path == "/break":
             self.close_connection = True
         elif self.path == "/nonsense":
@@ -75,33 +81,38 @@ def instance(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(tmp_path: Path, instance: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeTriton]:
+def start(tmp_path: Path, instance: Path) -> Iterator[MakeTriton]:
     """Start the stand-in as `Triton`; whatever was started is stopped."""
-    binary = tmp_path / "bin" / "tritonserver"
+    with stand_ins(tmp_path, instance) as make:
+        yield make
+
+
+@contextmanager
+def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
+    """Give what starts the stand-in below `root`, in the folder `instance` unless told another."""
+    binary = root / "bin" / "tritonserver"
     binary.parent.mkdir()
-    binary.write_text(f"#!{sys.executable} -I\n{SERVER}")
+    binary.write_text(f"#!{sys.executable} -IS\n{SERVER}")
     binary.chmod(0o755)
-    installation = TritonInstallation(tmp_path, tmp_path / "libpython", isolated=False)
-    started: list[Triton] = []
+    installation = TritonInstallation(root, root / "libpython", isolated=False)
 
     def make(
         *arguments: str, folder: Path = instance, environment: dict[str, str] | None = None
     ) -> Triton:
         port = free_port()
-        monkeypatch.setattr(triton, "SAGEMAKER_PORT", port)
+        patch.setattr(triton, "SAGEMAKER_PORT", port)
         made = Triton(
             installation,
             arguments=[f"--sagemaker-port={port}", *arguments],
             environment=environment or {},
-            backends=tmp_path / "backends",
+            backends=root / "backends",
             folder=folder,
         )
-        started.append(made)
+        started.callback(made.stop)
         return made
 
-    yield make
-    for made in started:
-        made.stop()
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as started:
+        yield make
 
 
 def free_port() -> int:

@@ -137,7 +137,7 @@ def lint(texts: dict[str, str], others: dict[str, bytes]) -> list[Finding]:
         return checks.findings(Repository.read(Path(name)), RULES)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(["both", "first"]), configs(), min_size=1), FILES)
 def test_any_configuration_has_findings_or_none(
     texts: dict[str, str], others: dict[str, bytes]
@@ -156,7 +156,6 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(WORDS, max_size=12).map("".join) | st.text(st.characters(codec="utf-8")))
 def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
     try:
@@ -168,7 +167,6 @@ def test_any_text_is_read_or_refused_with_its_place(text: str) -> None:
         assert finding.message
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=30))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -47,15 +47,6 @@ def test_a_wheel_for_tritons_python_is_installed_whatever_python_runs_here(
     assert not list((tmp_path / "site-packages").rglob("*.pyc"))  # they would differ each time
 
 
-def test_a_wheel_with_another_hash_is_refused(wheel: Path, tmp_path: Path) -> None:
-    requirements = _requirements(wheel, "0" * 64)
-    with pytest.raises(BuildError) as refused:
-        python_packages.install(requirements, to=tmp_path / "site-packages", python="3.12.3")
-    assert str(refused.value).startswith(f"{requirements} could not be installed:\n")
-    assert "Expected sha256 " + "0" * 64 in str(refused.value)
-    assert not (tmp_path / "site-packages").exists()
-
-
 def test_pip_is_asked_for_pinned_wheels_without_dependencies_for_the_images_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

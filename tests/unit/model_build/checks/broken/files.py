@@ -35,7 +35,8 @@ def onnx(
         [tensor(name, dims) for name, dims in outputs.items()],
         [helper.make_tensor(name, TensorProto.FLOAT, [1], [0.0]) for name in weights],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    # onnx itself writes newer files than ONNX Runtime reads.
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
     content: bytes = model.SerializeToString()
     return content
 

@@ -10,6 +10,7 @@ from model_build import BuildError
 from model_build.export.tensorrt_compiler import compile_engine
 from model_build.recipe import Engine
 from tests.unit.model_build.export.tensorrt.recorded_api import VERSIONS, RecordedTensorRt
+from tests.unit.model_build.fakes import Lines
 
 ENGINE = {
     "precision": "fp16",
@@ -22,19 +23,6 @@ ENGINE = {
     ],
     "gate": {"max_absolute_difference": 0.05},
 }
-
-
-class Lines:
-    """Collects progress."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def __call__(self, line: str, /) -> None:
-        self.lines.append(line)
-
-    def measure(self, what: str, *, total: int) -> Any:
-        raise AssertionError(what, total)
 
 
 def _compile(

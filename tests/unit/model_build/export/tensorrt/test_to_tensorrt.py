@@ -2,6 +2,7 @@
 
 import ctypes
 import sys
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -10,14 +11,15 @@ from typing import Any, cast
 import pytest
 
 from model_build import BuildError, BuildTarget
-from model_build.export import to_tensorrt
+from model_build.export import to_onnx, to_tensorrt
 from model_build.export.nvidia_gpu import NvidiaGpu
 from model_build.export.step_context import StepContext
 from model_build.export.timing_cache import FolderTimingCache
 from model_build.recipe import Recipe, TensorRt
 from platform_facts import ComputeCapability
+from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.export.tensorrt.recorded_api import RecordedTensorRt
-from tests.unit.model_build.export.tensorrt.test_tensorrt_compiler import Lines
+from tests.unit.model_build.fakes import Lines, workshop_in
 
 SOURCE = """
 import torch
@@ -25,9 +27,9 @@ import torch
 from model_build import TorchModel
 
 
-def double(_):
+def same(_):
     return TorchModel(
-        module=torch.nn.Linear(2, 2),
+        module=torch.nn.Identity(),
         inputs={"X": torch.float32},
         outputs=("Y",),
         axes={"X": {"batch": (1, 4)}},
@@ -36,7 +38,7 @@ def double(_):
 """
 STEP = {
     "to": "tensorrt",
-    "source": "export.py:double",
+    "source": "export.py:same",
     "opset": 18,
     "gate": {"max_absolute_difference": 1e-5},
     "engine": {
@@ -49,21 +51,17 @@ A10G = NvidiaGpu("NVIDIA A10G", ComputeCapability(8, 6))
 
 
 @pytest.fixture
-def lines() -> Lines:
-    return Lines()
-
-
-@pytest.fixture
-def context(tmp_path: Path, lines: Lines) -> StepContext:
+def context(tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch) -> StepContext:
+    """A build whose ONNX files are not exported, but are what they would be."""
+    content = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
+    monkeypatch.setattr(to_onnx, "_write", lambda *_, to, **__: to.write_bytes(content))
     (tmp_path / "export.py").write_text(SOURCE)
     (tmp_path / "scratch").mkdir()
-    return StepContext(
-        model_folder=tmp_path,
-        weights=None,
-        seed=1,
+    return workshop_in(
+        tmp_path,
         target=BuildTarget(release="25.04", compute_capability="8.9"),
         scratch=tmp_path / "scratch",
-        progress=lines,
+        progress=said,
         timing_cache=FolderTimingCache(tmp_path / "timing-caches"),
     )
 
@@ -130,23 +128,22 @@ def test_a_gpu_that_cannot_compile_for_the_endpoints_is_refused_before_anything_
     assert list(context.scratch.iterdir()) == []
 
 
-@pytest.mark.parametrize("release", ["24.05", "26.03"])
 def test_another_tensorrt_than_the_releases_is_refused(
-    release: str, context: StepContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    context: StepContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trt = RecordedTensorRt("8.6.0")
-    _have(monkeypatch, trt)
-    target = BuildTarget(release=release, compute_capability="8.6")
-    other = StepContext(**{**vars(context), "target": target})
-    if "tensorrt" in other.release.unsourced:
-        to = tmp_path / "double" / "1" / "model.plan"
-        to.parent.mkdir(parents=True)
-        _export(other, to)
-        assert isinstance(other.progress, Lines)
-        assert any(line.startswith("warning: this machine has") for line in other.progress.lines)
-        return
+    _have(monkeypatch, RecordedTensorRt("8.6.0"))
+    other = replace(context, target=BuildTarget(release="26.03", compute_capability="8.6"))
     with pytest.raises(BuildError, match=r"has TensorRT 8\.6\.0, Triton 26\.03 has 10"):
         _export(other, tmp_path / "model.plan")
+
+
+def test_another_tensorrt_than_one_without_a_source_is_warned_about(
+    context: StepContext, tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _have(monkeypatch, RecordedTensorRt("8.6.0"))
+    other = replace(context, target=BuildTarget(release="24.05", compute_capability="8.6"))
+    _export(other, tmp_path / "model.plan")
+    assert said.lines[0].startswith("warning: this machine has TensorRT 8.6.0, Triton 24.05 has 10")
 
 
 def test_without_tensorrt_the_image_that_has_it_is_named(

@@ -1,15 +1,14 @@
-"""The Triton models of models/minilm, run without Triton."""
+"""The Python parts of MiniLM, run without Triton."""
 
 import importlib.util
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 from numpy.typing import NDArray
@@ -17,20 +16,11 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-import model_build
-from model_build import model_config, recipe
-from model_build.export import to_onnx
-from tests.unit.model_build.fakes import workshop_in
+from model_build import model_config
+from models.minilm.export import sample
 
-MINILM = Path(model_build.__file__).parents[1] / "models" / "minilm"
+MODEL = Path(__file__).parents[1]
 Respond = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _no_bytecode_in_models() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        yield
 
 
 class Response:
@@ -52,7 +42,7 @@ def _load(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
         ),
     )
     monkeypatch.setitem(sys.modules, "triton_python_backend_utils", backend)
-    spec = importlib.util.spec_from_file_location(name, MINILM / name / "1" / "model.py")
+    spec = importlib.util.spec_from_file_location(name, MODEL / name / "1" / "model.py")
     assert spec
     assert spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -105,7 +95,7 @@ def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
     words = Tokenizer(WordLevel({"[PAD]": 0, "[UNK]": 1, "hello": 2, "wörld": 3}, "[UNK]"))
     words.pre_tokenizer = Whitespace()
     words.save(str(tmp_path / "1" / "tokenizer.json"))
-    config = model_config.read(MINILM / "tokenizer" / "config.pbtxt")
+    config = model_config.read(MODEL / "tokenizer" / "config.pbtxt")
     parameters = {key: {"string_value": it.string_value} for key, it in config.parameters.items()}
     model = _load("tokenizer", monkeypatch)
     path = list(sys.path)
@@ -149,70 +139,12 @@ def test_text_that_is_no_utf_8_is_answered_with_an_error_that_names_the_input(
     assert response.error.startswith("TEXT: 'utf-8' codec can't decode byte 0xf6")
 
 
-def test_the_recipe_makes_every_file_that_nobody_writes() -> None:
-    assert {path: step.to for path, step in recipe.read(MINILM).files.items()} == {
-        "tokenizer/1/tokenizer.json": "copy",
-        "tokenizer/1/site-packages": "python-packages",
-        "encoder/1/model.plan": "tensorrt",
-    }
-    for step in recipe.read(MINILM).files.values():
-        if isinstance(step, recipe.PythonPackages):
-            assert (MINILM / step.requirements).is_file()
-
-
-@pytest.fixture(scope="module")
-def small_bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Random weights of BERT's form: a thousandth of all-MiniLM-L6-v2, and nothing to download."""
-    from transformers import BertConfig, BertModel
-
-    folder = tmp_path_factory.mktemp("small_bert")
-    torch.manual_seed(1)
-    config = BertConfig(
-        vocab_size=30000,
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=16,
-        max_position_embeddings=128,
-    )
-    BertModel(config).save_pretrained(folder)
-    return folder
-
-
-def test_the_encoder_is_exported_with_free_batch_and_tokens_and_passes_its_gate(
-    small_bert: Path, tmp_path: Path
-) -> None:
-    step = recipe.read(MINILM).files["encoder/1/model.plan"]
-    assert isinstance(step, recipe.TensorRt)
-    file = tmp_path / "model.onnx"
-    context = workshop_in(tmp_path, model_folder=MINILM, weights=small_bert)
-    _, report = to_onnx.export(step.onnx(), to=file, context=context)
-    assert report.shapes[0] == {"batch": 1, "tokens": 2}
-    assert report.shapes[-1] == {"batch": 64, "tokens": 128}
-    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
-    config = model_config.read(MINILM / "encoder" / "config.pbtxt")
-    assert {tensor.name: tensor.shape for tensor in session.get_inputs()} == {
-        tensor.name: ["batch", "tokens"] for tensor in config.input
-    }
-    assert [t.name for t in session.get_outputs()] == [t.name for t in config.output]
-
-
-@pytest.fixture(scope="module")
-def export() -> Any:
-    spec = importlib.util.spec_from_file_location("export", MINILM / "export.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("sizes", [{"batch": 1, "tokens": 2}, {"batch": 64, "tokens": 128}])
 def test_the_encoder_is_compared_on_sentences_as_the_tokenizer_makes_them(
-    export: Any, sizes: dict[str, int]
+    sizes: dict[str, int],
 ) -> None:
-    inputs = export.sample(sizes, torch.Generator().manual_seed(1))
-    again = export.sample(sizes, torch.Generator().manual_seed(1))
+    inputs = sample(sizes, torch.Generator().manual_seed(1))
+    again = sample(sizes, torch.Generator().manual_seed(1))
     assert all(torch.equal(inputs[name], again[name]) for name in inputs)
     mask = inputs["attention_mask"]
     assert inputs["input_ids"].shape == mask.shape == (sizes["batch"], sizes["tokens"])
