@@ -17,6 +17,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from tests.local.conftest import ROOT, Checkout
+from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES, write_python
 
@@ -313,8 +314,5 @@ def _serve_with_another_configuration(endpoint: str) -> str:
 
 
 def _update(endpoint: str, config: str) -> None:
-    sagemaker = boto3.client("sagemaker")
-    sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
-    sagemaker.get_waiter("endpoint_in_service").wait(
-        EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
-    )
+    boto3.client("sagemaker").update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
+    in_service(endpoint)

@@ -17,6 +17,7 @@ import pytest
 
 from endpoint_client import EndpointClient
 from tests.local.conftest import ROOT, LocalAws
+from tests.local.hosting import host, multi_model
 from tests.local.tiny_models import LINE_EXPORT, TIMES, write_line, write_python
 
 if TYPE_CHECKING:
@@ -38,34 +39,9 @@ def s3(local_aws: LocalAws) -> "S3Client":
 @pytest.fixture(scope="module")
 def client(s3: "S3Client") -> Iterator[EndpointClient]:
     """The client of an empty multi-model endpoint, made as CloudFormation would."""
-    sagemaker = boto3.client("sagemaker")
-    sagemaker.create_model(
-        ModelName="shop-math",
-        ExecutionRoleArn="arn:aws:iam::000000000000:role/any",
-        PrimaryContainer={
-            "Image": "triton",
-            "Mode": "MultiModel",
-            "ModelDataUrl": f"s3://{BUCKET}/{PREFIX}",
-            "Environment": {"SAGEMAKER_TRITON_PING_MODE": "live"},
-        },
-    )
-    sagemaker.create_endpoint_config(
-        EndpointConfigName="shop-math",
-        ProductionVariants=[
-            {
-                "VariantName": "AllTraffic",
-                "ModelName": "shop-math",
-                "InstanceType": "ml.m5.xlarge",
-                "InitialInstanceCount": 1,
-            }
-        ],
-    )
-    sagemaker.create_endpoint(EndpointName="shop-math", EndpointConfigName="shop-math")
-    sagemaker.get_waiter("endpoint_in_service").wait(
-        EndpointName="shop-math", WaiterConfig={"Delay": 1, "MaxAttempts": 600}
-    )
+    host("shop-math", multi_model(f"s3://{BUCKET}/{PREFIX}"))
     yield EndpointClient(stage="shop", endpoint="math", catalog_ttl=0)
-    sagemaker.delete_endpoint(EndpointName="shop-math")
+    boto3.client("sagemaker").delete_endpoint(EndpointName="shop-math")
 
 
 @pytest.fixture

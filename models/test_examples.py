@@ -1,0 +1,128 @@
+"""The scripts that readers copy, run against every model that they are about."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local_aws import lifecycle
+from local_aws.environment import client_environment
+from local_aws.folder import Folder
+from model_build.export import weights
+from model_build.progress import Printer
+from model_build.publishing.catalog import Catalog
+from model_build.recipe import read
+from tests.local.hosting import host, multi_model, single_model
+
+MODELS = Path(__file__).parent
+ROOT = MODELS.parent
+PICTURE = "docs/examples/picture.jpg"
+BUCKET = "examples-models"
+
+Serve = Callable[[Path], Any]
+
+
+@pytest.fixture(scope="module")
+def _local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = Folder(tmp_path_factory.mktemp("local_aws"))
+    running = lifecycle.up(folder)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in client_environment(running, folder).items():
+                patch.setenv(name, value)
+            boto3.client("s3").create_bucket(Bucket=BUCKET)
+            yield
+    finally:
+        lifecycle.down(folder)
+
+
+@pytest.fixture(scope="module")
+def _endpoints(_local_aws: None, serve: Serve) -> None:
+    """The stage `examples`, of archives that are built already, and bert twice."""
+    _publish(serve(MODELS / "minilm"), "text")
+    for name in ("bert-0", "bert-1"):
+        _publish(serve(MODELS / "bert"), "text", name=name)
+    _publish(serve(MODELS / "resnet50"), "vision")
+    _publish(serve(MODELS / "inception"), "vision")
+    for endpoint in ("text", "vision"):
+        host(f"examples-{endpoint}", multi_model(f"s3://{BUCKET}/{endpoint}/"))
+    archive = _publish(serve(MODELS / "inception"), "inception", is_target=False)
+    host("examples-inception", single_model(archive, default_model="inception"))
+
+
+def _publish(built: Any, endpoint: str, *, name: str | None = None, is_target: bool = True) -> str:
+    """Upload a model's archive, under another name if one is given, and make it current."""
+    model, version = name or built.manifest["model"], built.manifest["digest"][:12]
+    archive = f"{model}-{version}.tar.gz"
+    boto3.client("s3").upload_file(str(built.archive), BUCKET, f"{endpoint}/{archive}")
+    Catalog(boto3.client("ssm"), "examples", endpoint).flip(
+        {
+            "model": model,
+            "version": version,
+            "endpoint": f"examples-{endpoint}",
+            "target_model": archive if is_target else None,
+            "signature": built.manifest["signature"],
+        }
+    )
+    return f"s3://{BUCKET}/{endpoint}/{archive}"
+
+
+def _run(script: str, *arguments: str) -> list[str]:
+    finished = subprocess.run(
+        [sys.executable, f"docs/examples/{script}.py", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.splitlines()
+
+
+@pytest.mark.usefixtures("_endpoints")
+def test_a_picture_gets_labels_from_resnet50() -> None:
+    classes, *labels = _run("resnet50_jpeg", PICTURE)
+    first = re.fullmatch(r"endpoint_client: \[(\d+), \d+, \d+\]", classes)
+    assert first
+    assert len(labels) == 3
+    assert re.fullmatch(rf"boto3: [a-zA-Z ,'-]+ \(class {first[1]}\) \d+\.\d{{3}}", labels[0])
+
+
+@pytest.mark.usefixtures("_endpoints")
+def test_sentences_get_embeddings() -> None:
+    sentences = ["A cat sleeps.", "A kitten naps.", "The stock fell."]
+    shape, itself, kitten, stock, same = _run("minilm_sentences", *sentences)
+    assert shape == "endpoint_client: [3, 384]"
+    assert itself == "   1.000  A cat sleeps."
+    assert float(kitten.split()[0]) > 0.7 > 0.4 > float(stock.split()[0])
+    assert float(same.removeprefix("boto3: largest difference ")) < 1e-6
+
+
+@pytest.mark.usefixtures("_endpoints")
+@pytest.mark.parametrize("endpoint", ["vision", "inception"])
+def test_a_jpeg_is_decoded_by_the_ensemble(endpoint: str) -> None:
+    ours, theirs = _run("inception_jpeg", PICTURE, "--endpoint", endpoint)
+    assert re.fullmatch(r"endpoint_client: class \d+ with 0\.\d{4}", ours)
+    assert theirs.removeprefix("boto3") == ours.removeprefix("endpoint_client")
+
+
+@pytest.mark.usefixtures("_endpoints")
+def test_every_copy_of_bert_is_loaded_once() -> None:
+    minilm = MODELS / "minilm"
+    fetched = weights.fetch(
+        read(minilm).weights, model_folder=minilm, progress=Printer("tokenizer")
+    )
+    *calls, json = _run("bert_copies", "Triton serves", f"{fetched}/tokenizer.json")
+    seen = [
+        re.fullmatch(r"(bert-\d) (loads it|is loaded) +([\d.]+) ms  \[1, 768\]", it) for it in calls
+    ]
+    assert [(it[1], it[2]) for it in seen if it] == [
+        *(("bert-0", "loads it"), ("bert-1", "loads it")),
+        *(("bert-0", "is loaded"), ("bert-1", "is loaded")),
+    ]
+    assert json == "boto3 as JSON: 768 numbers, as many as above"
