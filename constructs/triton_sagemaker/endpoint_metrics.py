@@ -7,6 +7,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 INVOCATIONS = "AWS/SageMaker"
 INSTANCES = "/aws/sagemaker/Endpoints"
+GPU_UTILIZATION = "GPUUtilization"
 MINUTE = Duration.minutes(1)
 
 Metric = cloudwatch.Metric
@@ -90,7 +91,7 @@ class EndpointMetrics:
 
     def gpu_utilization(self, statistic: str = "Average") -> Metric:
         """Percent of one GPU: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, "GPUUtilization", statistic, cloudwatch.Unit.PERCENT)
+        return self._metric(INSTANCES, GPU_UTILIZATION, statistic, cloudwatch.Unit.PERCENT)
 
     def gpu_memory_utilization(self, statistic: str = "Average") -> Metric:
         """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import ArnFormat, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -27,7 +27,8 @@ class EndpointRole(Construct):
         data_capture: DataCapture | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._stack = Stack.of(self)
+        stack = Stack.of(self)
+        self._partition, self._place = stack.partition, f"{stack.region}:{stack.account}"
         self.role = iam.Role(
             self,
             "Role",
@@ -69,7 +70,7 @@ class EndpointRole(Construct):
         self._allow(
             "PullImages",
             ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
-            [f"arn:{self._stack.partition}:ecr:{it}" for it in repositories],
+            [f"arn:{self._partition}:ecr:{it}" for it in repositories],
         )
         # A token for the registry as a whole: there is no resource to name.
         self._allow("LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"])
@@ -86,10 +87,7 @@ class EndpointRole(Construct):
                 *("logs:CreateLogGroup", "logs:CreateLogStream"),
                 *("logs:DescribeLogStreams", "logs:PutLogEvents"),
             ],
-            [
-                self._stack.format_arn(service="logs", resource=f"log-group:{group}")
-                for group in sorted(groups)
-            ],
+            [self._arn("logs", f"log-group:{group}") for group in sorted(groups)],
         )
         namespaces = sorted({
             it.container.options.publish_metrics.namespace
@@ -114,12 +112,7 @@ class EndpointRole(Construct):
         )
 
     def _see_rollback_alarms(self) -> None:
-        alarms = self._stack.format_arn(
-            service="cloudwatch",
-            resource="alarm",
-            resource_name="*",
-            arn_format=ArnFormat.COLON_RESOURCE_NAME,
-        )
+        alarms = self._arn("cloudwatch", "alarm:*")
         self._allow("SeeRollbackAlarms", ["cloudwatch:DescribeAlarms"], [alarms])
 
     def _attach_to_vpc(self) -> None:
@@ -139,16 +132,16 @@ class EndpointRole(Construct):
                 *("ec2:CreateNetworkInterface", "ec2:CreateNetworkInterfacePermission"),
                 *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
             ],
-            [
-                self._stack.format_arn(service="ec2", resource=kind, resource_name="*")
-                for kind in kinds
-            ],
+            [self._arn("ec2", f"{kind}/*") for kind in kinds],
         )
 
     def _write_captured(self, capture: DataCapture) -> None:
         capture.bucket.grant_put(self.role, f"{capture.prefix.strip('/')}/*")
         if capture.encryption_key:
             capture.encryption_key.grant_encrypt(self.role)
+
+    def _arn(self, service: str, resource: str) -> str:
+        return f"arn:{self._partition}:{service}:{self._place}:{resource}"
 
     def _allow(
         self,

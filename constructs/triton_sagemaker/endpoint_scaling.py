@@ -7,7 +7,7 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.endpoint_metrics import GPU_UTILIZATION, INSTANCES
 from triton_sagemaker.problems import InvalidEndpoint
 from triton_sagemaker.scaling_targets import (
     ConcurrencyTarget,
@@ -47,8 +47,7 @@ class EndpointScaling(Construct):
         problems = scaling_problems(variant, min_count, max_count, targets, schedules)
         if problems:
             raise InvalidEndpoint(endpoint_name, problems)
-        self._metrics = EndpointMetrics(endpoint_name, variant.name)
-        self._gpus = variant.instances.instance_type.gpu_count
+        self._endpoint_name, self._variant = endpoint_name, variant
         self.target = scaling.CfnScalableTarget(
             self,
             "Target",
@@ -59,16 +58,15 @@ class EndpointScaling(Construct):
             scheduled_actions=[_scheduled(it) for it in schedules] or None,
             service_namespace=SERVICE,
         )
-        self.target.node.add_dependency(endpoint)
+        self.target.add_resource_dependency(endpoint)
         for target in targets:
             self._policy(target)
 
     def _policy(self, target: Target) -> None:
-        name = type(target).__name__.removesuffix("Target")
         scaling.CfnScalingPolicy(
             self,
-            name,
-            policy_name=f"{self.target.resource_id.replace('/', '-')}-{name}",
+            target.name,
+            policy_name=f"endpoint-{self._endpoint_name}-variant-{self._variant.name}-{target.name}",
             policy_type="TargetTrackingScaling",
             scaling_target_id=self.target.ref,
             target_tracking_scaling_policy_configuration=(
@@ -93,22 +91,21 @@ class EndpointScaling(Construct):
 
     def _gpu(self, target: GpuTarget) -> dict[str, Any]:
         """The metric runs to 100 times the number of GPUs, and so does the target."""
-        metric = self._metrics.gpu_utilization()
         dimension = scaling.CfnScalingPolicy.MetricDimensionProperty
         return {
             "customized_metric_specification": (
                 scaling.CfnScalingPolicy.CustomizedMetricSpecificationProperty(
                     dimensions=[
-                        dimension(name="EndpointName", value=self._metrics.endpoint_name),
-                        dimension(name="VariantName", value=self._metrics.variant_name),
+                        dimension(name="EndpointName", value=self._endpoint_name),
+                        dimension(name="VariantName", value=self._variant.name),
                     ],
-                    metric_name=metric.metric_name,
-                    namespace=metric.namespace,
+                    metric_name=GPU_UTILIZATION,
+                    namespace=INSTANCES,
                     statistic="Average",
                     unit="Percent",
                 )
             ),
-            "target_value": target.percent * self._gpus,
+            "target_value": target.percent * self._variant.instances.instance_type.gpu_count,
         }
 
 

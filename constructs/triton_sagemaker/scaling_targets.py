@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.variant import Variant
@@ -23,6 +24,8 @@ class InvocationsTarget:
     autoscaling.
     """
 
+    name: ClassVar[str] = "Invocations"
+
     per_minute: float
     cooldowns: Cooldowns = Cooldowns()
 
@@ -38,6 +41,8 @@ class InvocationsTarget:
 class GpuTarget:
     """Keep the utilisation of each GPU at `percent`."""
 
+    name: ClassVar[str] = "Gpu"
+
     percent: float
     cooldowns: Cooldowns = Cooldowns(scale_in=600, scale_out=300)
 
@@ -49,6 +54,8 @@ class ConcurrencyTarget:
     Measured every ten seconds, and so the fastest to react
     (SageMakerVariantConcurrentRequestsPerModelHighResolution).
     """
+
+    name: ClassVar[str] = "Concurrency"
 
     per_instance: float
     cooldowns: Cooldowns = Cooldowns()
