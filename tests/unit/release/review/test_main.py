@@ -80,6 +80,12 @@ def test_a_base_that_is_not_there_leaves_the_head_alone(clone: Clone) -> None:
     assert "Reviewed alone, without a base: there is no commit nowhere" in report(clone)
 
 
+def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
+    (clone.root / "stages" / "prod.yaml").unlink()
+    assert main(["--base", "main"]) == 3
+    assert "## prod" in report(clone)
+
+
 def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--base", "main", "--stage", "pord"]) == 1
     assert capsys.readouterr().err == "error: there is no stages/pord.yaml\n"
