@@ -12,6 +12,13 @@ from isal import igzip_threaded
 
 from model_build.progress import Counter
 
+SUFFIX = ".tar.gz"
+
+
+def file_name(model: str, version: str) -> str:
+    """Return what the archive of one version of a model is called, in a bucket and by clients."""
+    return f"{model}-{version}{SUFFIX}"
+
 
 class Sink(Protocol):
     """What an archive can be written to."""

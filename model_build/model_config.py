@@ -1,15 +1,15 @@
 """config.pbtxt, read and written through Triton's own protobuf."""
 
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from google.protobuf import text_format
 from tritonclient.grpc import model_config_pb2
 
 from model_build.target import BuildTarget
 
-ModelConfig: TypeAlias = Any
-"""Triton's `inference.ModelConfig` message; tritonclient ships it without types."""
+ModelConfig: TypeAlias = model_config_pb2.ModelConfig
+"""Triton's `inference.ModelConfig` message. mypy knows nothing of it: tritonclient has no types."""
 
 KIND = model_config_pb2.ModelInstanceGroup.Kind
 
@@ -50,7 +50,7 @@ class NotParsed(ValueError):
 def parse(text: str) -> ModelConfig:
     """Return the ModelConfig that a config.pbtxt says. Raises `NotParsed`."""
     try:
-        return text_format.Parse(text, model_config_pb2.ModelConfig())
+        return text_format.Parse(text, ModelConfig())
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
         quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
@@ -75,7 +75,7 @@ def for_target(config: ModelConfig, target: BuildTarget, *, backend: str) -> Mod
     On a CPU, every instance is KIND_CPU. What is said to another backend than `backend` (platform,
     file name, parameters, accelerators) is left out.
     """
-    adapted = model_config_pb2.ModelConfig()
+    adapted = ModelConfig()
     adapted.CopyFrom(config)
     if target.processor == "cpu":
         for group in adapted.instance_group:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from model_build import checks
+from model_build.archive import file_name
 from model_build.digest import LENGTH
 from model_build.errors import BuildError
 from model_build.export.engine_target import compatibility_level
@@ -49,7 +50,7 @@ class ModelPlan:
     @property
     def target_model(self) -> str:
         """The archive's file name, which is also the `TargetModel` of an invocation."""
-        return f"{self.name}-{self.version}.tar.gz"
+        return file_name(self.name, self.version)
 
     @property
     def version(self) -> str:

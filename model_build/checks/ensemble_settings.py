@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from model_build.findings import Place
-from model_build.repository import Repository
+from model_build.repository import Model, Repository
 
 
 def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
@@ -13,55 +13,59 @@ def ensemble_settings(repository: Repository) -> Iterator[tuple[Place, str]]:
     src/ensemble_scheduler/ensemble_utils.cc (ValidateEnsembleConfig).
     """
     for model in repository.models.values():
-        steps = model.config.ensemble_scheduling.step
-        if not model.is_ensemble:
-            if model.config.HasField("ensemble_scheduling") and (
-                model.config.platform or not steps
-            ):
-                named = model.config.platform or model.backend
-                yield (
-                    model.at("ensemble_scheduling"),
-                    f'stands in a model of platform "{named}": remove one of them',
-                )
-            continue
-        for field in ("optimization", "model_warmup"):
-            if (
-                model.config.HasField(field)
-                if field == "optimization"
-                else model.config.model_warmup
-            ):
-                yield model.at(field), "is of the steps' models, not of an ensemble: remove it"
-        if not steps:
+        if model.is_ensemble:
+            yield from _of_an_ensemble(model, repository)
+        elif model.config.HasField("ensemble_scheduling") and (
+            model.config.platform or not model.config.ensemble_scheduling.step
+        ):
+            named = model.config.platform or model.backend
             yield (
                 model.at("ensemble_scheduling"),
-                "an ensemble needs ensemble_scheduling with at least one step",
+                f'is in a model of platform "{named}": remove one of them',
             )
-        for index, step in enumerate(steps):
-            path = ("ensemble_scheduling", "step", index)
-            if not step.model_name:
-                yield model.at(*path), "a step has no model_name"
-                continue
-            if not step.input_map:
-                yield model.at(*path), f'step "{step.model_name}" has no input_map'
-            if not step.output_map:
-                yield model.at(*path), f'step "{step.model_name}" has no output_map'
-            used = repository.models.get(step.model_name)
-            limit = used.config.max_batch_size if used else 0
-            if 0 < limit < model.config.max_batch_size:
-                yield (
-                    model.at(*path, "model_name"),
-                    f'"{step.model_name}" takes batches up to {limit}, the ensemble up to '
-                    f"{model.config.max_batch_size}: make them equal",
-                )
-            versions = used.versions if used else []
-            if step.model_version > 0 and versions and str(step.model_version) not in versions:
-                yield (
-                    model.at(*path, "model_version"),
-                    f'"{step.model_name}" has no version {step.model_version}: write -1, or one of '
-                    f"{', '.join(versions)}",
-                )
-            if step.model_version < -1 or step.model_version == 0:
-                yield (
-                    model.at(*path, "model_version"),
-                    f"model_version is {step.model_version}: write -1 for the latest",
-                )
+
+
+def _of_an_ensemble(model: Model, repository: Repository) -> Iterator[tuple[Place, str]]:
+    written = {field.name for field, _ in model.config.ListFields()}
+    for name in ("optimization", "model_warmup"):
+        if name in written:
+            yield model.at(name), "is of the steps' models, not of an ensemble: remove it"
+    steps = model.config.ensemble_scheduling.step
+    if not steps:
+        yield (
+            model.at("ensemble_scheduling"),
+            "an ensemble needs ensemble_scheduling with at least one step",
+        )
+    for index, step in enumerate(steps):
+        if step.model_name:
+            yield from _of_a_step(model, index, repository.models.get(step.model_name))
+        else:
+            yield model.at("ensemble_scheduling", "step", index), "a step has no model_name"
+
+
+def _of_a_step(model: Model, index: int, used: Model | None) -> Iterator[tuple[Place, str]]:
+    path = ("ensemble_scheduling", "step", index)
+    step = model.config.ensemble_scheduling.step[index]
+    if not step.input_map:
+        yield model.at(*path), f'step "{step.model_name}" has no input_map'
+    if not step.output_map:
+        yield model.at(*path), f'step "{step.model_name}" has no output_map'
+    limit = used.config.max_batch_size if used else 0
+    if 0 < limit < model.config.max_batch_size:
+        yield (
+            model.at(*path, "model_name"),
+            f'"{step.model_name}" takes batches up to {limit}, the ensemble up to '
+            f"{model.config.max_batch_size}: make them equal",
+        )
+    versions = used.versions if used else []
+    if step.model_version > 0 and versions and str(step.model_version) not in versions:
+        yield (
+            model.at(*path, "model_version"),
+            f'"{step.model_name}" has no version {step.model_version}: write -1, or one of '
+            f"{', '.join(versions)}",
+        )
+    if step.model_version < -1 or step.model_version == 0:
+        yield (
+            model.at(*path, "model_version"),
+            f"model_version is {step.model_version}: write -1 for the latest",
+        )

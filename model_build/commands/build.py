@@ -5,6 +5,7 @@ from pathlib import Path
 
 import boto3
 
+from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model, add_target, command
 from model_build.commands.outcome import Outcome
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> Outcome:
         with build(
             model, name=name, target=options.target, progress=progress, timing_cache=timing_cache
         ) as built:
-            path = options.output / f"{name}-{model.digest[:LENGTH]}.tar.gz"
+            path = options.output / file_name(name, model.digest[:LENGTH])
             manifest = save(built, path, progress=progress)
         return Outcome(text=f"wrote {path}", data={"path": str(path), **manifest.model_dump()})
     s3 = boto3.client("s3")

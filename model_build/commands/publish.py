@@ -4,6 +4,7 @@ import argparse
 
 import boto3
 
+from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_endpoint, add_model, command
 from model_build.commands.outcome import Outcome
@@ -71,13 +72,9 @@ def _entry(plan: ModelPlan, name: str, endpoint_name: str) -> dict[str, object]:
         "model": name,
         "version": plan.version,
         "endpoint": endpoint_name,
-        "target_model": _archive(plan, name),
+        "target_model": file_name(name, plan.version),
         "signature": plan.signature.model_dump(),
     }
-
-
-def _archive(plan: ModelPlan, name: str) -> str:
-    return f"{name}-{plan.version}.tar.gz"
 
 
 def _provide(
@@ -88,7 +85,7 @@ def _provide(
 ) -> None:
     """Build and upload what the prefix does not have."""
     s3 = boto3.client("s3")
-    keys = {name: prefix.prefix + _archive(plan, name) for name in names}
+    keys = {name: prefix.prefix + file_name(name, plan.version) for name in names}
     missing = {
         name: key
         for name, key in keys.items()

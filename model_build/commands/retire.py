@@ -4,6 +4,7 @@ import argparse
 
 import boto3
 
+from model_build.archive import SUFFIX, file_name
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
@@ -29,7 +30,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> Outcome:
     """Delete archive and manifest below every prefix of the endpoint."""
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
-    archive = f"{options.model}-{options.version}.tar.gz"
+    archive = file_name(options.model, options.version)
     for name, entry in catalog.entries().items():
         if entry["target_model"] == archive:
             raise BuildError(
@@ -41,7 +42,7 @@ def run(options: argparse.Namespace) -> Outcome:
     endpoint_name = f"{options.stage}-{options.endpoint}"
     for prefix in archive_prefixes(boto3.client("sagemaker"), endpoint_name):
         key = prefix.prefix + archive
-        found = s3.list_objects_v2(Bucket=prefix.bucket, Prefix=key.removesuffix(".tar.gz"))
+        found = s3.list_objects_v2(Bucket=prefix.bucket, Prefix=key.removesuffix(SUFFIX))
         there = [it["Key"] for it in found.get("Contents", ())]
         for part in (manifest_key(key), key):  # without its manifest, an archive is none
             if part in there:

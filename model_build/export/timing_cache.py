@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from botocore.exceptions import ClientError
-
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
@@ -50,10 +48,8 @@ class BucketTimingCache:
         """Return what was stored, or nothing."""
         try:
             found = self._s3.get_object(Bucket=self._bucket, Key=PREFIX + name)
-        except ClientError as error:
-            if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
-                return b""
-            raise
+        except self._s3.exceptions.NoSuchKey:
+            return b""
         return found["Body"].read()
 
     def store(self, name: str, content: bytes) -> None:

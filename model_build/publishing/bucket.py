@@ -20,7 +20,7 @@ READ_BYTES = 1024 * 1024
 
 def manifest_key(archive_key: str) -> str:
     """Return the key of the manifest that belongs to an archive's key."""
-    return archive_key.removesuffix(".tar.gz") + ".json"
+    return archive_key.removesuffix(archive.SUFFIX) + ".json"
 
 
 def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
@@ -28,7 +28,7 @@ def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     try:
         s3.head_object(Bucket=bucket, Key=manifest_key(key))
     except ClientError as error:
-        if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
+        if error.response["Error"]["Code"] == "404":  # to HEAD, S3 answers with a status alone
             return False
         raise
     return True

@@ -86,6 +86,10 @@ class FakeS3:
     name runs first, with the call's arguments: it can fail, or let somebody else write.
     """
 
+    class exceptions:  # noqa: N801
+        class NoSuchKey(ClientError):
+            pass
+
     def __init__(self) -> None:
         self.objects: dict[str, dict[str, Any]] = {}
         self.unfinished: dict[str, dict[str, Any]] = {}
@@ -156,7 +160,7 @@ class FakeS3:
     def get_object(self, **asked: Any) -> dict[str, Any]:
         self._begin("GetObject", asked)
         if asked["Key"] not in self.objects:
-            raise refusal("GetObject", "NoSuchKey")
+            raise self.exceptions.NoSuchKey({"Error": {"Code": "NoSuchKey"}}, "GetObject")
         body: bytes = self.objects[asked["Key"]]["Body"]
         return {"Body": StreamingBody(io.BytesIO(body), len(body))}
 

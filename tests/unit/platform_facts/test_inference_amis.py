@@ -1,15 +1,12 @@
 import pytest
-from botocore.loaders import Loader
 
 from platform_facts import UnknownFact, inference_ami, inference_amis
+from tests.unit.platform_facts.conftest import Accepted
 
 
-def test_the_table_has_exactly_the_gpu_amis_of_sagemakers_api() -> None:
-    shapes = Loader().load_service_model("sagemaker", "service-2")["shapes"]
-    accepted = set(shapes["ProductionVariantInferenceAmiVersion"]["enum"])
-    assert {row.name for row in inference_amis()} == {
-        name for name in accepted if "neuron" not in name
-    }
+def test_the_table_has_exactly_the_gpu_amis_of_sagemakers_api(accepted: Accepted) -> None:
+    offered = accepted("ProductionVariantInferenceAmiVersion")
+    assert {row.name for row in inference_amis()} == {it for it in offered if "neuron" not in it}
 
 
 def test_a_newer_ami_carries_a_newer_cuda() -> None:

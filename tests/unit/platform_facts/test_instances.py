@@ -1,24 +1,23 @@
 import pytest
-from botocore.loaders import Loader
 
 from platform_facts import Support, UnknownFact, gpus, instance_type, instance_types
+from tests.unit.platform_facts.conftest import Accepted
 
 WITH_GPU = [row for row in instance_types() if row.gpu]
 
 
-def offered() -> set[str]:
-    """What SageMaker's API accepts."""
-    shapes = Loader().load_service_model("sagemaker", "service-2")["shapes"]
-    return set(shapes["ProductionVariantInstanceType"]["enum"])
+@pytest.fixture
+def offered(accepted: Accepted) -> set[str]:
+    return accepted("ProductionVariantInstanceType")
 
 
-def test_every_name_is_one_that_sagemakers_api_accepts() -> None:
-    assert {row.name for row in instance_types()} - offered() == set()
+def test_every_name_is_one_that_sagemakers_api_accepts(offered: set[str]) -> None:
+    assert {row.name for row in instance_types()} - offered == set()
 
 
-def test_every_size_of_the_gpu_families_we_know_is_there() -> None:
+def test_every_size_of_the_gpu_families_we_know_is_there(offered: set[str]) -> None:
     families = {row.family for row in WITH_GPU} - {"p2"}  # p2: only .xlarge
-    assert {name for name in offered() if name.split(".")[1] in families} == {
+    assert {name for name in offered if name.split(".")[1] in families} == {
         row.name for row in instance_types() if row.family in families
     }
 

@@ -22,13 +22,20 @@ def triton(start: MakeTriton) -> Triton:
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
-    """One that several tests ask, in any order."""
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
     instance = tmp_path_factory.mktemp("instance")
     with stand_ins(tmp_path_factory.mktemp("shared"), instance) as make:
         made = make()
         made.wait_until_healthy(PATIENCE)
         yield made
+
+
+@pytest.fixture
+def shared(running: Triton) -> Triton:
+    """One that several tests ask; it has no connection from before."""
+    while not running._idle.empty():
+        running._idle.get().close()
+    return running
 
 
 def get(triton: Triton, path: str, *, timeout: float = PATIENCE) -> bytes:
@@ -77,15 +84,15 @@ def test_two_servers_do_not_disturb_each_other(start: MakeTriton, tmp_path: Path
     assert [it[-1] for it in arguments] == ["--name=a", "--name=b"]
 
 
-def test_a_connection_is_used_again(triton: Triton) -> None:
-    assert len({get(triton, "/connection") for _ in range(5)}) == 1
+def test_a_connection_is_used_again(shared: Triton) -> None:
+    assert len({get(shared, "/connection") for _ in range(5)}) == 1
 
 
-def test_requests_at_one_time_have_connections_of_their_own(triton: Triton) -> None:
+def test_requests_at_one_time_have_connections_of_their_own(shared: Triton) -> None:
     with ThreadPoolExecutor(4) as pool:
-        answers = pool.map(lambda _: get(triton, "/four-at-once"), range(4))
+        answers = pool.map(lambda _: get(shared, "/four-at-once"), range(4))
         assert list(answers) == [b"all here"] * 4
-    assert triton._idle.qsize() == 4
+    assert shared._idle.qsize() == 4
 
 
 @pytest.mark.parametrize("path", ["/break", "/nonsense"])
@@ -104,12 +111,12 @@ def test_a_slow_answer_is_an_oserror_and_is_not_taken_for_the_next(shared: Trito
     assert get(shared, "/connection") != b"late"
 
 
-def test_the_timeout_is_each_requests_own(triton: Triton) -> None:
+def test_the_timeout_is_each_requests_own(shared: Triton) -> None:
     for timeout in (2 * PATIENCE, PATIENCE):
-        get(triton, "/connection", timeout=timeout)
-        kept = triton._idle.get()
+        get(shared, "/connection", timeout=timeout)
+        kept = shared._idle.get()
         assert kept.sock.gettimeout() == timeout
-        triton._idle.put(kept)
+        shared._idle.put(kept)
 
 
 # Health
@@ -206,6 +213,6 @@ def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance
     triton.stop()
 
 
-def test_the_log_has_what_the_server_printed(triton: Triton, instance: Path) -> None:
-    assert triton.log == instance / "triton.log"
-    assert triton.log.read_text() == "starting\n"
+def test_the_log_has_what_the_server_printed(shared: Triton) -> None:
+    assert shared.log.name == "triton.log"
+    assert shared.log.read_text() == "starting\n"

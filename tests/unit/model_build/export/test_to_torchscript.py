@@ -82,16 +82,6 @@ def test_a_traced_file_answers_like_its_module_for_every_batch(tmp_path: Path) -
     assert torch.equal(first, -second)
 
 
-@pytest.mark.xfail(strict=True, reason="torch numbers the classes that a process traced before")
-def test_two_exports_are_the_same_bytes_wherever_they_are_made(tmp_path: Path) -> None:
-    folders = [tmp_path / "here", tmp_path / "some" / "where" / "else"]
-    for folder in folders:
-        _export(folder, "two_outputs")
-    one, other = ((folder / "model.pt").read_bytes() for folder in folders)
-    assert one == other
-    assert str(tmp_path).encode() not in one
-
-
 def test_random_weights_are_the_seeds(tmp_path: Path) -> None:
     weights = []
     for number, seed in enumerate((1, 2, 1)):

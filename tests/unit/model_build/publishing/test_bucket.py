@@ -3,16 +3,13 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from model_build import BuildError, BuildTarget, ModelSource, archive
-from model_build.build import Build, build
-from model_build.export.timing_cache import FolderTimingCache
+from model_build import BuildError, archive
+from model_build.build import Build
 from model_build.publishing.bucket import is_published, manifest_key, publish
 from tests.unit.model_build.fakes import Lines
 
@@ -21,18 +18,6 @@ if TYPE_CHECKING:
 
 KEY = "text/cpu-24.09/doubled-abc.tar.gz"
 MANIFEST = "text/cpu-24.09/doubled-abc.json"
-
-
-@pytest.fixture
-def built(doubled: Path) -> Iterator[Build]:
-    with build(
-        ModelSource(doubled),
-        name="doubled",
-        target=BuildTarget(release="24.09"),
-        progress=Lines(),
-        timing_cache=FolderTimingCache(doubled),
-    ) as made:
-        yield made
 
 
 def _packed(built: Build) -> bytes:
