@@ -19,6 +19,7 @@ settings.load_profile("unhurried")
 TESTS = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups when it is asked the same
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Keep on one worker what shares something costly: jsii's process, or a module's fixtures."""
     for item in items:
