@@ -37,7 +37,7 @@ class DeliveryStack(Stack):
         review.add_to_policy(self._may_assume("lookup"))
 
         # A job with an environment has no other subject: what the environment asks for, such as
-        # the approval of a person, stands before the role.
+        # the approval of a person, comes before the role.
         deploy = self._role("Deploy", f"environment:{stage_name}")
         deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
         for statement in (*self._smoke_test(stage_name), *self._looking_after(stage_name)):

@@ -1,4 +1,4 @@
-"""Where a stage's instances stand when they shall not see the internet."""
+"""The network of a stage whose instances shall not reach the internet."""
 
 from aws_cdk import Environment, Fn, Stack
 from aws_cdk import aws_ec2 as ec2

@@ -12,6 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 
 import platform_facts
 
+STACKS = frozenset({"delivery", "models", "network"})
+"""What the stacks of a stage are called that are not an endpoint's: `prod-models`."""
+
 
 def _known(lookup: Callable[[str], object]) -> AfterValidator:
     """Return a validator that asks the facts, whose errors name what there is."""
@@ -37,7 +40,15 @@ def _in_subject(repository: str) -> str:
     return repository
 
 
+def _no_stack(name: str) -> str:
+    """Return the name of an endpoint, whose stack is called after it."""
+    if name in STACKS:
+        raise ValueError(f"a stage has a {name} stack already: write another name")
+    return name
+
+
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
+EndpointName = Annotated[Name, AfterValidator(_no_stack)]
 VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}$")]
 ReleaseName = Annotated[str, _known(platform_facts.release)]
 RegionName = Annotated[str, _known(platform_facts.region)]
@@ -225,7 +236,7 @@ class Stage(_Strict):
     """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
     delivery: DeliveryStage | None = None
     """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
-    endpoints: Annotated[dict[Name, EndpointStage], Field(min_length=1)]
+    endpoints: Annotated[dict[EndpointName, EndpointStage], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 
     @model_validator(mode="after")

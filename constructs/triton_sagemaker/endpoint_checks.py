@@ -34,7 +34,8 @@ def _name(endpoint_name: str) -> Iterator[Problem]:
     if not NAME.fullmatch(endpoint_name):
         yield Problem(
             "endpoint_name",
-            f'"{endpoint_name}" is no endpoint name: write up to 63 letters, digits and hyphens',
+            f'"{endpoint_name}" is not an endpoint name: write up to 63 letters, digits and '
+            "hyphens",
         )
 
 
@@ -43,7 +44,7 @@ def _variants(variants: Sequence[Variant]) -> Iterator[Problem]:
         yield Problem("variants", f"{len(variants)} given: write one to {MAX_VARIANTS}")
     names = [it.name for it in variants]
     for name in sorted({it for it in names if names.count(it) > 1}):
-        yield Problem("variants", f'"{name}" stands twice: give each variant a name of its own')
+        yield Problem("variants", f'"{name}" is given twice: give each variant a name of its own')
     for variant in variants:
         yield from inside(f"variants.{variant.name}", variant.problems())
     if variants and not sum(it.weight for it in variants) > 0:

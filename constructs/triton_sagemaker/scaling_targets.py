@@ -33,7 +33,7 @@ class InvocationsTarget:
     def for_load(
         cls, *, max_rps: float, safety_factor: float = 0.5, cooldowns: Cooldowns = Cooldowns()
     ) -> "InvocationsTarget":
-        """Aim at `safety_factor` of the requests a second that one instance was seen to bear."""
+        """Aim at `safety_factor` of the requests a second that one instance sustains."""
         return cls(per_minute=max_rps * safety_factor * 60, cooldowns=cooldowns)
 
 
@@ -112,7 +112,7 @@ def scaling_problems(
         problems.append(Problem("scaling.targets", "nothing to scale by: write a target"))
     kinds = [type(target) for target in targets]
     problems += [
-        Problem("scaling.targets", f"{name} stands twice: keep one")
+        Problem("scaling.targets", f"{name} is given twice: keep one")
         for name in sorted({kind.__name__ for kind in kinds if kinds.count(kind) > 1})
     ]
     for target in targets:

@@ -128,11 +128,12 @@ class ServerOptions:
             if field.name in _POSITIVE and value is not None and value < 1:
                 yield Problem(field.name, f"{value} is too small: write 1 or more")
             if field.name in _PORTS and value is not None and not 1 <= value <= 65535:
-                yield Problem(field.name, f"{value} is no port: write 1 to 65535")
+                yield Problem(field.name, f"{value} is not a port: write 1 to 65535")
         limit = self.model_load_gpu_limit
         if limit is not None and not 0 < limit <= 1:
             yield Problem(
-                "model_load_gpu_limit", f"{limit} is no fraction: write more than 0 and at most 1"
+                "model_load_gpu_limit",
+                f"{limit} is not a fraction: write more than 0 and at most 1",
             )
 
 

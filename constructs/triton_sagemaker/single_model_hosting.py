@@ -49,6 +49,6 @@ class SingleModelHosting(HostingMode):
         if not self.key.endswith(".tar.gz") or self.key.startswith("/"):
             yield Problem(
                 "hosting.key",
-                f'"{self.key}" is no archive: write a key that ends in .tar.gz, without a slash in '
-                "front",
+                f'"{self.key}" is not an archive: write a key that ends in .tar.gz, without a '
+                "slash in front",
             )

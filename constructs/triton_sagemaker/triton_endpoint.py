@@ -25,14 +25,14 @@ from triton_sagemaker.vpc_access import VpcAccess
 
 DEFAULT_UPDATE = AllAtOnce()
 ROLLBACK_ERROR_RATE = 0.05
-"""Share of 5xx answers, over a minute, that takes an update back."""
+"""Share of 5xx answers, over a minute, that rolls an update back."""
 
 
 class TritonEndpoint(Construct):
     """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
 
     - `variants` share the traffic by weight.
-    - `update` is how a new configuration is taken over. It is taken back when one of
+    - `update` is how a new configuration is taken over. It is rolled back when one of
       `rollback_alarms` goes off: by default an alarm on each variant's 5xx answers.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
@@ -97,7 +97,7 @@ class TritonEndpoint(Construct):
 
     def metrics(self, variant: str | None = None) -> EndpointMetrics:
         """Return what can be measured of a variant, by default of the first."""
-        return EndpointMetrics(self.endpoint_name, variant or self.variants[0].name)
+        return EndpointMetrics(self.endpoint_name, self._variant(variant).name)
 
     def auto_scale(
         self,
@@ -109,11 +109,10 @@ class TritonEndpoint(Construct):
         variant: str | None = None,
     ) -> EndpointScaling:
         """Scale a variant, by default the first, by one or several targets."""
-        name = variant or self.variants[0].name
-        (scaled,) = (it for it in self.variants if it.name == name)
+        scaled = self._variant(variant)
         return EndpointScaling(
             self,
-            f"Scaling-{name}",
+            f"Scaling-{scaled.name}",
             endpoint=self.endpoint,
             endpoint_name=self.endpoint_name,
             variant=scaled,
@@ -145,14 +144,9 @@ class TritonEndpoint(Construct):
         hosting = self.variants[0].hosting  # the others' is of the same mode
         archives = [hosting.target_model(f"{model}-????????????.tar.gz") for model in models or ()]
         if None in archives:
-            raise InvalidEndpoint(
-                self.endpoint_name,
-                [
-                    Problem(
-                        "models",
-                        f"{type(hosting).__name__} is invoked without naming a model: leave it out",
-                    )
-                ],
+            raise self._invalid(
+                "models",
+                f"{type(hosting).__name__} is invoked without naming a model: leave it out",
             )
         arn = Stack.of(self).format_arn(
             service="sagemaker", resource="endpoint", resource_name=self.endpoint_name
@@ -163,6 +157,17 @@ class TritonEndpoint(Construct):
             resource_arns=[arn],
             conditions={"StringLike": {"sagemaker:TargetModel": archives}} if archives else None,
         )
+
+    def _variant(self, name: str | None) -> Variant:
+        variants = {it.name: it for it in self.variants}
+        if name is None:
+            return self.variants[0]
+        if name not in variants:
+            raise self._invalid("variant", f'no "{name}": write one of {", ".join(variants)}')
+        return variants[name]
+
+    def _invalid(self, where: str, what: str) -> InvalidEndpoint:
+        return InvalidEndpoint(self.endpoint_name, [Problem(where, what)])
 
     def _models(
         self, network: VpcAccess | None, network_isolation: bool
@@ -198,7 +203,7 @@ class TritonEndpoint(Construct):
                 self,
                 f"Rollback-{variant.name}",
                 alarm_description=(
-                    f"Takes an update of {self.endpoint_name} back: variant {variant.name} "
+                    f"Rolls an update of {self.endpoint_name} back: variant {variant.name} "
                     "answers with 5xx"
                 ),
                 comparison_operator=(

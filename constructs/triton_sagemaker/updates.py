@@ -15,7 +15,7 @@ MAX_SECONDS = 3600 * 4
 class AllAtOnce:
     """Blue/green: new instances take all traffic when they are healthy.
 
-    `keep_old` is how many seconds the old instances stay, in which an alarm takes the traffic back.
+    `keep_old` is how many seconds the old instances stay, in which an alarm rolls the traffic back.
     """
 
     keep_old: int = 300

@@ -60,7 +60,7 @@ class Variant:
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
         if not NAME.fullmatch(self.name):
-            yield Problem("name", f'"{self.name}" is no variant name: write letters and digits')
+            yield Problem("name", f'"{self.name}" is not a variant name: write letters and digits')
         if self.weight < 0:
             yield Problem("weight", f"{self.weight} is negative: write 0 or more")
         yield from self.hosting.problems(self.container.options, self.instances.instance_type)

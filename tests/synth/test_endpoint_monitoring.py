@@ -173,7 +173,7 @@ def test_dashboard_shows_each_variant(scene: Scene) -> None:
 
 
 def _alarms(scene: Scene) -> dict[str, dict[str, Any]]:
-    """The alarms of the monitoring, without those that take updates back."""
+    """The alarms of the monitoring, without those that roll updates back."""
     found = scene.template().find_resources(ALARM)
     return {name: it["Properties"] for name, it in found.items() if "Rollback" not in name}
 

@@ -46,7 +46,7 @@ def test_target_is_made_after_the_endpoint_and_so_removed_before_it(scene: Scene
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
 
 
-def test_invocations_follow_from_what_an_instance_bears(scene: Scene) -> None:
+def test_invocations_follow_from_what_an_instance_sustains(scene: Scene) -> None:
     assert _tracking(scene, InvocationsTarget.for_load(max_rps=20, safety_factor=0.6)) == {
         "PredefinedMetricSpecification": {
             "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
@@ -57,8 +57,8 @@ def test_invocations_follow_from_what_an_instance_bears(scene: Scene) -> None:
     }
 
 
-def test_half_of_what_an_instance_bears_is_aimed_at_by_default() -> None:
-    # New instances take minutes: the others must bear what comes until then.
+def test_half_of_what_an_instance_sustains_is_aimed_at_by_default() -> None:
+    # New instances take minutes: the others must serve what comes until then.
     assert InvocationsTarget.for_load(max_rps=20).per_minute == 600
 
 
@@ -97,7 +97,7 @@ def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
     assert (tracking["ScaleInCooldown"], tracking["ScaleOutCooldown"]) == (10, 20)
 
 
-def test_several_policies_stand_together(scene: Scene) -> None:
+def test_several_policies_work_together(scene: Scene) -> None:
     scene.endpoint().auto_scale(
         min_count=1,
         max_count=4,

@@ -134,7 +134,7 @@ def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates:
 def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"].values()
     assert sorted(it["Type"] for it in resources) == [
-        "AWS::CloudWatch::Alarm",  # takes updates back
+        "AWS::CloudWatch::Alarm",  # rolls updates back
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
         "AWS::Logs::LogGroup",

@@ -57,13 +57,13 @@ V = "variants.AllTraffic"
 CASES: dict[str, tuple[Wrong, str]] = {
     "endpoint name": (
         lambda s: s.endpoint(endpoint_name="my_endpoint"),
-        'endpoint_name: "my_endpoint" is no endpoint name: write up to 63 letters, digits and '
-        "hyphens",
+        'endpoint_name: "my_endpoint" is not an endpoint name: write up to 63 letters, digits '
+        "and hyphens",
     ),
     "endpoint name too long": (
         lambda s: s.endpoint(endpoint_name="e" * 64),
-        f'endpoint_name: "{"e" * 64}" is no endpoint name: write up to 63 letters, digits and '
-        "hyphens",
+        f'endpoint_name: "{"e" * 64}" is not an endpoint name: write up to 63 letters, digits '
+        "and hyphens",
     ),
     "no variant": (
         lambda s: s.endpoint(variants=[]),
@@ -75,11 +75,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "variant name": (
         lambda s: s.endpoint(s.variant(name="all traffic")),
-        'variants.all traffic.name: "all traffic" is no variant name: write letters and digits',
+        'variants.all traffic.name: "all traffic" is not a variant name: write letters and digits',
     ),
     "variant twice": (
         lambda s: s.endpoint(s.variant(), s.variant()),
-        'variants: "AllTraffic" stands twice: give each variant a name of its own',
+        'variants: "AllTraffic" is given twice: give each variant a name of its own',
     ),
     "negative weight": (
         lambda s: s.endpoint(s.variant(weight=-1), s.variant(name="B", weight=2)),
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "key of no archive": (
         lambda s: s.endpoint(s.variant(hosting=s.single_model(key="text/"))),
-        f'{V}.hosting.key: "text/" is no archive: write a key that ends in .tar.gz, without a '
+        f'{V}.hosting.key: "text/" is not an archive: write a key that ends in .tar.gz, without a '
         "slash in front",
     ),
     "release not in the region": (
@@ -158,12 +158,12 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "port": (
         lambda s: s.endpoint(s.with_options(metrics_port=70000)),
-        f"{V}.container.options.metrics_port: 70000 is no port: write 1 to 65535",
+        f"{V}.container.options.metrics_port: 70000 is not a port: write 1 to 65535",
     ),
     "GPU limit": (
         lambda s: s.endpoint(s.with_options(model_load_gpu_limit=80)),
-        f"{V}.container.options.model_load_gpu_limit: 80 is no fraction: write more than 0 and at "
-        "most 1",
+        f"{V}.container.options.model_load_gpu_limit: 80 is not a fraction: write more than 0 and "
+        "at most 1",
     ),
     "generate on a multi-model endpoint": (
         lambda s: s.endpoint(s.with_options(inference_type="generate")),
@@ -295,7 +295,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "one target twice": (
         scaled(targets=[GpuTarget(percent=50), GpuTarget(percent=60)]),
-        "scaling.targets: GpuTarget stands twice: keep one",
+        "scaling.targets: GpuTarget is given twice: keep one",
     ),
     "scaling by a GPU that is not there": (
         scaled(targets=[GpuTarget(percent=50)], type_name="ml.m5.xlarge", processor=Processor.CPU),

@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
-from tests.synth.conftest import ROOT, Templates
+import app as stage_app
+from stages import DeliveryStage, load_stage
+from stages.schema import STACKS
+from tests.synth.conftest import CONTEXT, ROOT, Templates
 
 
 @pytest.mark.parametrize("stack", ["models", "network", "search", "text"])
@@ -42,6 +46,26 @@ def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
     # CloudFormation refuses to change an export that is in use, so what changes with a model must
     # not be in the stack that exports.
     assert "minilm" not in json.dumps(templates(stage)[f"{stage}-models"])
+
+
+def test_no_endpoint_can_be_called_as_another_stack_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = load_stage("prod").model_copy(
+        update={"delivery": DeliveryStage(repository="octo-org/octo-repo"), "endpoints": {}}
+    )
+    monkeypatch.setattr(stage_app, "load_stage", lambda _: everything)
+    app = App(context=CONTEXT)
+    stage_app.add_stacks(app, "prod")
+    made = {it.node.id for it in app.node.children if Stack.is_stack(it)}
+    assert made == {f"prod-{name}" for name in STACKS}
+
+
+def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(stage_app, "load_stage", lambda _: load_stage("dev"))
+    app = App(context=CONTEXT, outdir=str(tmp_path))
+    stage_app.add_stacks(app, "eu-dev")
+    assert "eu-dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
 def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are() -> None:

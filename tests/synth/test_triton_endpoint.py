@@ -1,6 +1,7 @@
 """TritonEndpoint: models, configuration, endpoint, updates and access."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,9 +16,11 @@ from triton_sagemaker import (
     AllAtOnce,
     Canary,
     DataCapture,
+    GpuTarget,
     InvalidEndpoint,
     Linear,
     Rolling,
+    TritonEndpoint,
     VpcAccess,
 )
 
@@ -223,7 +226,7 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     )
 
 
-def test_updates_are_taken_back_by_the_library_s_own_alarm_on_each_variant(scene: Scene) -> None:
+def test_updates_are_rolled_back_by_the_library_s_own_alarm_on_each_variant(scene: Scene) -> None:
     scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
     named = [it["AlarmName"]["Ref"] for it in deployment["AutoRollbackConfiguration"]["Alarms"]]
@@ -235,7 +238,7 @@ def test_updates_are_taken_back_by_the_library_s_own_alarm_on_each_variant(scene
         assert alarm["Properties"]["TreatMissingData"] == "notBreaching"
 
 
-def test_updates_can_be_taken_back_by_other_alarms(scene: Scene) -> None:
+def test_updates_can_be_rolled_back_by_other_alarms(scene: Scene) -> None:
     other = cloudwatch.Alarm.from_alarm_arn(
         scene.stack, "Other", "arn:aws:cloudwatch:us-east-1:000000000000:alarm:other"
     )
@@ -261,10 +264,31 @@ def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
     assert {"VariantPropertyType": "DesiredInstanceCount"} in excluded
 
 
+# Variants by name
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda endpoint: endpoint.metrics("Typo"),
+        lambda endpoint: endpoint.auto_scale(
+            min_count=1, max_count=2, targets=[GpuTarget(percent=50)], variant="Typo"
+        ),
+    ],
+    ids=["metrics", "scaling"],
+)
+def test_a_variant_that_is_not_there_is_told_those_that_are(
+    scene: Scene, ask: Callable[[TritonEndpoint], object]
+) -> None:
+    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    with pytest.raises(InvalidEndpoint, match=r'variant: no "Typo": write one of A, B$'):
+        ask(endpoint)
+
+
 # Network, encryption, capture
 
 
-def test_instances_stand_in_the_vpc_that_is_given(scene: Scene) -> None:
+def test_instances_are_in_the_vpc_that_is_given(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", nat_gateways=0, max_azs=2)
     group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
     scene.endpoint(network=VpcAccess(subnets=vpc.public_subnets, security_groups=[group]))

@@ -45,7 +45,7 @@ def on_event(event: dict[str, Any], _context: object) -> dict[str, str]:
 
 
 def _is_built(bucket: str, key: str) -> bool:
-    """Builders write the manifest last, so it stands for a complete archive."""
+    """Builders write the manifest last: where it is, the archive is complete."""
     try:
         boto3.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
     except ClientError as error:

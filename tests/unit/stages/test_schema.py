@@ -132,6 +132,14 @@ def test_every_key_of_the_schema_is_explained() -> None:
             ],
         ),
         (
+            "  text:",
+            "  models:",
+            [
+                "prod.yaml:4: endpoints.models: a stage has a models stack already: write another "
+                "name"
+            ],
+        ),
+        (
             "[minilm]",
             "[minilm, other, minilm]",
             ["prod.yaml:5: endpoints.text.models: minilm stands twice: keep one"],
