@@ -56,7 +56,7 @@ def model_findings(tree: Tree, *, may_fail: bool = False) -> list[str]:
     """
     lint = ("-m", "model_build", "lint", "models", "--json")
     try:
-        found = _json(sys.executable, *lint, tree=tree)
+        found = _json(sys.executable, *lint, cwd=tree.root, env=tree.environment)
     except LinterFailed:
         if not may_fail:
             raise
@@ -74,9 +74,9 @@ def template_findings(
             for stack, template in templates.items():
                 Path(folder, side, stack + SUFFIX).write_text(json.dumps(template))
         paths = sorted(map(str, Path(folder).glob(f"*/*{SUFFIX}")))
-        lint = _json("cfn-lint", "--format", "json", *paths, tree=tree)
+        lint = _json("cfn-lint", "--format", "json", *paths, cwd=tree.root)
         settings = ("--config-file", ".checkov.yaml", "--output", "json")
-        checks = _json(tree.root / CHECKOV, *settings, "--directory", folder, tree=tree)
+        checks = _json(tree.root / CHECKOV, *settings, "--directory", folder, cwd=tree.root)
     found: dict[str, list[str]] = {"before": [], "after": []}
     for it in lint:
         side, stack = _place(it["Filename"])
@@ -88,13 +88,15 @@ def template_findings(
     return compare(**found)
 
 
-def _json(program: str | Path, *arguments: str, tree: Tree) -> Any:
-    """Run a linter in a tree, whose exit code is not 0 where it found something."""
+def _json(
+    program: str | Path, *arguments: str, cwd: Path, env: dict[str, str] | None = None
+) -> Any:
+    """Run a linter, whose exit code is not 0 where it found something."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],
-            cwd=tree.root,
-            env=tree.environment,
+            cwd=cwd,
+            env=env,
             capture_output=True,
             text=True,
             check=False,

@@ -13,50 +13,50 @@ STAGE = "stages/live.yaml"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 CHANGES: dict[str, list[Edit]] = {
-    "nothing": [],
-    "a refactoring: a private name, a comment": [
+    "nothing that is deployed: a refactoring, a test beside a model, prices": [
         ("stacks/endpoint_stack.py", "def _thresholds(settings", "def _alarm_thresholds(settings"),
         ("stacks/endpoint_stack.py", "monitor(_thresholds(", "monitor(_alarm_thresholds("),
         ("stacks/model_stack.py", "ROOT = Path", "# The repository.\nROOT = Path"),
-    ],
-    "a comment in a config.pbtxt": [
-        ("models/minilm/pooling/config.pbtxt", "# One vector", "# A comment.\n# One vector"),
-    ],
-    "a test beside a model": [
         ("models/minilm/tests/test_more.py", "", "def test_nothing() -> None: ...\n"),
+        ("platform_facts/prices.toml", '"ml.g5.xlarge" = 1', '"ml.g5.xlarge" = 2'),
     ],
-    "a model's code": [
+    "a model's code, and a comment in its configuration": [
         (
             "models/minilm/tokenizer/1/model.py",
             "def execute",
             "# Batches come whole.\n    def execute",
         ),
+        ("models/minilm/pooling/config.pbtxt", "# One vector", "# A comment.\n# One vector"),
     ],
-    "other prices": [("platform_facts/prices.toml", '"ml.g5.xlarge" = 1', '"ml.g5.xlarge" = 2')],
-    "a larger instance type": [
+    "breaking for clients: an output renamed, smaller batches": [
+        ("models/minilm/minilm/config.pbtxt", '{ name: "EMBEDDING"', '{ name: "VECTOR"'),
+        (
+            "models/minilm/minilm/config.pbtxt",
+            'key: "EMBEDDING" value: "EMBEDDING"',
+            'key: "EMBEDDING" value: "VECTOR"',
+        ),
+        ("models/resnet50/resnet50/config.pbtxt", "max_batch_size: 128", "max_batch_size: 64"),
+        ("models/resnet50/recipe.yaml", "max: [128, 3, 224, 224]", "max: [64, 3, 224, 224]"),
+    ],
+    "more load: larger instances and more of them, other targets, a slower canary": [
         (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g5.2xlarge"),
+        (STAGE, "max_count: 10, max_rps: 60", "max_count: 20, max_rps: 90, gpu_percent: 70"),
+        (STAGE, "wait_seconds: 600", "wait_seconds: 1200"),
     ],
     "another kind of GPU: engines are compiled again": [
         (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g6.xlarge"),
     ],
     "another release": [(STAGE, 'release: "25.09"', 'release: "25.04"')],
-    "more instances at most": [(STAGE, "max_count: 10", "max_count: 20")],
-    "one instance at least": [
+    "no longer production, and one instance at least: alarms go": [
         (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
         (STAGE, "min_count: 2", "min_count: 1"),
         (STAGE, "production: true", "production: false"),
     ],
-    "another scaling target": [(STAGE, "max_rps: 60", "max_rps: 90")],
-    "a scaling target more": [(STAGE, "max_rps: 60", "max_rps: 60, gpu_percent: 70")],
     "no scaling any more": [
         (STAGE, "    scaling: { min_count: 2, max_count: 10, max_rps: 60 }\n", ""),
     ],
-    "a slower canary": [(STAGE, "wait_seconds: 600", "wait_seconds: 1200")],
     "all at once instead of a canary": [
         (STAGE, "    update: { strategy: canary, percent: 10, wait_seconds: 600 }\n", ""),
-    ],
-    "no longer production: alarms go": [
-        (STAGE, "production: true\n", ""),
     ],
     "out of the private network": [(STAGE, "private_network: true\n", "")],
     "an endpoint renamed": [(STAGE, "  vision:\n", "  images:\n")],
@@ -82,30 +82,11 @@ CHANGES: dict[str, list[Edit]] = {
             "  vision:\n",
         ),
     ],
-    "an output renamed: breaking for clients": [
-        ("models/minilm/minilm/config.pbtxt", '{ name: "EMBEDDING"', '{ name: "VECTOR"'),
-        (
-            "models/minilm/minilm/config.pbtxt",
-            'key: "EMBEDDING" value: "EMBEDDING"',
-            'key: "EMBEDDING" value: "VECTOR"',
-        ),
-    ],
-    "smaller batches: breaking for clients": [
-        ("models/resnet50/resnet50/config.pbtxt", "max_batch_size: 128", "max_batch_size: 64"),
-        ("models/resnet50/recipe.yaml", "max: [128, 3, 224, 224]", "max: [64, 3, 224, 224]"),
-    ],
     "a wider role: the builder may delete": [
         (
             "constructs/triton_sagemaker/model_builder.py",
             '"s3:PutObject", "s3:AbortMultipartUpload"',
             '"s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"',
-        ),
-    ],
-    "builds on another machine": [
-        (
-            "constructs/triton_sagemaker/model_builder.py",
-            'compute_type="BUILD_GENERAL1_SMALL"',
-            'compute_type="BUILD_GENERAL1_LARGE"',
         ),
     ],
     "single-model instead of multi-model hosting": [
