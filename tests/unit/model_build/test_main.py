@@ -125,7 +125,7 @@ def test_a_listing_of_no_folder_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert _usage_error(["list", "nowhere"], capsys) == "argument FOLDER: nowhere is no folder"
+    assert _usage_error(["list", "nowhere"], capsys) == "argument FOLDER: nowhere is not a folder"
 
 
 def test_a_build_of_all_models_at_once_is_told_which_there_are(
@@ -133,7 +133,7 @@ def test_a_build_of_all_models_at_once_is_told_which_there_are(
 ) -> None:
     monkeypatch.chdir(doubled.parent.parent)
     found = _usage_error(["build", "models", "--target", "cpu-24.09", "--output", "."], capsys)
-    assert found == "argument MODEL: models is no model; models in it: models/doubled"
+    assert found == "argument MODEL: models is not a model; models in it: models/doubled"
 
 
 def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
@@ -215,7 +215,7 @@ def test_a_folder_that_is_no_model_is_refused_with_those_that_are(
     [
         (
             "cpu",
-            "argument --target: 'cpu' is no build target: write cpu-RELEASE or "
+            "argument --target: 'cpu' is not a build target: write cpu-RELEASE or "
             "cuda-RELEASE-smCAPABILITY, for example cpu-24.09 or cuda-25.09-sm86",
         ),
         (
