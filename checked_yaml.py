@@ -131,7 +131,7 @@ def _unreadable_itself(node: yaml.Node, trail: list[str]) -> _Unreadable:
         try:
             yaml.SafeLoader("").construct_object(node)
         except Exception:  # PyYAML hands int's and datetime's own errors through, and others
-            yield node, trail, f"{node.value!r} is no {_kind(node)}: write it in quotes"
+            yield node, trail, f"{node.value!r} is not of type {_kind(node)}: write it in quotes"
 
 
 def _wrong_keys(node: yaml.MappingNode, trail: list[str]) -> _Unreadable:
@@ -143,7 +143,7 @@ def _wrong_keys(node: yaml.MappingNode, trail: list[str]) -> _Unreadable:
             reason = f"the key is of type {_kind(key)}, not text: write it in quotes"
             yield key, [*trail, key.value], reason
         elif key.value in seen:
-            yield key, [*trail, key.value], "stands twice: keep one"
+            yield key, [*trail, key.value], "is there twice: keep one"
         else:
             seen.add(key.value)
 

@@ -72,7 +72,9 @@ def _array(tensor: Tensor, value: Array | Sequence[str]) -> Array:
         try:
             return np.asarray(value)
         except ValueError as error:
-            raise _Fault(f"is no array, give rows of one length and one type: {error}") from None
+            raise _Fault(
+                f"is not an array, give rows of one length and one type: {error}"
+            ) from None
     given = np.asarray(value, object)
     array = np.array([_bytes(it) for it in given.flat], dtype=object)
     shape = given.shape
@@ -85,13 +87,13 @@ def _bytes(element: Any) -> bytes:
     if isinstance(element, bytes):
         return element
     if isinstance(element, list | tuple | np.ndarray):
-        raise _Fault("is no array: give rows of one length")
+        raise _Fault("is not an array: give rows of one length")
     if not isinstance(element, str):
         raise _Fault(f"has an element {element!r}: give str or bytes")
     try:
         return element.encode()
     except UnicodeEncodeError as error:
-        raise _Fault(f"has an element that is no text: {error}") from None
+        raise _Fault(f"has an element that is not text: {error}") from None
 
 
 def _faults(tensor: Tensor, array: Array) -> list[str]:

@@ -21,7 +21,7 @@ def _leads_inside(path: str) -> str:
 
 def _is_plain(name: str) -> str:
     if name in ("", ".", "..") or "/" in name:
-        raise ValueError(f"{name!r} is no file name: write it without a folder")
+        raise ValueError(f"{name!r} is not a file name: write it without a folder")
     return name
 
 
@@ -258,7 +258,7 @@ def _are_version_files(files: Files) -> Files:
         outside = path.startswith("/") or ".." in parts
         if outside or len(parts) < 3 or not re.fullmatch(r"[1-9][0-9]*", parts[1]):
             raise ValueError(
-                f"{path!r} is no path of a version file: write MODEL/VERSION/FILE, "
+                f"{path!r} is not the path of a version file: write MODEL/VERSION/FILE, "
                 "for example encoder/1/model.onnx"
             )
     return files

@@ -47,8 +47,8 @@ class BuildTarget:
         match = _WRITTEN.fullmatch(written)
         if match is None:
             raise ValueError(
-                f"{written!r} is no build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, "
-                "for example cpu-24.09 or cuda-25.09-sm86"
+                f"{written!r} is not a build target: write cpu-RELEASE or "
+                "cuda-RELEASE-smCAPABILITY, for example cpu-24.09 or cuda-25.09-sm86"
             )
         if match["cpu"]:
             return cls(release=match["cpu"])

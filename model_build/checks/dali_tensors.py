@@ -16,7 +16,7 @@ def dali_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
         file = model.inner(path)
         pipeline = read_pipeline(path)
         if pipeline is None:
-            yield model.file(file), "is no serialized DALI pipeline"
+            yield model.file(file), "is not a serialized DALI pipeline"
             continue
         declared = [tensor.name for tensor in model.config.input]
         if sorted(declared) != sorted(pipeline.inputs):

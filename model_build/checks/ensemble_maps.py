@@ -55,7 +55,7 @@ def _findings(ensemble: Model, models: dict[str, ModelConfig]) -> Iterator[tuple
         if step.model_name and step.model_name not in models:
             yield (
                 ensemble.at(*STEP, index, "model_name"),
-                f'step "{step.model_name}" is no other model of this archive: {_offer(models)}',
+                f'step "{step.model_name}" is not another model of this archive: {_offer(models)}',
             )
     known = [(index, step) for index, step in steps if step.model_name in models]
     for index, step in known:

@@ -39,6 +39,6 @@ def execution_accelerators(repository: Repository) -> Iterator[tuple[Place, str]
                 offer = ", ".join(known.get(kind, ())) or "none: remove it"
                 yield (
                     model.at("optimization", "execution_accelerators", kind, index),
-                    f'"{accelerator.name}" is no {kind} of the {model.backend} backend; it has '
+                    f'"{accelerator.name}" is not a {kind} of the {model.backend} backend; it has '
                     f"{offer}",
                 )

@@ -27,12 +27,12 @@ def _findings(model: Model) -> Iterator[tuple[Place, str]]:
     elif config.platform and config.platform not in PLATFORM_BACKENDS:
         yield (
             model.at("platform"),
-            f'"{config.platform}" is no platform of Triton: remove it and {offer}',
+            f'"{config.platform}" is not a platform of Triton: remove it and {offer}',
         )
     elif config.backend and config.backend not in BACKEND_FILES:
         yield (
             model.at("backend"),
-            f'"{config.backend}" is no backend that SageMaker\'s Triton has: {offer}',
+            f'"{config.backend}" is not a backend that SageMaker\'s Triton has: {offer}',
         )
     elif (
         config.backend and config.platform and PLATFORM_BACKENDS[config.platform] != config.backend

@@ -24,7 +24,7 @@ def _findings(model: Model, index: int) -> Iterator[tuple[Place, str]]:
     if sample.batch_size > max(model.config.max_batch_size, 1):
         yield place, f"batch_size {sample.batch_size} is above the model's max_batch_size"
     for name in sorted(sample.inputs.keys() - inputs.keys()):
-        yield place, f'"{name}" is no input of the model: write one of {", ".join(inputs)}'
+        yield place, f'"{name}" is not an input of the model: write one of {", ".join(inputs)}'
     for name in sorted(inputs.keys() - sample.inputs.keys()):
         if not inputs[name].optional:
             yield place, f'gives nothing for input "{name}"'

@@ -17,7 +17,7 @@ def onnx_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
         file = model.inner(path)
         graph = read_graph(path)
         if graph is None:
-            yield model.file(file), "is no ONNX file: build or copy it again"
+            yield model.file(file), "is not an ONNX file: build or copy it again"
             continue
         yield from compare(model, "input", graph.inputs, file=file)
         yield from compare(model, "output", graph.outputs, file=file)

@@ -28,7 +28,7 @@ def recipe_meets_files(source: ModelSource, repository: Repository) -> Iterator[
         directory = file.partition("/")[0]
         if directory not in repository.models:
             known = ", ".join(sorted(repository.models)) or "none"
-            yield place, f"{file}: {directory} is no model directory; there are: {known}"
+            yield place, f"{file}: {directory} is not a model directory; there are: {known}"
         elif keys == ("files",) and step.backend:  # an alternative brings its own backend
             backend = repository.models[directory].backend
             if backend != step.backend:

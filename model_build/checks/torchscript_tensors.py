@@ -24,7 +24,7 @@ def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]
         module = _load(path)
     except RuntimeError as error:
         reason = str(error).splitlines()[0]
-        yield model.file(file), f"is no TorchScript file: {reason}"
+        yield model.file(file), f"is not a TorchScript file: {reason}"
         return
     if not hasattr(module, "forward"):
         yield model.file(file), "has no method forward, which Triton calls: trace it again"

@@ -23,5 +23,5 @@ def version_folders(repository: Repository) -> Iterator[tuple[Place, str]]:
                 number = re.sub("[^0-9].*", "", path.name.lower().lstrip("version-_. ")).lstrip("0")
                 yield (
                     model.file(path.name),
-                    f"is no version for Triton: call the folder {number or 1}",
+                    f"is not a version for Triton: call the folder {number or 1}",
                 )

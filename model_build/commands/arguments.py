@@ -76,7 +76,7 @@ def model(written: str) -> ModelSource:
     try:
         if inside := [str(path / it.name) for it in all_models(path)] if path.is_dir() else []:
             raise argparse.ArgumentTypeError(
-                f"{path} is no model; models in it: {', '.join(inside)}"
+                f"{path} is not a model; models in it: {', '.join(inside)}"
             )
         return find(beside if beside.is_dir() else Path("models"), path.name)
     except (BuildError, OSError, checked_yaml.InvalidFile) as error:
@@ -87,7 +87,7 @@ def models_folder(written: str) -> Path:
     """Read the path of a folder of models."""
     path = Path(written)
     if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{path} is no folder")
+        raise argparse.ArgumentTypeError(f"{path} is not a folder")
     return path
 
 

@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> Outcome:
     """Unpack, check and describe an archive."""
     path: Path = options.archive
     if not path.is_file():
-        raise BuildError(f"{path} is no file")
+        raise BuildError(f"{path} is not a file")
     with TemporaryDirectory(prefix="inspect-") as scratch:
         try:
             with gzip.open(path) as plain, tarfile.open(fileobj=plain) as tar:
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> Outcome:
                 while plain.read(READ_BYTES):
                     pass  # on to gzip's checksum, which tarfile leaves unread
         except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
-            raise BuildError(f"{path} is no gzip tar: {error}") from None
+            raise BuildError(f"{path} is not a gzip tar: {error}") from None
         repository = Repository.read(Path(scratch), shown_as=Path())
         findings = checks.findings(repository, checks.BUILT)
         data: dict[str, Any] = {

@@ -62,7 +62,7 @@ def _folders(path: Path) -> list[Path]:
 
 def _lint(folder: Path) -> list[Finding]:
     if not folder.is_dir():
-        return [Finding("is_folder", Place(folder), "is no folder: write a model's, or models/")]
+        return [Finding("is_folder", Place(folder), "is not a folder: write a model's, or models/")]
     try:
         alternatives = ModelSource(folder).recipe.alternatives
         found = [

@@ -53,7 +53,7 @@ def compile_engine(
         config.progress_monitor = _monitor(trt, progress)
     plan = builder.build_serialized_network(network, config)
     if plan is None:
-        raise BuildError(f"TensorRT made no engine of {onnx_file.name}: its errors stand above")
+        raise BuildError(f"TensorRT made no engine of {onnx_file.name}: its errors are above")
     return bytes(plan), bytes(config.get_timing_cache().serialize())
 
 

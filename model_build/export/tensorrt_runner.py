@@ -42,7 +42,7 @@ def engine_runner(trt: Any, plan: bytes, model: TorchModel) -> gate.Run:
                 )
                 _require(context.set_tensor_address(name, made[name].data_ptr()), name)
             if not context.execute_async_v3(stream.cuda_stream):
-                raise BuildError("TensorRT failed to run the engine: its errors stand above")
+                raise BuildError("TensorRT failed to run the engine: its errors are above")
             stream.synchronize()
         return [made[name].cpu().numpy() for name in model.outputs]
 

@@ -40,7 +40,8 @@ def archive_prefixes(sagemaker: "SageMakerClient", endpoint_name: str) -> list[A
         container = sagemaker.describe_model(ModelName=variant["ModelName"])["PrimaryContainer"]
         if container.get("Mode") != "MultiModel":
             raise BuildError(
-                f"{endpoint_name} is no multi-model endpoint: its one archive changes with a deploy"
+                f"{endpoint_name} is not a multi-model endpoint: its one archive changes with a "
+                "deploy"
             )
         prefix = _parse(container["ModelDataUrl"])
         found[prefix] = prefix

@@ -154,9 +154,9 @@ def test_every_duplicate_key_is_named_at_its_second_line(problems_of: ProblemsOf
           sun: {kind: circle, radius: 2}
         """)
     assert found == [
-        "drawing.yaml:5: label.text: stands twice: keep one",
-        "drawing.yaml:6: title: stands twice: keep one",
-        "drawing.yaml:9: shapes.sun: stands twice: keep one",
+        "drawing.yaml:5: label.text: is there twice: keep one",
+        "drawing.yaml:6: title: is there twice: keep one",
+        "drawing.yaml:9: shapes.sun: is there twice: keep one",
     ]
 
 
@@ -170,7 +170,7 @@ def test_a_duplicate_key_inside_a_list_is_found_and_one_in_another_item_is_none(
           - text: b
             text: c
         """)
-    assert found == ["drawing.yaml:5: labels.1.text: stands twice: keep one"]
+    assert found == ["drawing.yaml:5: labels.1.text: is there twice: keep one"]
 
 
 def test_an_unknown_key_is_met_with_the_one_that_was_meant(problems_of: ProblemsOf) -> None:
@@ -342,15 +342,15 @@ def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
         ),
         (
             "title: 2024-13-45\n",
-            "drawing.yaml:1: title: '2024-13-45' is no timestamp: write it in quotes",
+            "drawing.yaml:1: title: '2024-13-45' is not of type timestamp: write it in quotes",
         ),
         (
             "title: a\nwidth: !!int b\n",
-            "drawing.yaml:2: width: 'b' is no int: write it in quotes",
+            "drawing.yaml:2: width: 'b' is not of type int: write it in quotes",
         ),
         (
             "title: a\nwidth: !!bool b\n",
-            "drawing.yaml:2: width: 'b' is no bool: write it in quotes",
+            "drawing.yaml:2: width: 'b' is not of type bool: write it in quotes",
         ),
         (
             "title: a\nshapes:\n  25.09: {}\n",

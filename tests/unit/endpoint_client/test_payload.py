@@ -273,8 +273,8 @@ def test_a_fault_of_one_input_is_found_whatever_the_others_are() -> None:
     ("value", "message"),
     [
         (None, "is None"),
-        ([[1], [1, 2]], "is no array, give rows of one length and one type: "),
-        (["a", b"\xff"], "is no array, give rows of one length and one type: "),
+        ([[1], [1, 2]], "is not an array, give rows of one length and one type: "),
+        (["a", b"\xff"], "is not an array, give rows of one length and one type: "),
     ],
 )
 def test_what_is_no_array_of_numbers_is_refused(value: Any, message: str) -> None:
@@ -287,8 +287,8 @@ def test_what_is_no_array_of_numbers_is_refused(value: Any, message: str) -> Non
         (None, "is None"),
         (["a", None], "has an element None: give str or bytes"),
         ([1], "has an element 1: give str or bytes"),
-        ([["a"], ["b", "c"]], "is no array: give rows of one length"),
-        (["\ud800"], "has an element that is no text: "),
+        ([["a"], ["b", "c"]], "is not an array: give rows of one length"),
+        (["\ud800"], "has an element that is not text: "),
     ],
 )
 def test_what_is_no_array_of_strings_is_refused(value: Any, message: str) -> None:

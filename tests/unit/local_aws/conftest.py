@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
@@ -50,6 +51,20 @@ def runs(pid: int) -> bool:
 @pytest.fixture(autouse=True)
 def _models_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(botocore.session, "get_session", lambda: BOTOCORE)
+
+
+@pytest.fixture
+def something_typed() -> Iterator[None]:
+    """A line on this process' standard input, where pytest has none."""
+    saved = os.dup(0)
+    reading, writing = os.pipe()
+    os.write(writing, b"typed\n")
+    os.dup2(reading, 0)
+    os.close(reading)
+    os.close(writing)
+    yield
+    os.dup2(saved, 0)
+    os.close(saved)
 
 
 class FakeS3:

@@ -14,13 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_build import archive
-
-Tree = dict[tuple[str, ...], bytes]
+from tests.unit.model_build.trees import Tree, trees, write
 
 names = st.text("abcZ09_-.é ", min_size=1, max_size=120).filter(lambda name: name.strip(". "))
-trees = st.dictionaries(
-    st.lists(names, min_size=1, max_size=3).map(tuple), st.binary(max_size=2000), max_size=5
-).filter(lambda tree: not any(path[:cut] in tree for path in tree for cut in range(1, len(path))))
+any_tree = trees(names, bytes_of_a_file=2000)
 
 
 def _pack(folder: Path, to: Path) -> Path:
@@ -29,25 +26,15 @@ def _pack(folder: Path, to: Path) -> Path:
     return to
 
 
-def write(tree: Tree, folder: Path) -> Path:
-    for path, content in tree.items():
-        file = folder.joinpath(*path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    return folder
-
-
-@given(tree=trees, seconds=st.integers(0, 2**31))
+@given(tree=any_tree, seconds=st.integers(0, 2**31))
 def test_equal_trees_give_equal_bytes_however_and_wherever_they_were_made(
     tree: Tree, seconds: int
 ) -> None:
     with TemporaryDirectory() as scratch:
         one = write(tree, Path(scratch, "one"))
-        one.mkdir(exist_ok=True)
         umask = os.umask(0o077)
         try:
             other = write(dict(reversed(tree.items())), Path(scratch, "some", "where", "else"))
-            other.mkdir(parents=True, exist_ok=True)
         finally:
             os.umask(umask)
         for path in other.rglob("*"):
@@ -57,12 +44,10 @@ def test_equal_trees_give_equal_bytes_however_and_wherever_they_were_made(
         assert packed.read_bytes() == repacked.read_bytes()
 
 
-@given(trees)
+@given(any_tree)
 def test_the_standard_library_unpacks_what_was_packed(tree: Tree) -> None:
     with TemporaryDirectory() as scratch:
-        folder = Path(scratch, "folder")
-        folder.mkdir()
-        packed = _pack(write(tree, folder), Path(scratch, "packed.tar.gz"))
+        packed = _pack(write(tree, Path(scratch, "folder")), Path(scratch, "packed.tar.gz"))
         plain = gzip.decompress(packed.read_bytes())
         with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
             tar.extractall(Path(scratch, "unpacked"), filter="data")

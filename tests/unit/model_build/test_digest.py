@@ -10,28 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from model_build import digest, digest_of
-
-Tree = dict[tuple[str, ...], bytes]
+from tests.unit.model_build.trees import Tree, can_be_written, trees, write
 
 names = st.text("abcZ09_-é ", min_size=1, max_size=4).filter(lambda name: name != "tests")
-
-
-def _no_file_is_a_folder_too(tree: Tree) -> bool:
-    return not any(path[:cut] in tree for path in tree for cut in range(1, len(path)))
-
-
-trees = st.dictionaries(
-    st.lists(names, min_size=1, max_size=3).map(tuple), st.binary(max_size=16), max_size=5
-).filter(_no_file_is_a_folder_too)
+any_tree = trees(names, bytes_of_a_file=16)
 ignored_names = st.sampled_from(["__pycache__", "a.pyc", ".git", ".DS_Store", "tests"])
-
-
-def write(tree: Tree, folder: Path) -> Path:
-    for path, content in tree.items():
-        file = folder.joinpath(*path)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
-    return folder
 
 
 def digest_of_tree(tree: Tree) -> str:
@@ -39,7 +22,7 @@ def digest_of_tree(tree: Tree) -> str:
         return digest_of(write(tree, Path(folder)))
 
 
-@given(tree=trees, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o664]))
+@given(tree=any_tree, seconds=st.integers(0, 2**31), mode=st.sampled_from([0o600, 0o644, 0o664]))
 def test_neither_times_nor_who_may_read_nor_the_order_of_writing_nor_the_place_count(
     tree: Tree, seconds: int, mode: int
 ) -> None:
@@ -53,7 +36,7 @@ def test_neither_times_nor_who_may_read_nor_the_order_of_writing_nor_the_place_c
         assert digest_of(Path(one)) == digest_of(elsewhere)
 
 
-@given(tree=trees, data=st.data())
+@given(tree=any_tree, data=st.data())
 def test_whether_a_file_can_be_run_does_not_count(tree: Tree, data: st.DataObject) -> None:
     assume(tree)
     path = data.draw(st.sampled_from(sorted(tree)))
@@ -64,14 +47,14 @@ def test_whether_a_file_can_be_run_does_not_count(tree: Tree, data: st.DataObjec
         assert digest_of(Path(folder)) == before
 
 
-@given(trees, trees)
+@given(any_tree, any_tree)
 def test_two_folders_share_a_digest_only_when_all_names_and_contents_are_equal(
     one: Tree, other: Tree
 ) -> None:
     assert (digest_of_tree(one) == digest_of_tree(other)) == (one == other)
 
 
-@given(tree=trees, data=st.data())
+@given(tree=any_tree, data=st.data())
 def test_every_change_of_a_content_or_name_counts(tree: Tree, data: st.DataObject) -> None:
     assume(tree)
     path = data.draw(st.sampled_from(sorted(tree)))
@@ -79,13 +62,13 @@ def test_every_change_of_a_content_or_name_counts(tree: Tree, data: st.DataObjec
     renamed = (*path[:-1], data.draw(names))
     moved = without | {renamed: tree[path]}
     assume(renamed not in tree)
-    assume(_no_file_is_a_folder_too(moved))
+    assume(can_be_written(moved))
     edited = tree | {path: tree[path] + b"\0"}
     digests = [digest_of_tree(each) for each in (tree, without, moved, edited)]
     assert len(set(digests)) == 4
 
 
-@given(tree=trees, ignored=ignored_names, data=st.data())
+@given(tree=any_tree, ignored=ignored_names, data=st.data())
 def test_what_is_no_part_of_a_model_does_not_count_at_any_depth(
     tree: Tree, ignored: str, data: st.DataObject
 ) -> None:

@@ -200,8 +200,8 @@ def test_a_value_of_the_wrong_form_is_refused_at_its_line(
 def test_a_path_that_is_no_version_file_is_refused(problems: Problems, path: str) -> None:
     found = problems("encoder/1/model.onnx", path)
     assert found == [
-        f"recipe.yaml:8: files: {path!r} is no path of a version file: write MODEL/VERSION/FILE, "
-        "for example encoder/1/model.onnx"
+        f"recipe.yaml:8: files: {path!r} is not the path of a version file: write "
+        "MODEL/VERSION/FILE, for example encoder/1/model.onnx"
     ]
 
 
@@ -236,7 +236,8 @@ def test_a_source_lies_beside_the_recipe(problems: Problems) -> None:
 @pytest.mark.parametrize("name", ["a/model.bin", "/model.bin", "..", "."])
 def test_a_weights_file_has_a_plain_name(problems: Problems, name: str) -> None:
     assert problems("model.bin:", f"{name}:") == [
-        f"recipe.yaml:7: weights.files.{name}: {name!r} is no file name: write it without a folder"
+        f"recipe.yaml:7: weights.files.{name}: {name!r} is not a file name: write it without a "
+        "folder"
     ]
 
 

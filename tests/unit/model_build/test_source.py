@@ -83,7 +83,7 @@ def test_lint_finds_what_reading_refuses(doubled: Path) -> None:
     model = ModelSource(doubled)
     (finding,) = checks.lint(model)
     assert str(finding) == (
-        f"{doubled}/recipe.yaml:3: dobule/1/c: dobule is no model directory; there are: double, "
+        f"{doubled}/recipe.yaml:3: dobule/1/c: dobule is not a model directory; there are: double, "
         "doubled [recipe_meets_files]"
     )
     with pytest.raises(RepositoryInvalid) as refused:

@@ -48,6 +48,6 @@ def test_any_other_text_is_refused_and_shown_two_right_ones(written: str) -> Non
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - the whole message is compared
         BuildTarget.parse(written)
     assert str(refused.value) == (
-        f"{written!r} is no build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
+        f"{written!r} is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
         "example cpu-24.09 or cuda-25.09-sm86"
     )

@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -161,21 +161,8 @@ def test_commands_see_settings_of_this_machine_but_not_its_secrets(
     assert printed(made) == ["unset http://localhost:1/simple", python]
 
 
-@pytest.fixture
-def something_typed() -> Iterator[None]:
-    """A line on this process' standard input, where pytest has none."""
-    saved = os.dup(0)
-    reading, writing = os.pipe()
-    os.write(writing, b"typed\n")
-    os.dup2(reading, 0)
-    os.close(reading)
-    os.close(writing)
-    yield
-    os.dup2(saved, 0)
-    os.close(saved)
-
-
-def test_a_command_that_asks_gets_no_answer(build: MakeBuild, something_typed: None) -> None:
+@pytest.mark.usefixtures("something_typed")
+def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
     made = build(build=["read -r line || echo nothing to read"])
     made.run()
     assert printed(made) == ["nothing to read"]

@@ -1,8 +1,6 @@
 import io
-import os
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -79,21 +77,8 @@ def test_a_program_sees_this_environment_and_the_steps_own(
     assert log.read_text() == "of this process/us-east-1\n"
 
 
-@pytest.fixture
-def something_typed() -> Iterator[None]:
-    """A line on this process' standard input, where pytest has none."""
-    saved = os.dup(0)
-    reading, writing = os.pipe()
-    os.write(writing, b"typed\n")
-    os.dup2(reading, 0)
-    os.close(reading)
-    os.close(writing)
-    yield
-    os.dup2(saved, 0)
-    os.close(saved)
-
-
-def test_a_program_that_asks_gets_no_answer(tmp_path: Path, something_typed: None) -> None:
+@pytest.mark.usefixtures("something_typed")
+def test_a_program_that_asks_gets_no_answer(tmp_path: Path) -> None:
     assert shell("read -r line || echo nothing to read", tmp_path).read_text() == (
         "nothing to read\n"
     )

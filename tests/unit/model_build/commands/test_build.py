@@ -1,10 +1,12 @@
 import json
+import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from model_build import digest_of
+from model_build.__main__ import main
 
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
@@ -38,6 +40,21 @@ alternatives:
     )
 
 
+def test_a_build_writes_archive_and_manifest_into_the_folder_asked_for(
+    doubled: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = tmp_path / "some" / "where"
+    assert main(["build", str(doubled), *TARGET, "--output", str(to)]) == 0
+    name = f"doubled-{digest_of(doubled)[:12]}"
+    assert sorted(path.name for path in to.iterdir()) == [f"{name}.json", f"{name}.tar.gz"]
+    manifest = json.loads((to / f"{name}.json").read_text())
+    assert manifest["archive"]["bytes"] == (to / f"{name}.tar.gz").stat().st_size
+    assert tarfile.is_tarfile(to / f"{name}.tar.gz")
+    captured = capsys.readouterr()
+    assert captured.out == f"wrote {to}/{name}.tar.gz\n"
+    assert captured.err.endswith(f"packing {to}/{name}.tar.gz\n")
+
+
 def test_as_json_a_build_tells_its_path_and_manifest(
     doubled: Path, tmp_path: Path, data_of: "Data"
 ) -> None:
@@ -47,13 +64,56 @@ def test_as_json_a_build_tells_its_path_and_manifest(
     assert data == json.loads(path.with_name(path.name.replace(".tar.gz", ".json")).read_text())
 
 
-def test_as_json_a_build_into_the_bucket_tells_whether_it_built(
-    doubled: Path, aws: "FakeAws", data_of: "Data"
+def test_a_model_takes_another_name_where_its_folder_is_not_called_so(
+    doubled: Path, tmp_path: Path, data_of: "Data"
 ) -> None:
-    path = f"s3://bucket/{KEY}"
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": path, "built": True}
-    assert data_of("build", doubled, *TO_BUCKET) == {"path": path, "built": False}
+    folder = doubled.rename(tmp_path / "model")
+    data = data_of("build", folder, *TARGET, "--output", tmp_path / "out", "--name", "twice")
+    assert data["model"] == "twice"
+    assert Path(data["path"]).name.startswith("twice-")
+
+
+def test_a_model_is_named_by_its_folder_however_that_is_written(
+    doubled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data_of: "Data"
+) -> None:
+    monkeypatch.chdir(doubled / "double")
+    for written in ("..", f"../../{doubled.name}", str(doubled)):
+        assert data_of("build", written, *TARGET, "--output", tmp_path)["model"] == "doubled"
+    monkeypatch.chdir(doubled)
+    assert data_of("build", ".", *TARGET, "--output", tmp_path)["model"] == "doubled"
+
+
+def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
+    doubled: Path, aws: "FakeAws", succeed: "Succeed", data_of: "Data"
+) -> None:
+    place, digest = f"s3://bucket/{KEY}", ("--digest", digest_of(doubled))
+    assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {place}\n"
     assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json")}
+    before = dict(aws.s3.objects)
+    told = f"{place} is there already: nothing to build\n"
+    assert succeed("build", doubled, *TO_BUCKET, *digest) == told
+    assert data_of("build", doubled, *TO_BUCKET) == {"path": place, "built": False}
+    assert aws.s3.objects == before
+    aws.s3.objects.clear()
+    assert data_of("build", doubled, *TO_BUCKET) == {"path": place, "built": True}
+
+
+def test_other_bytes_in_the_bucket_fail_the_build(
+    doubled: Path, aws: "FakeAws", fail: "Fail"
+) -> None:
+    aws.s3.objects[KEY] = {"Body": b"other"}
+    told = fail("build", doubled, *TO_BUCKET)
+    assert told.startswith(f"s3://bucket/{KEY} holds other bytes (sha256 ")
+
+
+def test_another_digest_than_the_planned_one_is_refused(
+    doubled: Path, aws: "FakeAws", fail: "Fail"
+) -> None:
+    assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
+        f"{doubled} has digest {digest_of(doubled)}, asked for is abc: the source is not the one "
+        "that was planned. Deploy again from a clean checkout"
+    )
+    assert aws.s3.calls == []
 
 
 def test_an_alternative_is_named_by_its_path_or_by_its_option(
@@ -101,3 +161,83 @@ def test_a_broken_recipe_among_the_models_is_told_with_its_line(
     write_files(with_words.parent, {"broken/recipe.yaml": "descripton: x\n"})
     told = fail("build", f"{with_words}-onnx", *TARGET, "--output", "o", code=2)
     assert "broken/recipe.yaml:1: descripton: unknown key; write description" in told
+
+
+def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
+    doubled: Path, tmp_path: Path, fail: "Fail"
+) -> None:
+    (doubled / "recipe.yaml").write_text(
+        "description: x\nfiles:\n"
+        "  double/1/packages: { to: python-packages, requirements: double/requirements.txt }\n"
+    )
+    told = fail("build", doubled, "--target", "cpu-24.03", "--output", tmp_path)
+    assert told == "the Python version of Triton 24.03 is not known"
+
+
+def test_a_broken_repository_fails_the_build_with_every_finding(
+    doubled: Path, tmp_path: Path, fail: "Fail"
+) -> None:
+    for name in ("double", "doubled"):
+        path = doubled / name / "config.pbtxt"
+        path.write_text(path.read_text().replace(f'name: "{name}"', 'name: "other"'))
+    first, second = fail("build", doubled, *TARGET, "--output", tmp_path).splitlines()
+    assert first == (
+        f'{doubled}/double/config.pbtxt:3:1: name is "other", the directory is double: '
+        'write name: "double" [model_names]'
+    )
+    assert second.startswith(f'{doubled}/doubled/config.pbtxt:2:1: name is "other"')
+
+
+# Arguments
+
+
+@pytest.mark.parametrize(
+    ("model", "told"),
+    [
+        ("models", "models is not a model; models in it: models/doubled"),
+        ("models/dubled", "no model 'dubled' in models; models are doubled"),
+        ("model/dubled", "no model 'dubled' in models; models are doubled"),
+    ],
+)
+def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
+    doubled: Path, model: str, told: str, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(doubled.parent.parent)
+    found = fail("build", model, *TARGET, "--output", ".", code=2)
+    assert found == f"argument MODEL: {told}"
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        (
+            "cpu",
+            "'cpu' is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
+            "example cpu-24.09 or cuda-25.09-sm86",
+        ),
+        ("cuda-25.10-sm86", 'no SageMaker Triton release "25.10": did you mean 25.09 or '),
+    ],
+)
+def test_a_target_that_does_not_exist_is_refused(
+    doubled: Path, target: str, told: str, fail: "Fail"
+) -> None:
+    found = fail("build", doubled, "--target", target, "--output", ".", code=2)
+    assert found.startswith(f"argument --target: {told}")
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ([], "one of the arguments --output --bucket is required"),
+        (
+            ["--output", "o", "--bucket", "b"],
+            "argument --bucket: not allowed with argument --output",
+        ),
+        (["--bucket", "bucket"], "write --bucket and --key together"),
+        (["--output", "o", "--key", KEY], "write --bucket and --key together"),
+    ],
+)
+def test_a_build_goes_to_one_place(
+    doubled: Path, where: list[str], told: str, fail: "Fail"
+) -> None:
+    assert fail("build", doubled, *TARGET, *where, code=2) == told

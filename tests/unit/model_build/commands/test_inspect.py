@@ -87,7 +87,7 @@ def test_what_is_wrong_with_an_archive_is_told_and_fails_the_command(
     archive = _tar(tmp_path / "a.tar.gz", {"a/config.pbtxt": 'backend: "pyhton"'})
     assert main(["inspect", str(archive)]) == 1
     out = capsys.readouterr().out.splitlines()
-    assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is no backend') for line in out)
+    assert any(line.startswith('a/config.pbtxt:1:1: "pyhton" is not a backend') for line in out)
     assert "a: has no version: add a folder 1/" in "\n".join(out)
 
 
@@ -99,12 +99,12 @@ def test_a_configuration_that_does_not_parse_is_named_as_the_archive_has_it(
 
 
 def test_an_archive_that_is_not_there_is_named(tmp_path: Path, fail: "Fail") -> None:
-    assert fail("inspect", tmp_path / "no.tar.gz") == f"{tmp_path}/no.tar.gz is no file"
+    assert fail("inspect", tmp_path / "no.tar.gz") == f"{tmp_path}/no.tar.gz is not a file"
 
 
 def test_an_archive_that_would_write_elsewhere_is_refused(tmp_path: Path, fail: "Fail") -> None:
     archive = _tar(tmp_path / "a.tar.gz", {"../outside.txt": "x"})
-    assert fail("inspect", archive).startswith(f"{archive} is no gzip tar: ")
+    assert fail("inspect", archive).startswith(f"{archive} is not a gzip tar: ")
     assert not (tmp_path / "outside.txt").exists()
 
 
@@ -112,7 +112,7 @@ def test_an_archive_that_is_cut_off_is_refused(built: Path, fail: "Fail") -> Non
     content = built.read_bytes()
     for kept in (0, 5, len(content) // 2):
         built.write_bytes(content[:kept])
-        assert fail("inspect", built).startswith(f"{built} is no gzip tar: ")
+        assert fail("inspect", built).startswith(f"{built} is not a gzip tar: ")
 
 
 def _plain(content: bytes) -> bytes:
@@ -136,7 +136,7 @@ def test_an_archive_with_damaged_bytes_is_refused(
     rest = packer.compress(plain[intact:]) + packer.flush()
     archive = tmp_path / "a.tar.gz"
     archive.write_bytes(first + b"\xff" + rest[1:])
-    assert fail("inspect", archive).startswith(f"{archive} is no gzip tar: ")
+    assert fail("inspect", archive).startswith(f"{archive} is not a gzip tar: ")
 
 
 def test_an_archive_with_damage_that_only_the_checksum_tells_is_refused(
@@ -148,4 +148,4 @@ def test_an_archive_with_damage_that_only_the_checksum_tells_is_refused(
         gzip.decompress(content)
     archive = tmp_path / "a.tar.gz"
     archive.write_bytes(content)
-    assert fail("inspect", archive).startswith(f"{archive} is no gzip tar: ")
+    assert fail("inspect", archive).startswith(f"{archive} is not a gzip tar: ")

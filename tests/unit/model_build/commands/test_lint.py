@@ -139,7 +139,7 @@ def test_a_path_that_is_no_folder_is_a_finding(capsys: pytest.CaptureFixture[str
             "path": "nowhere",
             "line": None,
             "column": None,
-            "message": "is no folder: write a model's, or models/",
+            "message": "is not a folder: write a model's, or models/",
         }
     ]
 

@@ -1,11 +1,34 @@
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model_build import ModelSource, digest_of
+import pytest
+
+import model_build
+from model_build import ModelSource, all_models, digest_of
 
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
     from tests.unit.model_build.conftest import WriteFiles
+
+
+ROOT = Path(model_build.__file__).parents[1]
+
+
+def test_the_shipped_models_are_listed(monkeypatch: pytest.MonkeyPatch, succeed: "Succeed") -> None:
+    monkeypatch.chdir(ROOT)
+    rows = [re.split("  +", line, maxsplit=2) for line in succeed("list").splitlines()]
+    assert [name for name, *_ in rows] == [it.name for it in all_models(ROOT / "models")]
+    assert [
+        "minilm",
+        digest_of(ROOT / "models" / "minilm")[:12],
+        "Sentences to 384-dimensional embeddings (tokenizer, all-MiniLM-L6-v2, mean pooling)",
+    ] in rows
+
+
+def test_the_models_of_another_folder_are_listed(doubled: Path, succeed: "Succeed") -> None:
+    digest = digest_of(doubled)[:12]
+    assert succeed("list", doubled.parent) == f"{'doubled':20} {digest}  Twice a number\n"
 
 
 def test_alternatives_and_repositories_without_a_recipe_are_listed_too(
@@ -60,3 +83,18 @@ def test_a_broken_repository_is_told_with_its_findings(doubled: Path, fail: "Fai
     assert 'double/config.pbtxt:1:1: Message type "inference.ModelConfig"' in fail(
         "list", doubled.parent
     )
+
+
+def test_a_broken_recipe_is_told_with_its_line(
+    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(doubled.parent.parent)
+    (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
+    assert fail("list") == "models/doubled/recipe.yaml:2: file: unknown key; write files"
+
+
+def test_a_folder_that_is_not_there_is_refused(
+    tmp_path: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert fail("list", "nowhere", code=2) == "argument FOLDER: nowhere is not a folder"

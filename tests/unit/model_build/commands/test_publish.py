@@ -114,4 +114,4 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
     doubled: Path, fail: "Fail"
 ) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
-    assert '"pyhton" is no backend' in fail("publish", doubled, *ENDPOINT)
+    assert '"pyhton" is not a backend' in fail("publish", doubled, *ENDPOINT)

@@ -53,7 +53,9 @@ def test_an_endpoint_of_one_model_is_refused(
 ) -> None:
     url = "s3://models/text/cpu-24.09/minilm.tar.gz"
     sagemaker.endpoints["dev-text"] = [{"ModelDataUrl": url, **mode}]
-    with pytest.raises(BuildError, match=r"^dev-text is no multi-model endpoint: its one archive"):
+    with pytest.raises(
+        BuildError, match=r"^dev-text is not a multi-model endpoint: its one archive"
+    ):
         archive_prefixes(sagemaker.client, "dev-text")
 
 
@@ -62,5 +64,5 @@ def test_a_prefix_that_names_no_target_is_refused(sagemaker: "FakeSageMaker") ->
     with pytest.raises(BuildError) as refused:
         archive_prefixes(sagemaker.client, "dev-text")
     assert str(refused.value).startswith(
-        "s3://models/text/ does not end in what its archives are built for: 'text' is no build"
+        "s3://models/text/ does not end in what its archives are built for: 'text' is not a build"
     )

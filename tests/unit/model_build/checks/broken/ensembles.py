@@ -53,7 +53,7 @@ CASES = [
             }
         },
         [
-            'twice/config.pbtxt:2:19: "python" is no platform of Triton: remove it and write '
+            'twice/config.pbtxt:2:19: "python" is not a platform of Triton: remove it and write '
             'one of backend: "dali", backend: "onnxruntime", backend: "python", backend: '
             '"pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
             'twice/config.pbtxt:6:1: is in a model of platform "python": remove one of '
@@ -160,7 +160,7 @@ CASES = [
         ENSEMBLE,
         {BOTH: {'model_name: "first"': 'model_name: "frist"'}},
         [
-            'both/config.pbtxt:6:5: step "frist" is no other model of this archive: write one '
+            'both/config.pbtxt:6:5: step "frist" is not another model of this archive: write one '
             "of first, second [ensemble_maps]",
             'both/config.pbtxt:14:5: step "second" uses tensor "M", which no step makes '
             "[ensemble_maps]",
@@ -171,7 +171,7 @@ CASES = [
         ENSEMBLE,
         {BOTH: {'model_name: "first"': 'model_name: "both"'}},
         [
-            'both/config.pbtxt:6:5: step "both" is no other model of this archive: write one '
+            'both/config.pbtxt:6:5: step "both" is not another model of this archive: write one '
             "of first, second [ensemble_maps]",
             'both/config.pbtxt:14:5: step "second" uses tensor "M", which no step makes '
             "[ensemble_maps]",
@@ -182,9 +182,9 @@ CASES = [
         ENSEMBLE,
         {FIRST: None, SECOND: None, "first/1/model.py": None, "second/1/model.py": None},
         [
-            'both/config.pbtxt:6:5: step "first" is no other model of this archive: there is '
+            'both/config.pbtxt:6:5: step "first" is not another model of this archive: there is '
             "none, remove it or add one [ensemble_maps]",
-            'both/config.pbtxt:12:5: step "second" is no other model of this archive: there '
+            'both/config.pbtxt:12:5: step "second" is not another model of this archive: there '
             "is none, remove it or add one [ensemble_maps]",
             'both/config.pbtxt:3:10: output "Y" is made by no step: map a step\'s output to it '
             "[ensemble_maps]",

@@ -126,7 +126,7 @@ CASES = [
         ONNX,
         {"twice/1/model.onnx": "version https://git-lfs.github.com/spec/v1\n"},
         [
-            "twice/1/model.onnx: is no ONNX file: build or copy it again [onnx_tensors]",
+            "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
         ],
     ),
     Case(
@@ -134,7 +134,7 @@ CASES = [
         ONNX,
         {"twice/1/model.onnx": ""},
         [
-            "twice/1/model.onnx: is no ONNX file: build or copy it again [onnx_tensors]",
+            "twice/1/model.onnx: is not an ONNX file: build or copy it again [onnx_tensors]",
         ],
     ),
     Case(
@@ -226,7 +226,7 @@ CASES = [
         TORCHSCRIPT,
         {"twice/1/model.pt": "PK"},
         [
-            "twice/1/model.pt: is no TorchScript file: PytorchStreamReader failed reading zip "
+            "twice/1/model.pt: is not a TorchScript file: PytorchStreamReader failed reading zip "
             "archive: not a ZIP archive. This is an internal miniz error. If you are seeing "
             "this error, there is a high likelihood that your checkpoint file is corrupted. "
             "This can happen if the checkpoint was not saved properly, was transferred "
@@ -259,7 +259,7 @@ CASES = [
         DALI,
         {"pictures/1/model.dali": "pipeline"},
         [
-            "pictures/1/model.dali: is no serialized DALI pipeline [dali_tensors]",
+            "pictures/1/model.dali: is not a serialized DALI pipeline [dali_tensors]",
         ],
     ),
     Case(

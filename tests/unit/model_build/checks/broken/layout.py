@@ -119,7 +119,7 @@ CASES = [
         ONNX,
         {CONFIG: {'"onnxruntime"': '"onnx"'}},
         [
-            'twice/config.pbtxt:1:1: "onnx" is no backend that SageMaker\'s Triton has: write '
+            'twice/config.pbtxt:1:1: "onnx" is not a backend that SageMaker\'s Triton has: write '
             'one of backend: "dali", backend: "onnxruntime", backend: "python", backend: '
             '"pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
         ],
@@ -129,7 +129,7 @@ CASES = [
         ONNX,
         {CONFIG: {"backend:": "platform:"}},
         [
-            'twice/config.pbtxt:1:1: "onnxruntime" is no platform of Triton: remove it and '
+            'twice/config.pbtxt:1:1: "onnxruntime" is not a platform of Triton: remove it and '
             'write one of backend: "dali", backend: "onnxruntime", backend: "python", '
             'backend: "pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
         ],
@@ -171,7 +171,7 @@ CASES = [
         PYTHON,
         {"twice/v2/model.py": MODEL},
         [
-            "twice/v2: is no version for Triton: call the folder 2 [version_folders]",
+            "twice/v2: is not a version for Triton: call the folder 2 [version_folders]",
         ],
     ),
     Case(
@@ -179,7 +179,7 @@ CASES = [
         PYTHON,
         {"twice/02/model.py": MODEL},
         [
-            "twice/02: is no version for Triton: call the folder 2 [version_folders]",
+            "twice/02: is not a version for Triton: call the folder 2 [version_folders]",
         ],
     ),
     Case(
@@ -187,7 +187,7 @@ CASES = [
         PYTHON,
         {"twice/1/model.py": None, "twice/Version-3.1/model.py": MODEL},
         [
-            "twice/Version-3.1: is no version for Triton: call the folder 3 [version_folders]",
+            "twice/Version-3.1: is not a version for Triton: call the folder 3 [version_folders]",
             "twice: has no version: add a folder 1/ [version_files]",
         ],
     ),
@@ -196,7 +196,7 @@ CASES = [
         PYTHON,
         {"twice/0/model.py": MODEL},
         [
-            "twice/0: is no version for Triton: call the folder 1 [version_folders]",
+            "twice/0: is not a version for Triton: call the folder 1 [version_folders]",
         ],
     ),
     # version_policies

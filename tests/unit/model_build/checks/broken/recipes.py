@@ -37,7 +37,7 @@ CASES = [
         RECIPE,
         {YAML: {"twice/1/model.onnx": "double/1/model.onnx"}},
         [
-            "recipe.yaml:3: double/1/model.onnx: double is no model directory; there are: "
+            "recipe.yaml:3: double/1/model.onnx: double is not a model directory; there are: "
             "twice [recipe_meets_files]",
         ],
     ),

@@ -273,7 +273,7 @@ CASES = [
             }
         },
         [
-            'twice/config.pbtxt:7:3: "tensorrt" is no gpu_execution_accelerator of the python '
+            'twice/config.pbtxt:7:3: "tensorrt" is not a gpu_execution_accelerator of the python '
             "backend; it has none: remove it [execution_accelerators]",
         ],
     ),
@@ -287,7 +287,7 @@ CASES = [
             }
         },
         [
-            'twice/config.pbtxt:6:3: "tensorrt" is no cpu_execution_accelerator of the '
+            'twice/config.pbtxt:6:3: "tensorrt" is not a cpu_execution_accelerator of the '
             "onnxruntime backend; it has openvino [execution_accelerators]",
         ],
     ),
@@ -320,7 +320,8 @@ CASES = [
         WARMED,
         {CONFIG: {'key: "X"': 'key: "x"'}},
         [
-            'twice/config.pbtxt:5:1: "x" is no input of the model: write one of X [model_warmups]',
+            'twice/config.pbtxt:5:1: "x" is not an input of the model: write one of X '
+            "[model_warmups]",
             'twice/config.pbtxt:5:1: gives nothing for input "X" [model_warmups]',
         ],
     ),
