@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
 		2>/dev/null; then echo $$python; break; fi; done)
 
 # Local deployments wait more than they compute: four workers keep two cores busy.
-PARALLEL := --numprocesses 4 --dist loadgroup --no-loadscope-reorder
+PARALLEL := --numprocesses 4 --no-loadscope-reorder
 
 .PHONY: help
 help: ## show this

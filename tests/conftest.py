@@ -1,10 +1,11 @@
 """What holds for every test."""
 
 import os
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 # The CDK's own checks of templates take seconds a synth; `make lint` has them of every stage. What
 # cdk-nag finds fails a synth all the same. jsii's process inherits it, so it comes before the CDK.
@@ -16,14 +17,14 @@ settings.register_profile(
 )
 settings.load_profile("unhurried")
 
-TESTS = Path(__file__).parent
+class KeptTogether(LoadScopeScheduling):  # type: ignore[misc]
+    """One worker runs a whole file, whose fixtures are costly, and all that shares jsii."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "tests/synth" if file.startswith("tests/synth/") else file
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups when it is asked the same
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep on one worker what shares something costly: jsii's process, or a module's fixtures."""
-    for item in items:
-        if TESTS in item.path.parents:
-            place = item.path.relative_to(TESTS)
-            group = "synth" if place.parts[0] == "synth" else str(place)
-            item.add_marker(pytest.mark.xdist_group(group))
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> KeptTogether:
+    """Share the tests out by our groups."""
+    return KeptTogether(config, log)
