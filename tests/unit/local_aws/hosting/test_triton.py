@@ -215,4 +215,4 @@ def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance
 
 def test_the_log_has_what_the_server_printed(shared: Triton) -> None:
     assert shared.log.name == "triton.log"
-    assert shared.log.read_text() == "starting\n"
+    assert shared.log.read_text().startswith("starting\n")
