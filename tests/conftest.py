@@ -17,6 +17,7 @@ settings.register_profile(
 )
 settings.load_profile("unhurried")
 
+
 class KeptTogether(LoadScopeScheduling):  # type: ignore[misc]
     """One worker runs a whole file, whose fixtures are costly, and all that shares jsii."""
 

@@ -71,6 +71,14 @@ def test_every_alarm_is_plain_and_has_the_two_dimensions_that_exist(scene: Scene
         assert {it["Name"] for it in alarm["Dimensions"]} == {"EndpointName", "VariantName"}
 
 
+def test_three_bad_minutes_of_five_alarm_and_silence_does_not(scene: Scene) -> None:
+    # Errors that come and go are errors, one bad minute is none; at night nobody asks.
+    scene.endpoint().monitor()
+    for alarm in _alarms(scene).values():
+        assert (alarm["DatapointsToAlarm"], alarm["EvaluationPeriods"]) == (3, 5)
+        assert alarm["TreatMissingData"] == "notBreaching"
+
+
 def test_default_alarms_of_a_multi_model_endpoint_on_gpus(scene: Scene) -> None:
     scene.endpoint().monitor()
     assert sorted(_thresholds(scene)) == [

@@ -18,11 +18,17 @@ MODEL, CONFIG, ENDPOINT = (
 BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
 
 
-def text_endpoint(**settings: Any) -> Template:
-    """The endpoint of a trial stage that serves minilm."""
-    settings = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **settings}
+def text_endpoint(*, production: bool = False, **settings: Any) -> Template:
+    """The endpoint of a stage, by default a trial stage, that serves minilm."""
+    settings = {
+        **{"models": ["minilm"], "instance_type": "ml.g5.xlarge", "instance_count": 2},
+        **settings,
+    }
     stage = Stage.model_validate(
-        {"region": "us-east-1", "release": "25.09", "endpoints": {"text": settings}}
+        {
+            **{"region": "us-east-1", "release": "25.09", "production": production},
+            "endpoints": {"text": settings},
+        }
     )
     app, env = App(), Environment(region="us-east-1")
     stack = EndpointStack(
@@ -126,6 +132,50 @@ def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates:
     template = Template.from_json(templates("prod")["prod-search"])
     (entry,) = template.find_resources(ENTRY).values()
     assert json.loads(entry["Properties"]["Value"])["target_model"] is None
+
+
+# Settings
+
+
+def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
+    update = {"strategy": "canary", "percent": 25, "wait_seconds": 1200}
+    routing = {
+        "Type": "CANARY",
+        "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 25},
+        "WaitIntervalInSeconds": 1200,
+    }
+    text_endpoint(update=update).has_resource_properties(
+        ENDPOINT,
+        {"DeploymentConfig": {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing}}},
+    )
+
+
+def test_alarms_have_the_thresholds_that_the_stage_says() -> None:
+    alarms = {"server_error_rate": {"critical": 0.2}}
+    text_endpoint(production=True, alarms=alarms).has_resource_properties(
+        "AWS::CloudWatch::Alarm", {"MetricName": "Invocation5XXErrors", "Threshold": 0.2}
+    )
+
+
+def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:
+    # Heavy requests fill GPUs before their number says so, light ones the other way round.
+    policies = Template.from_json(templates("prod")["prod-search"]).find_resources(
+        "AWS::ApplicationAutoScaling::ScalingPolicy"
+    )
+    assert sorted(it["Properties"]["PolicyName"] for it in policies.values()) == [
+        f"endpoint-prod-search-variant-{variant}-{target}"
+        for variant in ("Large", "Standard")
+        for target in ("Gpu", "Invocations")
+    ]
+
+
+def test_one_model_s_instances_are_told_which_of_the_archive_s_models_to_serve(
+    templates: Templates,
+) -> None:
+    # The archive of an ensemble holds its steps too, and the container ends where it must choose.
+    search = Template.from_json(templates("prod")["prod-search"])
+    environment = {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": "minilm"}
+    search.all_resources_properties(MODEL, {"PrimaryContainer": {"Environment": environment}})
 
 
 # Stages

@@ -30,10 +30,12 @@ def scaled(min_count: int = 1, max_count: int = 4, **arguments: Any) -> Wrong:
     targets = arguments.pop("targets", [InvocationsTarget(per_minute=60)])
     type_name = arguments.pop("type_name", "ml.g5.xlarge")
     processor = arguments.pop("processor", Processor.GPU)
+    initial_count = arguments.pop("initial_count", 1)
 
     def make(scene: Scene) -> Any:
         variant = scene.variant(
-            container=scene.container(processor=processor), instances=scene.instances(type_name)
+            container=scene.container(processor=processor),
+            instances=scene.instances(type_name, initial_count=initial_count),
         )
         return scene.endpoint(variant).auto_scale(
             min_count=min_count, max_count=max_count, targets=targets, **arguments
@@ -126,6 +128,13 @@ CASES: dict[str, tuple[Wrong, str]] = {
             s.variant(container=s.container(environment={f"V{n:03}": "" for n in range(100)}))
         ),
         f"{V}.container.environment: 103 entries of 502 bytes; SageMaker takes 100 entries and "
+        "32768 bytes: remove some",
+    ),
+    "too many bytes of variables": (
+        lambda s: s.endpoint(
+            s.variant(container=s.container(environment={f"V{n}": "x" * 1024 for n in range(32)}))
+        ),
+        f"{V}.container.environment: 35 entries of 32956 bytes; SageMaker takes 100 entries and "
         "32768 bytes: remove some",
     ),
     "variable too long": (
@@ -285,9 +294,13 @@ CASES: dict[str, tuple[Wrong, str]] = {
         scaled(min_count=1, max_count=0),
         "scaling.max_count: 0 is less than min_count 1: write more",
     ),
-    "initial count outside the limits": (
+    "fewer instances than scaling allows": (
         scaled(min_count=2),
         "instances.initial_count: 1 is outside the scaling limits: write 2 to 4",
+    ),
+    "more instances than scaling allows": (
+        scaled(initial_count=5),
+        "instances.initial_count: 5 is outside the scaling limits: write 1 to 4",
     ),
     "nothing to scale by": (
         scaled(targets=[]),

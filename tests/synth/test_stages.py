@@ -35,6 +35,16 @@ def test_what_stays_is_the_same_in_every_stage(
     assert json.loads(models.replace(stage, other)) == templates(other)[f"{other}-models"]
 
 
+def test_every_stack_is_deployed_to_the_account_and_region_that_its_stage_names(
+    tmp_path: Path,
+) -> None:
+    # And not to those of whoever deploys, which may be another stage's.
+    app = App(context=CONTEXT, outdir=str(tmp_path))
+    stage_app.add_stacks(app, "local")
+    stacks = [it for it in app.node.children if isinstance(it, Stack)]
+    assert {(it.account, it.region) for it in stacks} == {("000000000000", "us-east-1")}
+
+
 def test_two_synths_are_byte_identical_and_need_no_credentials(tmp_path: Path) -> None:
     # Processes, because a hash seed is of a process; the stage that has most of everything.
     synths = [_start_synth("prod", tmp_path / seed, seed) for seed in ("1", "2")]

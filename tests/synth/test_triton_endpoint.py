@@ -144,10 +144,11 @@ def test_every_option_of_instances(scene: Scene) -> None:
     assert "InferenceAmiVersion" not in variant
 
 
-def test_inference_ami_can_be_chosen(scene: Scene) -> None:
-    ami = "al2-ami-sagemaker-inference-gpu-3-1"
+def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene) -> None:
+    ami = "al2023-ami-sagemaker-inference-gpu-4-1"
     from platform_facts import release
 
+    assert release("25.04").preferred_inference_ami != ami
     scene.endpoint(
         scene.variant(
             container=scene.container(release=release("25.04")),
@@ -226,16 +227,38 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     )
 
 
+def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(
+    scene: Scene,
+) -> None:
+    scene.endpoint()
+    update = scene.properties(ENDPOINT)["DeploymentConfig"]["BlueGreenUpdatePolicy"]
+    assert update["TerminationWaitInSeconds"] == 300
+
+
 def test_updates_are_rolled_back_by_the_library_s_own_alarm_on_each_variant(scene: Scene) -> None:
     scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
     named = [it["AlarmName"]["Ref"] for it in deployment["AutoRollbackConfiguration"]["Alarms"]]
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
     assert sorted(named) == sorted(alarms)
-    for alarm in alarms.values():
-        assert alarm["Properties"]["MetricName"] == "Invocation5XXErrors"
-        assert alarm["Properties"]["Statistic"] == "Average"
-        assert alarm["Properties"]["TreatMissingData"] == "notBreaching"
+    dimensions = [it for alarm in alarms.values() for it in alarm["Properties"]["Dimensions"]]
+    assert sorted(it["Value"] for it in dimensions if it["Name"] == "VariantName") == ["A", "B"]
+
+
+def test_every_twentieth_request_that_fails_for_a_minute_rolls_an_update_back(scene: Scene) -> None:
+    scene.endpoint()
+    scene.template().has_resource_properties(
+        "AWS::CloudWatch::Alarm",
+        {
+            "ComparisonOperator": "GreaterThanOrEqualToThreshold",
+            "EvaluationPeriods": 1,
+            "MetricName": "Invocation5XXErrors",
+            "Period": 60,
+            "Statistic": "Average",
+            "Threshold": 0.05,
+            "TreatMissingData": "notBreaching",
+        },
+    )
 
 
 def test_updates_can_be_rolled_back_by_other_alarms(scene: Scene) -> None:
@@ -325,6 +348,17 @@ def test_requests_and_answers_are_captured(scene: Scene) -> None:
     assert "Fn::GetAtt" in capture["KmsKeyId"]
 
 
+def test_captured_requests_can_be_written_and_encrypted(scene: Scene) -> None:
+    bucket = s3.Bucket(scene.stack, "Captured")
+    key = kms.Key(scene.stack, "CaptureKey")
+    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/", encryption_key=key))
+    (objects,) = _resources(scene, "s3:PutObject")
+    assert objects["Fn::Join"][1][0]["Fn::GetAtt"][0].startswith("Captured")
+    assert objects["Fn::Join"][1][1] == "/text/*"
+    (encrypting,) = _resources(scene, "kms:GenerateDataKey*")
+    assert encrypting["Fn::GetAtt"][0].startswith("CaptureKey")
+
+
 def test_only_answers_are_captured_if_asked(scene: Scene) -> None:
     bucket = s3.Bucket(scene.stack, "Captured")
     scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="t", requests=False))
@@ -374,6 +408,34 @@ def test_role_reads_only_its_own_archives(scene: Scene) -> None:
     }
 
 
+def test_role_reads_what_an_update_leaves_because_old_instances_load_from_there(
+    scene: Scene,
+) -> None:
+    scene.endpoint(scene.variant(hosting=scene.multi_model(prefix="text/cpu-24.09/")))
+    statements = _statements(scene)
+    assert statements["ReadOwnArchives"]["Resource"]["Fn::Join"][1][-1] == "/text/*"
+    assert statements["ListOwnArchives"]["Condition"] == {"StringLike": {"s3:prefix": ["text/*"]}}
+
+
+def test_role_decrypts_the_archives_of_its_bucket(scene: Scene) -> None:
+    scene.endpoint()
+    (key,) = scene.template().find_resources("AWS::KMS::Key")
+    assert _resources(scene, "kms:Decrypt") == [{"Fn::GetAtt": [key, "Arn"]}]
+
+
+def test_role_sees_the_alarms_that_roll_updates_back(scene: Scene) -> None:
+    scene.endpoint()
+    (alarms,) = _resources(scene, "cloudwatch:DescribeAlarms")
+    assert alarms["Fn::Join"][1][-1] == ":alarm:*"
+
+
+def test_role_publishes_metrics_in_sagemaker_s_namespaces_alone(scene: Scene) -> None:
+    scene.endpoint()
+    assert _statements(scene)["PublishInstanceMetrics"]["Condition"] == {
+        "StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}
+    }
+
+
 def test_role_uses_no_managed_policy_and_star_only_where_no_resource_exists(scene: Scene) -> None:
     scene.endpoint()
     assert "ManagedPolicyArns" not in scene.properties("AWS::IAM::Role")
@@ -405,9 +467,21 @@ def test_invoking_by_model_is_not_granted_where_no_model_can_be_named(scene: Sce
 
 
 def _statements(scene: Scene) -> dict[str, dict[str, Any]]:
+    """What the role may do, by the names of its statements."""
+    return {it["Sid"]: it for it in _role_statements(scene) if "Sid" in it}
+
+
+def _resources(scene: Scene, action: str) -> list[Any]:
+    """On what the role may do one thing; `grant_*` of the CDK gives its statements no names."""
+    found = [it for it in _role_statements(scene) if action in it["Action"]]
+    return [it["Resource"] for it in found]
+
+
+def _role_statements(scene: Scene) -> list[dict[str, Any]]:
     policies = scene.template().find_resources("AWS::IAM::Policy")
     (policy,) = (it for name, it in policies.items() if "Role" in name)
-    return {it["Sid"]: it for it in policy["Properties"]["PolicyDocument"]["Statement"]}
+    result: list[dict[str, Any]] = policy["Properties"]["PolicyDocument"]["Statement"]
+    return result
 
 
 def _user_statement(scene: Scene) -> dict[str, Any]:

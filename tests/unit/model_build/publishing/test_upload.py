@@ -89,16 +89,39 @@ def test_a_failed_part_fails_the_upload_and_no_parts_stay(
     assert s3.calls.count("AbortMultipartUpload") == 1
 
 
-def test_no_part_is_sent_after_the_abort(s3: "FakeS3", file: Path) -> None:
-    file.write_bytes(bytes(400))
+def test_no_part_is_under_way_when_an_upload_is_aborted(
+    s3: "FakeS3", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # S3 would keep a part that comes after the abort.
+    begun, may_end = threading.Event(), threading.Event()
+    happened: list[str] = []
+    close = upload.MultipartUpload.close
 
-    def fail(asked: dict[str, Any]) -> None:
-        raise ConnectionError("the network is gone")
+    def send(asked: dict[str, Any]) -> None:
+        begun.set()
+        may_end.wait()
+        happened.append("a part was sent")
 
-    s3.before["UploadPart"] = fail
-    with pytest.raises(ConnectionError, match="the network is gone"):
-        _upload(s3, file)
-    assert s3.calls[-1] == "AbortMultipartUpload"
+    def abort(asked: dict[str, Any]) -> None:
+        happened.append("aborted")
+        may_end.set()  # or a part that nobody waited for would wait for ever
+
+    def end_and_close(parts: upload.MultipartUpload) -> None:
+        may_end.set()
+        close(parts)
+
+    s3.before.update(UploadPart=send, AbortMultipartUpload=abort)
+    monkeypatch.setattr(upload.MultipartUpload, "close", end_and_close)
+
+    def packing_fails() -> None:
+        with upload.new_object(s3.client, bucket="bucket", key=KEY) as parts:
+            parts.write(bytes(10))
+            begun.wait()
+            raise OSError("a file is gone")
+
+    with pytest.raises(OSError, match="a file is gone"):
+        packing_fails()
+    assert happened == ["a part was sent", "aborted"]
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit])

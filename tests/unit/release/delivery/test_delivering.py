@@ -1,11 +1,22 @@
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
 from botocore.exceptions import ClientError
 
 from release.delivery import delivering
-from release.delivery.errors import DeliveredWrong
+from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.delivery.history import History, Outcome
+
+
+class Kept:
+    """A history that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.outcomes: list[Outcome] = []
+
+    def end(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
 
 
 class Expired:
@@ -18,15 +29,41 @@ class Expired:
         raise ClientError(error, "PutParameter")
 
 
+def _fails(error: Exception) -> Callable[[], None]:
+    def put_in_place() -> None:
+        raise error
+
+    return put_in_place
+
+
+def test_a_delivery_that_went_well_is_remembered_as_one_to_roll_back_to() -> None:
+    history = Kept()
+    delivering._remembered(cast(History, history), lambda: None)
+    assert history.outcomes == [Outcome.DELIVERED]
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (NotDelivered("the stack failed"), Outcome.FAILED),
+        (DeliveredWrong("Y differs"), Outcome.WRONG),
+    ],
+)
+def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
+    error: Exception, outcome: Outcome
+) -> None:
+    history = Kept()
+    with pytest.raises(type(error)):
+        delivering._remembered(cast(History, history), _fails(error))
+    assert history.outcomes == [outcome]
+
+
 def test_what_cannot_be_remembered_does_not_change_how_it_ended(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def wrong() -> None:
-        raise DeliveredWrong("Y differs")
-
     history = cast(History, Expired())
     with pytest.raises(DeliveredWrong, match="Y differs"):
-        delivering._remembered(history, wrong)
+        delivering._remembered(history, _fails(DeliveredWrong("Y differs")))
     delivering._remembered(history, lambda: None)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 2

@@ -193,6 +193,15 @@ def test_a_failed_build_fails_the_deploy_with_its_reason_and_its_log(
     )
 
 
+def test_a_phase_that_has_not_ended_is_not_told_as_the_one_that_failed(function: Lambda) -> None:
+    submitted = {"phaseType": "SUBMITTED", "phaseStatus": "SUCCEEDED"}
+    function.has_builds(
+        {"buildStatus": "STOPPED", "phases": [submitted, {"phaseType": "COMPLETED"}]}
+    )
+    with pytest.raises(RuntimeError, match=r"^Build of minilm stopped\. Log: "):
+        function.is_complete()
+
+
 def test_a_build_that_took_too_long_is_told_how_to_go_on(function: Lambda) -> None:
     function.has_builds({"buildStatus": "TIMED_OUT"})
     with pytest.raises(RuntimeError) as failure:
