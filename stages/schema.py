@@ -140,7 +140,7 @@ class EndpointStage(_Strict):
     scaling: ScalingStage | None = None
     """Left out: the number of instances stays."""
     update: UpdateStage = UpdateStage(strategy="all-at-once")
-    """Every update is taken back when the endpoint's own alarms go off."""
+    """Every update is rolled back when the endpoint's own alarms go off."""
     alarms: AlarmsStage = AlarmsStage()
     """Thresholds of the alarms, which production stages have."""
 

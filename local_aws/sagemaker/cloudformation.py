@@ -119,7 +119,7 @@ class Endpoint(HostingResource):
                 return
             reason = endpoint.get("FailureReason")
             if status == "InService":
-                raise ValueError(f"the update of endpoint {name} was taken back: {reason}")
+                raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
             if status == "Failed":
                 raise ValueError(f"Endpoint {name} Failed: {reason}")
             time.sleep(0.1)

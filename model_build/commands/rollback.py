@@ -27,7 +27,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     add_endpoint(parser)
     parser.add_argument(
-        "--to", metavar="VERSION", help="the version to go back to; default: the one before"
+        "--to", metavar="VERSION", help="the version to roll back to; default: the one before"
     )
 
 

@@ -141,7 +141,7 @@ def _said(finished: "subprocess.CompletedProcess[str]") -> str:
     return " ".join(finished.stdout.split())
 
 
-def test_a_stage_that_was_never_delivered_cannot_go_back(repository: Repository) -> None:
+def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repository) -> None:
     refused = repository.delivery("rollback", "--stage", "live")
     assert refused.returncode == 1
     assert "no earlier commit was delivered to live" in refused.stdout
@@ -233,7 +233,7 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     assert _answer(live) == 21
 
 
-def test_an_update_that_is_taken_back_ends_with_its_reason(
+def test_an_update_that_is_rolled_back_ends_with_its_reason(
     repository: Repository, live: EndpointClient
 ) -> None:
     repository.edit("models/plus/plus/1/model.py", *CANNOT_LOAD)
@@ -251,7 +251,7 @@ def test_an_update_that_is_taken_back_ends_with_its_reason(
     assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 
 
-def test_going_back_brings_the_earlier_answer_without_a_build(
+def test_rolling_back_brings_the_earlier_answer_without_a_build(
     repository: Repository, live: EndpointClient
 ) -> None:
     built = len(_builds())
@@ -260,10 +260,10 @@ def test_going_back_brings_the_earlier_answer_without_a_build(
         assert healed.returncode == 0, healed.stdout
         assert _answer(live) == 21  # the last delivery that went well: what failed left no trace
 
-        gone_back = repository.delivery("rollback", "--stage", "live")
-        assert gone_back.returncode == 0, gone_back.stdout
+        rolled_back = repository.delivery("rollback", "--stage", "live")
+        assert rolled_back.returncode == 0, rolled_back.stdout
         assert _answer(live) == 14
-    assert "every archive is there: nothing is built" in gone_back.stdout
+    assert "every archive is there: nothing is built" in rolled_back.stdout
     assert len(_builds()) == built
     refused = repository.delivery("rollback", "--stage", "live")
     assert refused.returncode == 1
@@ -284,13 +284,13 @@ def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
     assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
     assert "Roll back: make rollback STAGE=trial" in wrong.stdout
 
-    gone_back = repository.delivery("rollback", "--stage", "trial")
-    assert gone_back.returncode == 0, gone_back.stdout
+    rolled_back = repository.delivery("rollback", "--stage", "trial")
+    assert rolled_back.returncode == 0, rolled_back.stdout
     assert _answer(EndpointClient(stage="trial", endpoint="math")) == 21
 
 
-def test_an_endpoint_that_went_back_in_silence_is_found(repository: Repository) -> None:
-    """As SageMaker takes an update back while the tool that deployed it sees InService."""
+def test_an_endpoint_that_was_rolled_back_in_silence_is_found(repository: Repository) -> None:
+    """As SageMaker rolls an update back while the tool that deployed it sees InService."""
     deployed = _serve_with_another_configuration("live-solo")
     wrong = repository.delivery("deploy", "--stage", "live")
     assert wrong.returncode == 2, wrong.stdout

@@ -164,7 +164,7 @@ def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     fleets.fail("out of memory")
     with pytest.raises(
-        ValueError, match=r"^the update of endpoint Text was taken back: out of memory$"
+        ValueError, match=r"^the update of endpoint Text was rolled back: out of memory$"
     ):
         endpoint.update(arn, TEXT, {**TEXT, "EndpointConfigName": "two"}, "stack")
     assert describe(hosting)["EndpointConfigName"] == "one"
