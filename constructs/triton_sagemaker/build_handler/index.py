@@ -9,6 +9,17 @@ from botocore.exceptions import ClientError
 if TYPE_CHECKING:
     from mypy_boto3_codebuild.type_defs import BuildTypeDef
 
+VARIABLES = {
+    "MODEL_NAME": "Model",
+    "MODEL_ALTERNATIVE": "Alternative",
+    "MODEL_DIGEST": "Digest",
+    "MODEL_TARGET": "Target",
+    "MODEL_BUCKET": "Bucket",
+    "MODEL_KEY": "Key",
+    "BUILD_REQUIREMENTS": "Requirements",
+}
+"""Variable of a build -> the resource's property that it is set to."""
+
 KEPT = "The endpoint and its archives are as they were."
 
 
@@ -29,15 +40,7 @@ def on_event(event: dict[str, Any], _context: object) -> dict[str, str]:
         ],
         environmentVariablesOverride=[
             {"name": name, "value": wanted[key], "type": "PLAINTEXT"}
-            for name, key in (
-                ("MODEL_NAME", "Model"),
-                ("MODEL_ALTERNATIVE", "Alternative"),
-                ("MODEL_DIGEST", "Digest"),
-                ("MODEL_TARGET", "Target"),
-                ("MODEL_BUCKET", "Bucket"),
-                ("MODEL_KEY", "Key"),
-                ("BUILD_REQUIREMENTS", "Requirements"),
-            )
+            for name, key in VARIABLES.items()
             if wanted[key]
         ],
     )["build"]

@@ -1,0 +1,78 @@
+"""What rooms that may not import each other both know: each must know it alike."""
+
+import json
+import re
+from dataclasses import fields
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+import model_build
+from endpoint_client import EndpointClient
+from model_build.commands import publish
+from model_build.publishing import bucket
+from model_build.publishing.catalog import Catalog
+from release import parameters
+from release.delivery import archive_bucket
+from stacks.endpoint_stack import MODELS
+from stacks.model_stack import BUILDSPEC
+from stages.schema import AlarmsStage
+from tests.synth.conftest import Templates
+from triton_sagemaker import AlarmThresholds
+from triton_sagemaker.build_handler import index
+
+KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
+MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
+
+
+@pytest.fixture
+def entry(templates: Templates) -> dict[str, Any]:
+    """The catalog entry of prod's minilm, as a deploy writes it."""
+    resources = templates("prod")["prod-text"]["Resources"].values()
+    (found,) = (it["Properties"] for it in resources if it["Type"] == "AWS::SSM::Parameter")
+    return dict(found)
+
+
+def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
+    entry: dict[str, Any],
+) -> None:
+    assert entry["Name"] == "/triton/prod/text/minilm"
+    unused: Any = None
+    assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
+    assert parameters.delivered("prod") == "/triton/prod/delivered"
+    client = EndpointClient(
+        stage="prod", endpoint="text", session=boto3.Session(region_name="us-east-1")
+    )
+    with Stubber(client._catalog._ssm) as ssm:
+        answer = {"Parameter": {"Name": entry["Name"], "Value": entry["Value"]}}
+        ssm.add_response("get_parameter", answer, {"Name": entry["Name"]})
+        found = client.resolve("minilm")
+    assert (found.model, found.endpoint) == ("minilm", "prod-text")
+    assert [it.name for it in found.inputs] == ["TEXT"]
+
+
+def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) -> None:
+    plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
+    assert json.loads(entry["Value"]) == publish._entry(plan, "minilm", "prod-text")
+
+
+def test_builder_handler_and_delivery_take_the_same_manifest_for_complete(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    s3 = boto3.client("s3", region_name="us-east-1")
+    monkeypatch.setattr(boto3, "client", lambda _: s3)
+    with Stubber(s3) as stubbed:
+        stubbed.add_response("head_object", {}, {"Bucket": "models", "Key": MANIFEST})
+        assert index._is_built("models", KEY)
+    assert bucket.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
+
+
+def test_the_buildspec_reads_the_variables_that_the_handler_sets() -> None:
+    read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
+    assert read - {"CODEBUILD_SRC_DIR_"} == set(index.VARIABLES)
+
+
+def test_a_stage_can_set_every_alarm_threshold() -> None:
+    assert set(AlarmsStage.model_fields) == {it.name for it in fields(AlarmThresholds)}
