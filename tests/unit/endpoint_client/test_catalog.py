@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -89,13 +90,18 @@ def test_a_model_that_was_unknown_is_looked_for_again(ssm: Any, clock: Clock) ->
 
 
 def test_threads_that_ask_at_once_share_one_look_up(ssm: Any) -> None:
-    catalog = Catalog(ssm, prefix=PREFIX, ttl=60)
+    catalog, answer = Catalog(ssm, prefix=PREFIX, ttl=60), ssm.get_parameter
     meet = threading.Barrier(8)
+
+    def slow(**asked: str) -> Any:
+        time.sleep(0.05)  # in which the others would begin one, if they could
+        return answer(**asked)
 
     def resolve(_: int) -> CatalogEntry:
         meet.wait()
         return catalog.resolve("minilm")
 
+    ssm.get_parameter = slow
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(resolve, range(8)))) == 1
     assert len(ssm.asked) == 1

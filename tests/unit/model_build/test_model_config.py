@@ -93,6 +93,8 @@ def test_equal_configurations_give_equal_bytes(
             '1:26: Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU.',
         ),
         ('max_batch_size: "a"\n', '1:17: Couldn\'t parse integer: "a"'),
+        ("\nmax_batch_size: 99999999999", "2:17: Value out of range: 99999999999"),
+        ('name: "a', "1:7: String missing ending quote: '\"a'"),
     ],
 )
 def test_what_is_no_configuration_is_refused_at_its_line_and_column(
@@ -103,30 +105,6 @@ def test_what_is_no_configuration_is_refused_at_its_line_and_column(
     with pytest.raises(model_config.NotParsed) as refused:
         model_config.read(path)
     assert str(refused.value) == told
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "reason"),
-    [
-        ('max_batch_size: "a"\n', "1:17", 'Couldn\'t parse integer: "a"'),
-        ('name: "a', "1:7", "String missing ending quote: '\"a'"),
-        (
-            "instance_group [ { kind: GPU } ]",
-            "1:26",
-            'Enum type "inference.ModelInstanceGroup.Kind" has no value named GPU.',
-        ),
-        ("\nmax_batch_size: 99999999999", "2:17", "Value out of range: 99999999999"),
-    ],
-)
-def test_a_value_that_the_field_cannot_hold_is_refused_at_its_line_and_column(
-    tmp_path: Path, text: str, place: str, reason: str
-) -> None:
-    path = tmp_path / "config.pbtxt"
-    path.write_text(text)
-    with pytest.raises(model_config.NotParsed) as refused:
-        model_config.read(path)
-    assert str(refused.value).startswith(f"{place}: ")
-    assert str(refused.value).endswith(reason)
 
 
 def _groups(config: Any) -> list[tuple[int, str, list[int]]]:

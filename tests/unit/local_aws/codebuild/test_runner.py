@@ -384,15 +384,20 @@ def test_what_a_command_leaves_in_the_background_lives_until_the_builds_end(
     eventually(lambda: not runs(child))
 
 
-def test_after_a_stop_no_further_command_runs(build: MakeBuild) -> None:
-    ends_well = "trap 'exit 0' TERM; touch began; while :; do read -rt 0.01 <> <(:); done"
+def test_after_a_stop_a_command_may_end_well_and_no_further_one_runs(
+    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local_aws.codebuild.runner.GRACE_SECONDS", PATIENCE)
+    ends_well = (
+        "trap 'echo cleaned up; exit 0' TERM; touch began; while :; do read -rt 0.01 <> <(:); done"
+    )
     made = build(build=[ends_well, "echo second"])
     thread = threading.Thread(target=made.run, daemon=True)
     thread.start()
     eventually(lambda: (made.folder / "src" / "began").exists())
     made.stop()
     thread.join()
-    assert printed(made) == []
+    assert printed(made) == ["cleaned up"]
     assert made.record["buildStatus"] == "STOPPED"
 
 

@@ -181,11 +181,11 @@ def test_draining_waits_for_the_invocations_under_way() -> None:
     only = variant()
     only.container.may_answer.clear()
     fleet = Fleet(only)
-    asking = [threading.Thread(target=invoke, args=(fleet,)) for _ in range(2)]
+    asking = [threading.Thread(target=invoke, args=(fleet,), daemon=True) for _ in range(2)]
     for thread in asking:
         thread.start()
     eventually(lambda: len(only.container.asked) == 2)
-    draining = threading.Thread(target=fleet.drain, args=(PATIENCE,))
+    draining = threading.Thread(target=fleet.drain, args=(PATIENCE,), daemon=True)
     draining.start()
     draining.join(0.05)
     assert draining.is_alive()
@@ -211,7 +211,7 @@ def test_draining_gives_up_after_its_time() -> None:
     only = variant()
     only.container.may_answer.clear()
     fleet = Fleet(only)
-    asking = threading.Thread(target=invoke, args=(fleet,))
+    asking = threading.Thread(target=invoke, args=(fleet,), daemon=True)
     asking.start()
     eventually(lambda: only.container.asked)
     fleet.drain(0.01)

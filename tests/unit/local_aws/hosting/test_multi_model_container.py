@@ -1,6 +1,8 @@
 import json
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +25,17 @@ class FakeTriton:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, bytes, dict[str, str]]] = []
         self.load_answers: list[Response | Exception] = []
-        self.may_load = threading.Event()
-        self.may_load.set()
+        self._may_load = threading.Event()
+        self._may_load.set()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let no load end as long as the block."""
+        self._may_load.clear()
+        try:
+            yield
+        finally:
+            self._may_load.set()
 
     def request(
         self,
@@ -38,7 +49,7 @@ class FakeTriton:
         assert timeout > 0
         self.asked.append((method, path, body, headers))
         if path == "/models":
-            self.may_load.wait()
+            self._may_load.wait()
             answer = self.load_answers.pop(0) if self.load_answers else Response(200, {}, b"")
             if isinstance(answer, Exception):
                 raise answer
@@ -149,13 +160,11 @@ def test_each_target_has_a_name_of_its_own_that_is_safe_in_a_path(
 def test_many_first_invocations_share_one_load(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
-    triton.may_load.clear()
-    with ThreadPoolExecutor(16) as pool:
+    with ThreadPoolExecutor(16) as pool, triton.held():
         answers = [pool.submit(invoke, container) for _ in range(16)]
         eventually(lambda: triton.loads)
         assert container.loaded() == []
-        triton.may_load.set()
-        assert [it.result() for it in answers] == [b"answer"] * 16
+    assert [it.result() for it in answers] == [b"answer"] * 16
     assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
 
 
@@ -164,14 +173,12 @@ def test_another_model_is_served_while_one_loads(
 ) -> None:
     s3.objects["models", "text/other.tar.gz"] = tar_gz({"a": b""})
     invoke(container, "other.tar.gz")
-    triton.may_load.clear()
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, triton.held():
         slow = pool.submit(invoke, container)
         eventually(lambda: triton.loads == 2)
         assert invoke(container, "other.tar.gz") == b"answer"
         assert not slow.done()
-        triton.may_load.set()
-        assert slow.result() == b"answer"
+    assert slow.result() == b"answer"
 
 
 def test_a_refused_load_is_a_model_error_and_the_next_invocation_tries_again(
@@ -195,14 +202,12 @@ def test_all_that_wait_for_a_refused_load_get_its_error(
     container: MultiModelContainer, triton: Any
 ) -> None:
     triton.load_answers = [Response(507, {}, b"out of memory")]
-    triton.may_load.clear()
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(4) as pool, triton.held():
         answers = [pool.submit(invoke, container) for _ in range(4)]
         eventually(lambda: triton.loads)
         # The other three must be waiting before it fails, or they would start a load of their own.
         eventually(lambda: waiting(container) == 4)
-        triton.may_load.set()
-        errors = [it.exception() for it in answers]
+    errors = [it.exception() for it in answers]
     assert [error.code for error in errors if isinstance(error, ApiError)] == ["ModelError"] * 4
     assert triton.loads == 1
 
@@ -243,14 +248,12 @@ def test_a_failed_load_does_not_forget_the_one_after_an_unload(
     container: MultiModelContainer, triton: Any
 ) -> None:
     triton.load_answers = [Response(507, {}, b"out of memory")]
-    triton.may_load.clear()
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool, triton.held():
         failing = pool.submit(invoke, container)
         eventually(lambda: triton.loads)
         container.unload(TARGET)
         later = container._loads[TARGET] = Future()
-        triton.may_load.set()
-        assert isinstance(failing.exception(), ApiError)
+    assert isinstance(failing.exception(), ApiError)
     assert container._loads[TARGET] is later
 
 
@@ -270,15 +273,14 @@ def test_an_invocation_that_waits_too_long_is_told_to_come_again(
     container: MultiModelContainer, triton: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(multi_model_container, "INVOKE_SECONDS", 0.05)
-    triton.may_load.clear()
-    for _ in range(2):
-        with pytest.raises(ApiError) as refused:
-            invoke(container)
-        assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
-        assert refused.value.message == (
-            f"Model {TARGET} is not ready for inference: it is still loading. Retry."
-        )
-    triton.may_load.set()
+    with triton.held():
+        for _ in range(2):
+            with pytest.raises(ApiError) as refused:
+                invoke(container)
+            assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
+            assert refused.value.message == (
+                f"Model {TARGET} is not ready for inference: it is still loading. Retry."
+            )
     eventually(container.loaded)
     assert invoke(container) == b"answer"
     assert triton.loads == 1  # the load went on while nobody waited
