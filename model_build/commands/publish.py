@@ -1,6 +1,7 @@
 """`publish`: a model on a running multi-model endpoint, without a deploy."""
 
 import argparse
+from contextlib import nullcontext
 
 import boto3
 
@@ -102,8 +103,6 @@ def _provide(
         timing_cache=BucketTimingCache(s3, prefix.bucket),
     ) as built:
         for name, key in missing.items():
-            if names[name] is None:
-                publish(s3, built, bucket=prefix.bucket, key=key, progress=progress)
-                continue
-            with renamed(built, str(names[name])) as copy:
-                publish(s3, copy, bucket=prefix.bucket, key=key, progress=progress)
+            number = names[name]
+            with nullcontext(built) if number is None else renamed(built, str(number)) as named:
+                publish(s3, named, bucket=prefix.bucket, key=key, progress=progress)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from model_build.errors import BuildError
+from model_build.export import pip
 from model_build.export.weights import CACHE
 from model_build.progress import Progress
 
@@ -56,20 +57,9 @@ def _installed(requirements: Path, *, progress: Progress, cache: Path) -> Path:
         if not (folder / _DONE).exists():
             progress(f"installing {requirements} into a folder of its own, once")
             shutil.rmtree(folder, ignore_errors=True)
-            _install(requirements, folder)
+            pip.install(requirements, folder)
             (folder / _DONE).touch()
     return folder
-
-
-def _install(requirements: Path, folder: Path) -> None:
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    pip += ["--no-deps", "--only-binary", ":all:", "--target", str(folder)]
-    pip += ["--requirement", str(requirements)]
-    finished = subprocess.run(pip, capture_output=True, text=True, check=False)
-    if finished.returncode:
-        raise BuildError(
-            f"{requirements} could not be installed:\n{finished.stderr.strip()[-2000:]}"
-        )
 
 
 @contextmanager

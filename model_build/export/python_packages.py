@@ -1,10 +1,9 @@
 """Packages for a Python-backend model, installed into the archive."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 from model_build.errors import BuildError
+from model_build.export import pip
 
 
 def install(requirements: Path, *, to: Path, python: str) -> None:
@@ -17,12 +16,6 @@ def install(requirements: Path, *, to: Path, python: str) -> None:
     if not requirements.is_file():
         raise BuildError(f"{requirements} does not exist: the recipe's `requirements` names it")
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
-    command = [
-        *(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"),
-        *("--require-hashes", "--only-binary", ":all:", "--implementation", "cp"),
-        *(option for platform in platforms for option in ("--platform", platform)),
-        *("--python-version", python, "--target", str(to), "--requirement", str(requirements)),
-    ]
-    finished = subprocess.run(command, capture_output=True, text=True, check=False)
-    if finished.returncode:
-        raise BuildError(f"{requirements} could not be installed:\n{finished.stderr.strip()}")
+    options = ["--no-compile", "--require-hashes", "--implementation", "cp"]
+    options += [option for platform in platforms for option in ("--platform", platform)]
+    pip.install(requirements, to, *options, "--python-version", python)

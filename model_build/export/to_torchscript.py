@@ -24,9 +24,7 @@ def export(step: TorchScript, *, to: Path, context: StepContext) -> tuple[str, g
     import torch
 
     model = torch_source.load(step.source, context)
-    with (
-        warnings.catch_warnings()
-    ):  # torch.jit is deprecated, and what this platform of Triton takes
+    with warnings.catch_warnings():  # torch.jit is deprecated, and what Triton's platform takes
         warnings.simplefilter("ignore")
         to.write_bytes(_without_paths(_traced(model)))
         traced = torch.jit.load(to, map_location="cpu")  # type: ignore[no-untyped-call]

@@ -60,7 +60,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             return subprocess.CompletedProcess(command, 0, "", "")
         return real(command, **options)
 
-    monkeypatch.setattr("model_build.export.environments.subprocess.run", run)
+    monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
     return calls
 
 
@@ -150,7 +150,7 @@ def test_an_installation_that_fails_is_told_and_tried_again_the_next_time(
     def no_wheel(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, "", "ERROR: no wheel of a\n")
 
-    monkeypatch.setattr("model_build.export.environments.subprocess.run", no_wheel)
+    monkeypatch.setattr("model_build.export.pip.subprocess.run", no_wheel)
     requirements = tmp_path / "r.txt"
     requirements.write_text("a==1.0\n")
     for _ in range(2):

@@ -56,7 +56,7 @@ def test_pip_is_asked_for_pinned_wheels_without_dependencies_for_the_images_pyth
         commands.append(command)
         return subprocess.CompletedProcess(command, 0, stdout="", stderr="")
 
-    monkeypatch.setattr("model_build.export.python_packages.subprocess.run", run)
+    monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("")
     python_packages.install(requirements, to=tmp_path / "to", python="3.10.12")
@@ -74,7 +74,7 @@ def test_what_pip_says_stands_in_the_error(tmp_path: Path, monkeypatch: pytest.M
     def run(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, stdout="", stderr="\nERROR: no wheel\n")
 
-    monkeypatch.setattr("model_build.export.python_packages.subprocess.run", run)
+    monkeypatch.setattr("model_build.export.pip.subprocess.run", run)
     requirements = tmp_path / "requirements.txt"
     requirements.write_text("")
     with pytest.raises(BuildError) as refused:
