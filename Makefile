@@ -61,7 +61,7 @@ test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployme
 
 .PHONY: models-test
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
-	@python -m pytest models $(PARALLEL)
+	@python -m pytest models
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some
