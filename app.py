@@ -10,6 +10,7 @@ import checked_yaml
 from model_build import BuildError
 from stacks import DeliveryStack, EndpointStack, ModelStack, NetworkStack
 from stages import UnknownStage, load_stage
+from triton_sagemaker import InvalidEndpoint
 
 
 def add_stacks(app: App, stage_name: str) -> None:
@@ -35,5 +36,5 @@ if __name__ == "__main__":
     try:
         add_stacks(app, app.node.try_get_context("stage") or "")
         app.synth()
-    except (UnknownStage, checked_yaml.InvalidFile, BuildError) as error:
+    except (UnknownStage, checked_yaml.InvalidFile, BuildError, InvalidEndpoint) as error:
         sys.exit(f"error: {error}")

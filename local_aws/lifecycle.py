@@ -34,7 +34,7 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
         )
     if port is not None and not 1 <= port <= 65535:
         raise LocalAwsError(
-            f"{port} is no port: give one from 1 to 65535, or leave --port out to get a free one"
+            f"{port} is not a valid port: write 1 to 65535, or leave --port out to get a free one"
         )
     if port is not None and not _is_free(port):
         raise LocalAwsError(f"port {port} is taken: leave --port out to get a free one")

@@ -24,7 +24,7 @@ from model_build import __main__ as model_build
 
 TARGET = "cpu-24.09"  # the SageMaker release closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
-LOAD_SECONDS = 120
+LOAD_SECONDS = 360
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]

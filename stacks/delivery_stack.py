@@ -111,7 +111,7 @@ class DeliveryStack(Stack):
         ]
 
     def _looking_after(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `delivery` needs to say why a deploy failed, and to remember what was delivered."""
+        """What `release.delivery` needs to explain a failed deploy and to remember a delivery."""
         stacks = self.format_arn(
             service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
         )
@@ -131,7 +131,7 @@ class DeliveryStack(Stack):
         ]
 
     def _archives(self, stage_name: str, promotes_from: str | None) -> list[iam.PolicyStatement]:
-        """What `delivery` needs to see which archives are there, and to copy those of a stage.
+        """What `release.delivery` needs to see archives, and to copy those of a stage.
 
         CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
         key is used through S3 alone.

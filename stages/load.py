@@ -1,16 +1,19 @@
 """Find and read the file of a stage."""
 
 import difflib
+import re
 from pathlib import Path
 
 import checked_yaml
 from stages.schema import Stage
 
 FOLDER = Path(__file__).parent
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
+"""How CloudFormation lets the names of stacks begin (API reference, CreateStack)."""
 
 
 class UnknownStage(LookupError):
-    """There is no file for the stage asked for."""
+    """There is no file for the stage asked for, or it has a name that no stage can have."""
 
 
 def stage_names(folder: Path = FOLDER) -> list[str]:
@@ -31,5 +34,10 @@ def load_stage(name: str, folder: Path = FOLDER) -> Stage:
         raise UnknownStage(
             f"no stage {name!r}: {guess}stages are {', '.join(known)} (one YAML file each in "
             f"{folder.name}/); write for example: cdk synth -c stage={known[0]}"
+        )
+    if not NAME.fullmatch(name):
+        raise UnknownStage(
+            f"{folder.name}/{name}.yaml: a stage's name begins the names of its stacks: rename the "
+            "file, with a letter first and then letters, digits and hyphens"
         )
     return checked_yaml.load(folder / f"{name}.yaml", Stage)

@@ -8,7 +8,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    field_validator,
+    model_validator,
+)
 
 import platform_facts
 
@@ -34,7 +42,7 @@ def _in_subject(repository: str) -> str:
     owner, name = r"[A-Za-z0-9][A-Za-z0-9_-]*", r"[A-Za-z0-9._-]+"
     if not re.fullmatch(rf"{owner}/{name}|{owner}@[0-9]+/{name}@[0-9]+", repository):
         raise ValueError(
-            f"{repository!r} is no repository as GitHub's tokens name it: write owner/name, or, "
+            f"{repository!r} is not a repository's name in GitHub's tokens: write owner/name, or, "
             "for one created after July 15, 2026, owner@OWNER-ID/name@REPOSITORY-ID"
         )
     return repository
@@ -49,11 +57,15 @@ def _no_stack(name: str) -> str:
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
 EndpointName = Annotated[Name, AfterValidator(_no_stack)]
-VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}$")]
+VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63)]
 ReleaseName = Annotated[str, _known(platform_facts.release)]
 RegionName = Annotated[str, _known(platform_facts.region)]
 InstanceTypeName = Annotated[str, _known(platform_facts.instance_type)]
 Hosting = Literal["multi-model", "single-model"]
+
+
+MAX_VARIANTS = 10
+"""SageMaker API reference, CreateEndpointConfig: ProductionVariants."""
 
 
 class _Strict(BaseModel):
@@ -67,8 +79,8 @@ class ScalingStage(_Strict):
     """Fewest instances."""
     max_count: Annotated[int, Field(ge=1)]
     """Most instances."""
-    max_rps: Annotated[float, Field(gt=0)] | None = None
-    """Requests a second that one instance was seen to bear; scaling aims at half of it."""
+    max_rps: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    """Requests a second that one instance sustained in a load test; scaling aims at half of it."""
     gpu_percent: Annotated[float, Field(gt=0, le=100)] | None = None
     """Utilisation of each GPU to aim at."""
 
@@ -95,13 +107,13 @@ class UpdateStage(_Strict):
 class VariantStage(_Strict):
     """One of several variants that share the traffic."""
 
-    weight: Annotated[float, Field(ge=0)] = 1.0
+    weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
     """Share of the traffic, relative to the other variants'."""
     instance_type: InstanceTypeName | None = None
     """Other than the endpoint's."""
 
 
-Thresholds = dict[Literal["warning", "critical"], float]
+Thresholds = dict[Literal["warning", "critical"], FiniteFloat]
 
 
 class AlarmsStage(_Strict):
@@ -153,12 +165,16 @@ class EndpointStage(_Strict):
     def _models_once(cls, models: list[str]) -> list[str]:
         twice = sorted({name for name in models if models.count(name) > 1})
         if twice:
-            raise ValueError(f"{', '.join(twice)} stands twice: keep one")
+            raise ValueError(f"{', '.join(twice)} listed twice: remove one")
         return models
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         wrong = list(_HOSTING_RULES[self.hosting](self))
+        if len(self.variants) > MAX_VARIANTS:
+            wrong.append(f"{len(self.variants)} variants given: write one to {MAX_VARIANTS}")
+        if not any(it.weight for it in self.variants.values()):
+            wrong.append("no variant gets traffic: write a weight above 0 for one of the variants")
         if self.update.strategy == "rolling" and len(self.variants) > 1:
             wrong.append("a rolling update takes one variant: write canary or linear")
         wrong += self._wrong_scaling(self.scaling) if self.scaling else []

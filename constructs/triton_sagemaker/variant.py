@@ -12,8 +12,8 @@ from triton_sagemaker.instances import Instances
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.triton_container import TritonContainer
 
-NAME = re.compile(r"[a-zA-Z0-9](-?[a-zA-Z0-9]){0,62}")
-"""How SageMaker lets variants and endpoints be called."""
+NAME = re.compile(r"(?=.{1,63}$)[a-zA-Z0-9](-*[a-zA-Z0-9])*")
+"""The names that SageMaker allows for variants and endpoints (API reference, EndpointName)."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,9 @@ Inputs = dict[str, npt.NDArray[np.int32]]
 
 def main() -> None:
     """Ask every copy twice, and the first one once more with boto3 alone."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("text")
     parser.add_argument("tokenizer", help="path of a tokenizer.json")
     parser.add_argument("--stage", default="examples")

@@ -17,7 +17,9 @@ from endpoint_client import EndpointClient
 
 def main() -> None:
     """Ask for one picture in both ways."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("picture", type=Path)
     parser.add_argument("--stage", default="examples")
     parser.add_argument("--endpoint", default="vision")

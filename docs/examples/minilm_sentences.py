@@ -14,7 +14,9 @@ from endpoint_client import EndpointClient
 
 def main() -> None:
     """Ask for the sentences in both ways."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sentences", nargs="+")
     parser.add_argument("--stage", default="examples")
     parser.add_argument("--endpoint", default="text")

@@ -21,7 +21,9 @@ BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 
 def main() -> None:
     """Ask for one picture in both ways."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("picture", type=Path)
     parser.add_argument("--stage", default="examples")
     parser.add_argument("--endpoint", default="vision")

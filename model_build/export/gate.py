@@ -74,7 +74,7 @@ class Differences:
             raise GateFailed(
                 f'{self._converted} gives "{output}" with shape {list(ours.shape)}, '
                 f"{self._origin} with {list(theirs.shape)}, for inputs of {inputs}: nothing is "
-                "published. Mend the export"
+                "published. Fix the export"
             )
         exact = theirs.astype(np.float64)
         # NaN stays through all of these, and is refused below.
@@ -89,7 +89,7 @@ class Differences:
             raise GateFailed(
                 f"{self._converted} differs from {self._origin} by {self._absolute:.2e}, the "
                 f"recipe's gate allows {gate.max_absolute_difference:.2e}: nothing is published. "
-                "Mend the export, or widen `gate` in the recipe and say why"
+                "Fix the export, or widen `gate` in the recipe and say why"
             )
         return GateReport(
             max_absolute_difference=self._absolute,

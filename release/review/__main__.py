@@ -29,7 +29,11 @@ LIVE = "what is deployed"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run; return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m release.review", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m release.review",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     against = parser.add_mutually_exclusive_group(required=True)
     against.add_argument("--base", help="a commit, branch or tag to compare with")
     against.add_argument(

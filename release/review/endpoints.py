@@ -19,7 +19,7 @@ class DeclaredVariant:
     name: str
     instance_type: str
     weight: float
-    multi_model: bool
+    mode: str
     initial: int
     minimum: int
     maximum: int
@@ -96,7 +96,7 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
         name=variant["VariantName"],
         instance_type=variant["InstanceType"],
         weight=variant.get("InitialVariantWeight", 1),
-        multi_model=model.get("Mode") == "MultiModel",
+        mode=model.get("Mode", "SingleModel"),
         initial=initial,
         minimum=minimum,
         maximum=maximum,

@@ -50,7 +50,9 @@ def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
         return HOURS * hourly
 
     minimum = a_month(attrgetter("minimum"))
-    models = len(endpoint.models) if any(it.multi_model for it in _variants(endpoint)) else 1
+    models = (
+        len(endpoint.models) if any(it.mode == "MultiModel" for it in _variants(endpoint)) else 1
+    )
     return Cost(
         minimum=minimum,
         initial=a_month(attrgetter("initial")),

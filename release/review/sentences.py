@@ -65,8 +65,8 @@ def _variant(old: DeclaredVariant, new: DeclaredVariant) -> str:
     said = [kind, _arrow(_range(old), _range(new)) + " instances"]
     if old.weight != new.weight:
         said.append(f"weight {old.weight:g} -> {new.weight:g}")
-    if old.multi_model != new.multi_model:
-        said.append("multi-model" if new.multi_model else "single-model")
+    if old.mode != new.mode:
+        said.append(f"{old.mode} -> {new.mode}")
     for metric in sorted(old.targets.keys() | new.targets.keys()):
         was, now = old.targets.get(metric), new.targets.get(metric)
         if was != now:

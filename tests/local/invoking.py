@@ -30,4 +30,4 @@ def invoked_all_the_while(*invocations: Callable[[], object]) -> Iterator[None]:
         stop.set()
         thread.join()
     assert failures == []
-    assert calls > 10
+    assert calls >= 2

@@ -121,13 +121,14 @@ def _unfinished(s3: "S3Client") -> list[str]:
     return [it["Key"] for it in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 
 
-def _kill_when(condition: Callable[[], object], *arguments: str | Path) -> None:
+def _kill_when(condition: Callable[[], object], *arguments: str | Path, scratch: Path) -> None:
     """Run a command and kill it, as a power cut would, once `condition` holds."""
     process = subprocess.Popen(
         [sys.executable, "-m", "model_build", *map(str, arguments)],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        env={**os.environ, "TMPDIR": str(scratch)},  # what is killed leaves its scratch behind
         start_new_session=True,
     )
     while not condition():
@@ -138,12 +139,12 @@ def _kill_when(condition: Callable[[], object], *arguments: str | Path) -> None:
 
 
 def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
-    client: EndpointClient, s3: "S3Client", times: Write
+    client: EndpointClient, s3: "S3Client", times: Write, tmp_path: Path
 ) -> None:
     model = times(11)
     weights = np.random.default_rng(0).bytes(256 * 1024 * 1024)
     (model / "times" / "1" / "weights.bin").write_bytes(weights)
-    _kill_when(lambda: _unfinished(s3), "publish", model, *PLACE)
+    _kill_when(lambda: _unfinished(s3), "publish", model, *PLACE, scratch=tmp_path)
     assert _unfinished(s3)  # or nothing was tested
     archives = [key for key in _keys(s3) if key.endswith(".tar.gz")]
     assert all(key.replace(".tar.gz", ".json") in _keys(s3) for key in archives)
@@ -174,7 +175,7 @@ def test_a_build_that_was_killed_succeeds_when_it_is_repeated(
             "MARKER", str(marker)
         )
     )
-    _kill_when(marker.exists, "publish", model, *PLACE)
+    _kill_when(marker.exists, "publish", model, *PLACE, scratch=tmp_path)
     assert not [key for key in _keys(s3) if "line" in key]
     assert _unfinished(s3) == []
 

@@ -28,8 +28,9 @@ class Mutant:
         if found != 1:
             yield f"{self.name}: {self.file} has its `old` {found} times: write what stands there"
         for test in self.tests:
-            path = root / test.partition("::")[0]
-            if not path.is_file():
+            file, _, function = test.partition("::")
+            path = root / file
+            if not path.is_file() or (function and f"def {function}(" not in path.read_text()):
                 yield f"{self.name}: there is no {test}"
             elif "::" not in test and "SnapshotAssertion" in path.read_text():
                 yield f"{self.name}: {test} has snapshots: name its other tests, FILE::TEST"

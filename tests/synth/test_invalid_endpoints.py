@@ -63,8 +63,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "and hyphens",
     ),
     "endpoint name too long": (
-        lambda s: s.endpoint(endpoint_name="e" * 64),
-        f'endpoint_name: "{"e" * 64}" is not an endpoint name: write up to 63 letters, digits '
+        lambda s: s.endpoint(endpoint_name="e-" * 32 + "e"),
+        f'endpoint_name: "{"e-" * 32}e" is not an endpoint name: write up to 63 letters, digits '
         "and hyphens",
     ),
     "no variant": (

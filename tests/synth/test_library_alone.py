@@ -46,6 +46,7 @@ RUN = """
 import runpy, sys
 site, packages, example = sys.argv[1:]
 sys.path[:0] = [site, packages]
+import endpoint_client
 import triton_sagemaker
 print(triton_sagemaker.__file__)
 runpy.run_path(example, run_name="__main__")

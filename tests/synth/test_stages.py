@@ -7,16 +7,19 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
 import app as stage_app
+import checked_yaml
+from model_build import BuildError
 from stages import DeliveryStage, load_stage
 from stages.schema import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Templates
+from triton_sagemaker import InvalidEndpoint, Problem
 
 
 @pytest.mark.parametrize("stack", ["models", "network", "search", "text"])
@@ -85,6 +88,27 @@ def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are()
         "error: no stage '': stages are dev, examples, local, prod (one YAML file each in stages/)"
         "; write for example: cdk synth -c stage=dev"
     )
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        checked_yaml.InvalidFile([checked_yaml.Problem(Path("a.yaml"), 3, "region", "none")]),
+        BuildError("models/minilm: no such model"),
+        InvalidEndpoint("text", [Problem("variants", "0 given: write one to 10")]),
+    ],
+    ids=lambda it: type(it).__name__,
+)
+def test_a_mistake_ends_a_synth_with_its_message_alone(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def load_mistaken(_: str) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("stages.load_stage", load_mistaken)
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
+    assert end.value.code == f"error: {error}"
 
 
 def normalised(template: dict[str, Any]) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+import re
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,16 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from checked_yaml import InvalidFile, Problem, line_of, load
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_it_knows_no_other_room() -> None:
+    """import-linter contracts take packages alone as their sources."""
+    rooms = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {"triton_sagemaker"}
+    imported = re.findall(r"^(?:from|import) (\w+)", (ROOT / "checked_yaml.py").read_text(), re.M)
+    assert imported
+    assert not rooms & set(imported)
 
 
 class Strict(BaseModel):

@@ -16,7 +16,7 @@ def removed_endpoints(comparison: Comparison) -> Iterator[tuple[str, str]]:
             yield (
                 it.name,
                 f"the endpoint {it.name} is no longer in the app: its stack runs on, without "
-                "updates, until it is deleted; then whoever invokes it fails",
+                "updates, until it is deleted; after that, every invocation fails",
             )
         elif it.before and it.before.name != it.name:
             yield (

@@ -1,5 +1,4 @@
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -91,19 +90,33 @@ def test_a_model_that_was_unknown_is_looked_for_again(ssm: Any, clock: Clock) ->
 
 def test_threads_that_ask_at_once_share_one_look_up(ssm: Any) -> None:
     catalog, answer = Catalog(ssm, prefix=PREFIX, ttl=60), ssm.get_parameter
-    meet = threading.Barrier(8)
+    happened, waiting, looking = threading.Condition(), list[int](), list[int]()
 
-    def slow(**asked: str) -> Any:
-        time.sleep(0.05)  # in which the others would begin one, if they could
+    def happen(what: list[int]) -> None:
+        with happened:
+            what.append(1)
+            happened.notify_all()
+
+    class SeenLock:
+        def __init__(self) -> None:
+            self._lock = threading.Lock()
+
+        def __enter__(self) -> None:
+            happen(waiting)
+            self._lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self._lock.release()
+
+    def look_up(**asked: str) -> Any:
+        happen(looking)
+        with happened:  # the others wait by now, or begin a look-up of their own
+            happened.wait_for(lambda: len(waiting) == 8 or len(looking) > 1)
         return answer(**asked)
 
-    def resolve(_: int) -> CatalogEntry:
-        meet.wait()
-        return catalog.resolve("minilm")
-
-    ssm.get_parameter = slow
+    ssm.get_parameter, catalog._lock = look_up, SeenLock()  # type: ignore[assignment]
     with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(resolve, range(8)))) == 1
+        assert len(set(pool.map(lambda _: catalog.resolve("minilm"), range(8)))) == 1
     assert len(ssm.asked) == 1
 
 

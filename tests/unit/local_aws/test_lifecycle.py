@@ -91,7 +91,7 @@ def test_a_number_that_is_no_port_is_refused(folder: Folder, port: int) -> None:
     with pytest.raises(LocalAwsError) as refused:
         lifecycle.up(folder, port=port)
     assert str(refused.value) == (
-        f"{port} is no port: give one from 1 to 65535, or leave --port out to get a free one"
+        f"{port} is not a valid port: write 1 to 65535, or leave --port out to get a free one"
     )
 
 

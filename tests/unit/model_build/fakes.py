@@ -28,7 +28,7 @@ PAGE = 2
 """AWS's pages are longer; what reads only the first is seen with short ones."""
 
 
-def workshop_in(folder: Path, **more: Any) -> StepContext:
+def step_context(folder: Path, **more: Any) -> StepContext:
     """A build of the recipe in `folder` for the CPU of Triton 24.09, but for what `more` says."""
     usual: dict[str, Any] = {
         "model_folder": folder,

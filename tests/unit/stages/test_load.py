@@ -54,6 +54,13 @@ def test_a_stage_like_no_other_is_refused_with_all_names(three_stages: Path) -> 
         load_stage("zzz", three_stages)
 
 
+@pytest.mark.parametrize("name", ["my_stage", "2nd", "-"])
+def test_a_stages_name_begins_names_of_stacks(three_stages: Path, name: str) -> None:
+    (three_stages / f"{name}.yaml").write_text(FITTING)
+    with pytest.raises(UnknownStage, match=rf"^stages/{name}\.yaml: .* rename the file"):
+        load_stage(name, three_stages)
+
+
 @pytest.mark.parametrize("name", ["../stages/dev", "dev.yaml", "Dev", ""])
 def test_a_stages_name_is_no_path(name: str) -> None:
     with pytest.raises(UnknownStage):

@@ -142,12 +142,12 @@ def test_every_key_of_the_schema_is_explained() -> None:
         (
             "[minilm]",
             "[minilm, other, minilm]",
-            ["prod.yaml:5: endpoints.text.models: minilm stands twice: keep one"],
+            ["prod.yaml:5: endpoints.text.models: minilm listed twice: remove one"],
         ),
         (
             "[minilm]",
             "[b-b, a-a, b-b, a-a, c-c]",
-            ["prod.yaml:5: endpoints.text.models: a-a, b-b stands twice: keep one"],
+            ["prod.yaml:5: endpoints.text.models: a-a, b-b listed twice: remove one"],
         ),
         (
             "    instance_type: ml.g5.xlarge\n",
@@ -269,6 +269,19 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
             "variants: { One: { wieght: 2 } }",
             "endpoints.text.variants.One.wieght: unknown key; write weight",
         ),
+        (
+            "variants: { One: { weight: 0 } }",
+            "endpoints.text: no variant gets traffic: write a weight above 0 for one of the "
+            "variants",
+        ),
+        (
+            f"variants: {{ {', '.join(f'V{number}: {{}}' for number in range(11))} }}",
+            "endpoints.text: 11 variants given: write one to 10",
+        ),
+        (
+            "alarms: { server_error_rate: { critical: .nan } }",
+            "endpoints.text.alarms.server_error_rate.critical: input should be a finite number, not nan",
+        ),
     ],
 )
 def test_hosting_scaling_update_and_variants_must_fit_together(
@@ -375,8 +388,8 @@ def test_what_is_no_single_repository_is_refused_for_delivery(
 ) -> None:
     (found,) = problems(f'delivery: {{ repository: "{repository}" }}\n' + FITTING)
     assert found == (
-        f"prod.yaml:1: delivery.repository: '{repository}' is no repository as GitHub's tokens "
-        "name it: write owner/name, or, for one created after July 15, 2026, "
+        f"prod.yaml:1: delivery.repository: '{repository}' is not a repository's name in "
+        "GitHub's tokens: write owner/name, or, for one created after July 15, 2026, "
         "owner@OWNER-ID/name@REPOSITORY-ID"
     )
 

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from model_build import GateFailed
 from model_build.export import from_keras
 from model_build.recipe import Gate, GraphDef, TensorFlowOnnx
-from tests.unit.model_build.fakes import workshop_in
+from tests.unit.model_build.fakes import step_context
 
 MORE: dict[str, Any] = {
     "source": "export.py:f",
@@ -62,7 +62,7 @@ def export(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Export:
             np.savez(order["answers"], **answers)
 
         monkeypatch.setattr("model_build.export.environments.run_in", worker)
-        context = workshop_in(tmp_path, weights=tmp_path / "weights", seed=3)
+        context = step_context(tmp_path, weights=tmp_path / "weights", seed=3)
         report = from_keras.export(step, to=tmp_path / "model.out", context=context)
         return report, orders[0]
 

@@ -61,7 +61,7 @@ def test_a_difference_in_one_number_of_one_shape_is_refused() -> None:
         _compare(run, 1e-3)
     assert str(refused.value) == (
         "m.pt differs from PyTorch by 5.00e-01, the recipe's gate allows 1.00e-03: nothing is "
-        "published. Mend the export, or widen `gate` in the recipe and say why"
+        "published. Fix the export, or widen `gate` in the recipe and say why"
     )
 
 
@@ -92,7 +92,7 @@ def test_an_answer_of_another_shape_is_refused_even_if_numpy_could_compare_it() 
         _compare(run, 1)
     assert str(refused.value) == (
         'm.pt gives "y" with shape [1, 1, 2], PyTorch with [1, 2], for inputs of '
-        "{'batch': 1, 'tokens': 2}: nothing is published. Mend the export"
+        "{'batch': 1, 'tokens': 2}: nothing is published. Fix the export"
     )
 
 

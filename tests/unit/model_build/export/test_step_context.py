@@ -4,11 +4,11 @@ import pytest
 
 from model_build import BuildError, BuildTarget
 from model_build.export.step_context import StepContext
-from tests.unit.model_build.fakes import workshop_in
+from tests.unit.model_build.fakes import step_context
 
 
 def _context(release: str, folder: Path) -> StepContext:
-    return workshop_in(folder, target=BuildTarget(release=release))
+    return step_context(folder, target=BuildTarget(release=release))
 
 
 def test_packages_are_installed_for_the_python_of_tritons_image(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from model_build.export import steps
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
 from model_build.recipe import Copy, PythonPackages, Recipe, Step
-from tests.unit.model_build.fakes import Lines, workshop_in
+from tests.unit.model_build.fakes import Lines, step_context
 
 REPORT = GateReport(
     max_absolute_difference=2.5e-6, max_relative_difference=1e-6, allowed=1e-4, shapes=[]
@@ -31,7 +31,7 @@ def _step(to: str, **written: Any) -> Step:
 
 
 def _context(folder: Path, said: Lines, weights: Path | None = None) -> StepContext:
-    return workshop_in(
+    return step_context(
         folder,
         weights=weights,
         target=BuildTarget(release="25.09", compute_capability="8.6"),

@@ -6,7 +6,7 @@ import pytest
 from model_build import BuildTarget
 from model_build.export import to_dali
 from model_build.recipe import Dali
-from tests.unit.model_build.fakes import Lines, workshop_in
+from tests.unit.model_build.fakes import Lines, step_context
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_images_are_decoded_where_the_target_can(
 
     monkeypatch.setattr("model_build.export.environments.run_in", run_in)
     monkeypatch.chdir(tmp_path)
-    context = workshop_in(
+    context = step_context(
         tmp_path, model_folder=Path("models/pictures"), target=target, progress=said
     )
     step = Dali(to="dali", source="pipeline.py:f", environment="pins.txt")

@@ -16,7 +16,7 @@ from model_build import BuildError, GateFailed
 from model_build.export import to_onnx
 from model_build.export.gate import GateReport
 from model_build.recipe import Gate, Onnx
-from tests.unit.model_build.fakes import workshop_in
+from tests.unit.model_build.fakes import step_context
 
 SOURCE = """
 import warnings
@@ -89,7 +89,7 @@ def _export(folder: Path, function: str, *, allowed: float = 1e-5) -> Exported:
         opset=18,
         gate=Gate(max_absolute_difference=allowed),
     )
-    _, report = to_onnx.export(step, to=folder / "m.onnx", context=workshop_in(folder))
+    _, report = to_onnx.export(step, to=folder / "m.onnx", context=step_context(folder))
     return Exported(folder, folder / "m.onnx", report)
 
 
@@ -202,14 +202,14 @@ def test_a_gate_refuses_more_than_the_recipe_allows(tmp_path: Path) -> None:
         _export(tmp_path, "drifting", allowed=0.4)
     assert str(refused.value) == (
         "m.onnx differs from PyTorch by 5.00e-01, the recipe's gate allows 4.00e-01: nothing is "
-        "published. Mend the export, or widen `gate` in the recipe and say why"
+        "published. Fix the export, or widen `gate` in the recipe and say why"
     )
 
 
 def _refusal(folder: Path, source: str) -> str:
     step = Onnx(to="onnx", source=source, opset=18, gate=Gate(max_absolute_difference=1))
     with pytest.raises(BuildError) as refused:
-        to_onnx.export(step, to=folder / "m.onnx", context=workshop_in(folder))
+        to_onnx.export(step, to=folder / "m.onnx", context=step_context(folder))
     assert not (folder / "m.onnx").exists()
     return str(refused.value)
 
@@ -246,5 +246,5 @@ def test_an_export_function_is_given_the_folder_of_the_weights(tmp_path: Path) -
         to_onnx.export(
             step,
             to=tmp_path / "m.onnx",
-            context=workshop_in(tmp_path, weights=tmp_path / "weights"),
+            context=step_context(tmp_path, weights=tmp_path / "weights"),
         )

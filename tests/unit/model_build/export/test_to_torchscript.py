@@ -11,7 +11,7 @@ from model_build import GateFailed
 from model_build.export import to_torchscript
 from model_build.export.gate import GateReport
 from model_build.recipe import Gate, TorchScript
-from tests.unit.model_build.fakes import workshop_in
+from tests.unit.model_build.fakes import step_context
 
 # torch.jit is deprecated, and what this platform of Triton takes
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")
@@ -61,7 +61,7 @@ def branching(weights):
 def _export(folder: Path, function: str, *, seed: int = 1) -> GateReport:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "export.py").write_text(textwrap.dedent(SOURCE))
-    context = workshop_in(folder, seed=seed)
+    context = step_context(folder, seed=seed)
     step = TorchScript(
         to="torchscript",
         source=f"export.py:{function}",

@@ -7,7 +7,7 @@ import pytest
 
 from model_build import BuildError, TorchModel
 from model_build.export import torch_source
-from tests.unit.model_build.fakes import workshop_in
+from tests.unit.model_build.fakes import step_context
 
 WORKING = """
 import sys
@@ -39,7 +39,7 @@ def doubled(weights):
 def _load(folder: Path, source: str, function: str = "doubled") -> TorchModel:
     folder.mkdir(exist_ok=True)
     (folder / "export.py").write_text(source)
-    context = workshop_in(folder, seed=7)
+    context = step_context(folder, seed=7)
     return torch_source.load(f"export.py:{function}", context)
 
 

@@ -6,12 +6,12 @@ from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVa
 from release.review.money import HOURS, Cost, cost_of
 
 
-def variant(instance_type: str = "ml.g5.xlarge", *, multi_model: bool = True) -> DeclaredVariant:
+def variant(instance_type: str = "ml.g5.xlarge", *, mode: str = "MultiModel") -> DeclaredVariant:
     return DeclaredVariant(
         name=instance_type,
         instance_type=instance_type,
         weight=1,
-        multi_model=multi_model,
+        mode=mode,
         initial=3,
         minimum=2,
         maximum=10,
@@ -49,7 +49,7 @@ def test_variants_are_added_up() -> None:
 def test_models_that_share_instances_are_set_against_an_endpoint_each() -> None:
     found = cost_of(endpoint(variant(), models=4), "us-east-1")
     assert found.as_single_model == 4 * 1.4 * 2 * HOURS
-    alone = cost_of(endpoint(variant(multi_model=False), models=1), "us-east-1")
+    alone = cost_of(endpoint(variant(mode="SingleModel"), models=1), "us-east-1")
     assert alone.as_single_model == alone.minimum
 
 

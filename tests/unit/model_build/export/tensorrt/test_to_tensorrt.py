@@ -19,7 +19,7 @@ from model_build.recipe import Recipe, TensorRt
 from platform_facts import ComputeCapability
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.export.tensorrt.recorded_api import RecordedTensorRt
-from tests.unit.model_build.fakes import Lines, workshop_in
+from tests.unit.model_build.fakes import Lines, step_context
 
 SOURCE = """
 import torch
@@ -57,7 +57,7 @@ def context(tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch) -> Ste
     monkeypatch.setattr(to_onnx, "_write", lambda *_, to, **__: to.write_bytes(content))
     (tmp_path / "export.py").write_text(SOURCE)
     (tmp_path / "scratch").mkdir()
-    return workshop_in(
+    return step_context(
         tmp_path,
         target=BuildTarget(release="25.04", compute_capability="8.9"),
         scratch=tmp_path / "scratch",
