@@ -280,7 +280,8 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "alarms: { server_error_rate: { critical: .nan } }",
-            "endpoints.text.alarms.server_error_rate.critical: input should be a finite number, not nan",
+            "endpoints.text.alarms.server_error_rate.critical: input should be a finite number, "
+            "not nan",
         ),
     ],
 )
