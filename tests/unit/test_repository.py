@@ -39,7 +39,7 @@ def test_readme_and_docs_link_to_files_that_exist() -> None:
 
 
 def test_no_file_in_git_names_a_machine_or_a_package_index() -> None:
-    words = [str(ROOT.parent) + "/", "--index-url", "--find-links", "pypi.org/simple"]
+    words = [f"{ROOT}/", "--index-url", "--find-links", "pypi.org/simple"]
     found = subprocess.run(
         [
             "git",
