@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ from model_build import __main__ as model_build
 TARGET = "cpu-24.09"  # the SageMaker release closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 LOAD_SECONDS = 360
+
+# torch's threads spin while they wait for each other, at the cost of whatever else runs here.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
