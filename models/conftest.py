@@ -4,7 +4,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stdout
+from contextlib import ExitStack, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import pytest
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 from tritonclient.utils import np_to_triton_dtype
 
-from local_aws.hosting import backends
+from local_aws.hosting import backends, multi_model_container
 from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
 from local_aws.hosting.serve import multi_model_arguments
 from local_aws.hosting.triton import Triton
@@ -25,7 +25,8 @@ from model_build import __main__ as model_build
 
 TARGET = "cpu-24.09"  # the SageMaker release closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
-LOAD_SECONDS = 360
+PATIENCE = 3600.0
+"""Seconds for what must be given a time: more than a busy machine takes."""
 
 # torch's threads spin while they wait for each other, at the cost of whatever else runs here.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -98,9 +99,13 @@ def container(
         backends=folder / "backends",
         folder=folder,
     )
-    try:
-        triton.wait_until_healthy(LOAD_SECONDS)
-        s3: Any = _FolderAsS3(archives)
+    s3: Any = _FolderAsS3(archives)
+    with ExitStack() as ended:
+        ended.callback(triton.stop)
+        patch = ended.enter_context(pytest.MonkeyPatch.context())
+        for limit in ("INVOKE_SECONDS", "LOAD_SECONDS"):
+            patch.setattr(multi_model_container, limit, PATIENCE)
+        triton.wait_until_healthy(PATIENCE)
         yield MultiModelContainer(
             triton,
             s3=s3,
@@ -108,8 +113,6 @@ def container(
             folder=folder / "models",
             backends=folder / "backends",
         )
-    finally:
-        triton.stop()
 
 
 @pytest.fixture(scope="session")
