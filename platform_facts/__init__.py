@@ -12,7 +12,7 @@ from platform_facts._backends import Backend, backend, backends
 from platform_facts._compute_capability import ComputeCapability
 from platform_facts._cuda import cuda_satisfies
 from platform_facts._errors import UnknownFact, UnsupportedCombination
-from platform_facts._gpus import Gpu, gpu, gpus
+from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
 from platform_facts._images import Processor, image_uri
 from platform_facts._inference_amis import InferenceAmi, inference_ami, inference_amis
 from platform_facts._instances import InstanceType, instance_type, instance_types
@@ -37,6 +37,7 @@ __all__ = [
     "UnsupportedCombination",
     "backend",
     "backends",
+    "codebuild_gpu",
     "cuda_satisfies",
     "gpu",
     "gpus",

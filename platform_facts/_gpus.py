@@ -25,6 +25,15 @@ def gpu(name: str) -> Gpu:
     return find("GPU", name, _by_name())
 
 
+def codebuild_gpu() -> Gpu:
+    """Return the GPU on which CodeBuild compiles: LINUX_GPU_CONTAINER, BUILD_GENERAL1_SMALL.
+
+    Its LARGE has four V100s, which TensorRT 10.5 and newer refuse. Source: instances.toml, CodeBuild
+    and TensorRT.
+    """
+    return gpu("A10G")
+
+
 @cache
 def _by_name() -> dict[str, Gpu]:
     return {

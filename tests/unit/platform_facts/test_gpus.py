@@ -1,6 +1,6 @@
 import pytest
 
-from platform_facts import ComputeCapability, UnknownFact, gpu, gpus, release
+from platform_facts import ComputeCapability, UnknownFact, codebuild_gpu, gpu, gpus, release
 
 
 def test_the_gpus_are_listed_from_the_oldest_on() -> None:
@@ -9,7 +9,7 @@ def test_the_gpus_are_listed_from_the_oldest_on() -> None:
 
 
 def test_a10g_is_what_codebuild_has_and_t4_the_oldest_that_current_releases_run_on() -> None:
-    assert gpu("A10G").compute_capability == ComputeCapability(8, 6)
+    assert codebuild_gpu().compute_capability == ComputeCapability(8, 6)
     current = release("26.05")
     assert [row.name for row in gpus() if current.runs_on(row.compute_capability) is False] == [
         "K80",
