@@ -28,8 +28,7 @@ def gpu(name: str) -> Gpu:
 def codebuild_gpu() -> Gpu:
     """Return the GPU on which CodeBuild compiles: LINUX_GPU_CONTAINER, BUILD_GENERAL1_SMALL.
 
-    Its LARGE has four V100s, which TensorRT 10.5 and newer refuse. Source: instances.toml, CodeBuild
-    and TensorRT.
+    Its LARGE has four V100s, which TensorRT 10.5 and newer refuse. Sources: instances.toml.
     """
     return gpu("A10G")
 
