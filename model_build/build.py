@@ -10,10 +10,11 @@ from tempfile import TemporaryDirectory
 import platform_facts
 from model_build import checks, digest, model_config, recipe
 from model_build.archive import Archive
+from model_build.engines.provider import Engines
 from model_build.export import steps, weights
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
-from model_build.export.timing_cache import TimingCache
+from model_build.gpu_step.result import Result
 from model_build.manifest import Manifest
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
@@ -34,6 +35,7 @@ class Build:
     digest: str
     target: BuildTarget
     gates: dict[str, GateReport]
+    engines: dict[str, Result]
 
     def manifest(self, archive: Archive) -> Manifest:
         """Describe the build, once it is packed."""
@@ -44,6 +46,7 @@ class Build:
             repository=self.repository,
             archive=archive,
             gates=self.gates,
+            engines=self.engines,
         )
 
 
@@ -54,13 +57,13 @@ def build(
     name: str,
     target: BuildTarget,
     progress: Progress,
-    timing_cache: TimingCache,
+    engines: Engines,
 ) -> Iterator[Build]:
     """Build one model's repository and keep it for the length of the `with` block.
 
-    `name` is the model's. Raises `checked_yaml.InvalidFile` for a broken recipe and `BuildError`
-    for everything else that a model can be wrong about; whatever happens, no file is left behind
-    but the caches.
+    `name` is the model's; `engines` has, or compiles, its TensorRT engines. Raises
+    `checked_yaml.InvalidFile` for a broken recipe and `BuildError` for everything else that a model
+    can be wrong about; whatever happens, no file is left behind but the caches.
     """
     by_hand = checks.read(model)
     release = platform_facts.release(target.release)
@@ -77,14 +80,18 @@ def build(
             target=target,
             scratch=Path(scratch),
             progress=progress,
-            timing_cache=timing_cache,
+            engines=engines,
         )
         gates: dict[str, GateReport] = {}
+        compiled: dict[str, Result] = {}
         for path, step in made.items():
             progress(f"making {path} ({step.to})")
             to = folder / path
             to.parent.mkdir(parents=True, exist_ok=True)
-            gates |= {f"{path}: {what}": it for what, it in steps.make(step, to, context)}
+            file = steps.make(step, to, context)
+            gates |= {f"{path}: {what}": report for what, report in file.gates}
+            if file.engine:
+                compiled[path] = file.engine
         repository = Repository.read(folder, shown_as=Path())
         checks.check(repository, checks.of_release(release))
         _unname_entry(repository)
@@ -95,6 +102,7 @@ def build(
             digest=model.digest,
             target=target,
             gates=gates,
+            engines=compiled,
         )
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from model_build.archive import Archive
 from model_build.digest import BUILD_FORMAT
 from model_build.export.gate import GateReport
+from model_build.gpu_step.result import Result
 from model_build.model_config import ModelConfig, data_type
 from model_build.repository import Repository
 from model_build.target import BuildTarget
@@ -50,6 +51,15 @@ class Signature(BaseModel):
         return cls(inputs=inputs, outputs=outputs, max_batch_size=config.max_batch_size)
 
 
+class EngineOrigin(BaseModel):
+    """The engine job whose result a plan is, and what compiled it: GPU, driver, TensorRT."""
+
+    model_config = ConfigDict(frozen=True)
+
+    job: str
+    compiled_on: dict[str, str]
+
+
 class Manifest(BaseModel):
     """The JSON beside an archive. Two builds of one digest and target write the same manifest."""
 
@@ -60,6 +70,8 @@ class Manifest(BaseModel):
     archive: dict[str, Any]
     signature: Signature
     gates: dict[str, Any]
+    engines: dict[str, EngineOrigin] = {}
+    """TensorRT plan -> where it comes from; archives of earlier builders say nothing of it."""
     built_with: dict[str, str]
 
     @classmethod
@@ -72,6 +84,7 @@ class Manifest(BaseModel):
         repository: Repository,
         archive: Archive,
         gates: dict[str, GateReport],
+        engines: dict[str, Result],
     ) -> Self:
         """Describe a finished build."""
         return cls(
@@ -86,6 +99,10 @@ class Manifest(BaseModel):
             },
             signature=Signature.of(repository.entry.config),
             gates={name: dataclasses.asdict(report) for name, report in gates.items()},
+            engines={
+                path: EngineOrigin(job=it.job, compiled_on=it.compiled_on)
+                for path, it in engines.items()
+            },
             built_with={name: metadata.version(name) for name in _BUILT_WITH},
         )
 

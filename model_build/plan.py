@@ -6,8 +6,8 @@ from pathlib import Path
 from model_build import checks
 from model_build.archive import file_name
 from model_build.digest import LENGTH
+from model_build.engines.compatibility import compatibility_level
 from model_build.errors import BuildError
-from model_build.export.engine_target import compatibility_level
 from model_build.findings import Place
 from model_build.manifest import Signature
 from model_build.recipe import FILE, TensorRt

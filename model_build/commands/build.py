@@ -10,11 +10,14 @@ from model_build.build import build
 from model_build.commands.arguments import Commands, add_model, add_target, command
 from model_build.commands.outcome import Outcome
 from model_build.digest import LENGTH
+from model_build.engines.accepted_results import FolderResults
+from model_build.engines.provider import Engines
+from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
-from model_build.export.timing_cache import BucketTimingCache, FolderTimingCache
 from model_build.export.weights import CACHE
 from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.engines import bucket_engines
 from model_build.publishing.folder import save
 from model_build.source import ModelSource
 
@@ -43,6 +46,17 @@ def add_to(commands: Commands) -> None:
         "--name", help="the model's name, where the folder is not called so (as in CodeBuild)"
     )
     parser.add_argument("--digest", help="refuse to build anything but this digest")
+    parser.add_argument(
+        "--gpu-project",
+        metavar="PROJECT",
+        help="the CodeBuild project that compiles TensorRT engines; default: this machine's GPU",
+    )
+    parser.add_argument(
+        "--deadline",
+        type=float,
+        metavar="SECONDS",
+        help="when to stop waiting for engines, in seconds since 1970; they are compiled on",
+    )
     parser.set_defaults(usage_error=parser.error)
 
 
@@ -52,6 +66,8 @@ def run(options: argparse.Namespace) -> Outcome:
     name = options.name or model.name
     if bool(options.bucket) != bool(options.key):
         options.usage_error("write --bucket and --key together")
+    if options.gpu_project and not options.bucket:
+        options.usage_error("--gpu-project needs --bucket: engine jobs go through it")
     if options.digest and options.digest != model.digest:
         raise BuildError(
             f"{model.folder} has digest {model.digest}, asked for is {options.digest}: the source "
@@ -59,9 +75,9 @@ def run(options: argparse.Namespace) -> Outcome:
         )
     progress = Printer(name)
     if not options.bucket:
-        timing_cache = FolderTimingCache(CACHE / "timing-caches")
+        engines = Engines(FolderResults(CACHE / "engines"), ThisMachine())
         with build(
-            model, name=name, target=options.target, progress=progress, timing_cache=timing_cache
+            model, name=name, target=options.target, progress=progress, engines=engines
         ) as built:
             path = options.output / file_name(name, model.digest[:LENGTH])
             manifest = save(built, path, progress=progress)
@@ -73,12 +89,9 @@ def run(options: argparse.Namespace) -> Outcome:
             text=f"{place} is there already: nothing to build",
             data={"path": place, "built": False},
         )
+    engines = bucket_engines(options.bucket, project=options.gpu_project, deadline=options.deadline)
     with build(
-        model,
-        name=name,
-        target=options.target,
-        progress=progress,
-        timing_cache=BucketTimingCache(s3, options.bucket),
+        model, name=name, target=options.target, progress=progress, engines=engines
     ) as built:
         publish(s3, built, bucket=options.bucket, key=options.key, progress=progress)
     return Outcome(text=f"published {place}", data={"path": place, "built": True})

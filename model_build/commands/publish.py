@@ -9,12 +9,12 @@ from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_endpoint, add_model, command
 from model_build.commands.outcome import Outcome
-from model_build.export.timing_cache import BucketTimingCache
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.copies import renamed
+from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 
 
@@ -100,7 +100,7 @@ def _provide(
         name=plan.name,
         target=prefix.target,
         progress=progress,
-        timing_cache=BucketTimingCache(s3, prefix.bucket),
+        engines=stage_engines(prefix.bucket, stage=options.stage),
     ) as built:
         for name, key in missing.items():
             number = names[name]

@@ -1,6 +1,6 @@
 """The proof that a converted model answers like what it was converted from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -49,16 +49,21 @@ def compare(
     converted: Form, origin: Form, model: TorchModel, gate: Gate, *, shapes: list[Sizes]
 ) -> GateReport:
     """Run both forms on seeded inputs. Raises `GateFailed` naming the two."""
-    import torch
-
-    generator = torch.Generator().manual_seed(SEED)
     differences = Differences(converted.name, origin.name)
-    for sizes in shapes:
-        inputs = model.sample(sizes, generator)
+    for sizes, inputs in zip(shapes, sampled(model, shapes), strict=True):
         pairs = zip(converted.run(inputs), origin.run(inputs), model.outputs, strict=True)
         for ours, theirs, output in pairs:
             differences.add(ours, theirs, output=output, inputs=str(sizes))
     return differences.report(gate, shapes=shapes)
+
+
+def sampled(model: TorchModel, shapes: list[Sizes]) -> Iterator[dict[str, "torch.Tensor"]]:
+    """Yield the seeded inputs of each of the shapes."""
+    import torch
+
+    generator = torch.Generator().manual_seed(SEED)
+    for sizes in shapes:
+        yield model.sample(sizes, generator)
 
 
 class Differences:

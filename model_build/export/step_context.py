@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platform_facts
+from model_build.engines.provider import Engines
 from model_build.errors import BuildError
-from model_build.export.timing_cache import TimingCache
 from model_build.progress import Progress
 from model_build.target import BuildTarget
 
@@ -15,7 +15,7 @@ class StepContext:
     """One build's surroundings.
 
     `weights` is the folder of the checked weights, None where there are none; `seed` then seeds
-    random ones. `scratch` is for files that no archive holds.
+    random ones. `scratch` is for files that no archive holds. `engines` has TensorRT's.
     """
 
     model_folder: Path
@@ -24,7 +24,7 @@ class StepContext:
     target: BuildTarget
     scratch: Path
     progress: Progress
-    timing_cache: TimingCache
+    engines: Engines
 
     @property
     def release(self) -> platform_facts.Release:

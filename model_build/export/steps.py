@@ -1,6 +1,7 @@
 """How each file that a recipe names is made."""
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from model_build.export import (
@@ -13,6 +14,7 @@ from model_build.export import (
 )
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
+from model_build.gpu_step.result import Result
 from model_build.recipe import (
     Copy,
     Dali,
@@ -29,8 +31,26 @@ Gates = list[tuple[str, GateReport]]
 """What was compared with what, and how it came out."""
 
 
-def make(step: Step, to: Path, context: StepContext) -> Gates:
+@dataclass(frozen=True)
+class Made:
+    """How a file came to be: its gates, and of a TensorRT plan the result of the GPU step."""
+
+    gates: Gates
+    engine: Result | None = None
+
+
+def make(step: Step, to: Path, context: StepContext) -> Made:
     """Make the file or folder `to`. Raises `BuildError`, `GateFailed` among them."""
+    made = _make(step, to, context)
+    for what, report in made.gates:
+        context.progress(
+            f"{to.name}: {what} differ by {report.max_absolute_difference:.1e} at most "
+            f"({report.allowed:.0e} allowed)"
+        )
+    return made
+
+
+def _make(step: Step, to: Path, context: StepContext) -> Made:
     gates: Gates = []
     match step:
         case Copy():
@@ -44,14 +64,9 @@ def make(step: Step, to: Path, context: StepContext) -> Gates:
         case Onnx():
             gates = [to_onnx.export(step, to=to, context=context)]
         case TensorRt():
-            gates = to_tensorrt.export(step, to=to, context=context)
+            return Made(*to_tensorrt.export(step, to=to, context=context))
         case TensorFlowOnnx() | GraphDef():
             gates = [from_keras.export(step, to=to, context=context)]
         case Dali():
             to_dali.export(step, to=to, context=context)
-    for what, report in gates:
-        context.progress(
-            f"{to.name}: {what} differ by {report.max_absolute_difference:.1e} at most "
-            f"({report.allowed:.0e} allowed)"
-        )
-    return gates
+    return Made(gates)

@@ -7,6 +7,7 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from model_build.engines.engine_job import Arrays
 from model_build.export import gate, torch_source
 from model_build.export.step_context import StepContext
 from model_build.export.torch_model import TorchModel
@@ -44,6 +45,14 @@ def onnx_runtime(path: Path, model: TorchModel) -> gate.Form:
         return outputs
 
     return gate.Form(name=path.name, run=run)
+
+
+def answers(path: Path, cases: list[Arrays], outputs: tuple[str, ...]) -> list[Arrays]:
+    """Return what ONNX Runtime makes of each case, by the outputs' names."""
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return [dict(zip(outputs, session.run(outputs, case), strict=True)) for case in cases]
 
 
 def _write(model: TorchModel, *, opset: int, to: Path) -> None:

@@ -10,7 +10,8 @@ from model_build.archive import Archive
 from model_build.build import Build
 from model_build.errors import BuildError
 from model_build.progress import Progress
-from model_build.publishing.upload import KeyTaken, is_taken, new_object
+from model_build.publishing.upload import KeyTaken, new_object
+from model_build.write_once import write_once
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -48,17 +49,7 @@ def publish(s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Pr
         except KeyTaken:
             written = archive.pack(built.folder, _Nowhere())
             _refuse_other_bytes(s3, written, bucket=bucket, key=key)
-    try:
-        s3.put_object(
-            Bucket=bucket,
-            Key=manifest_key(key),
-            Body=built.manifest(written).json_bytes(),
-            ContentType="application/json",
-            IfNoneMatch="*",
-        )
-    except ClientError as error:
-        if not is_taken(error):
-            raise
+    write_once(s3, bucket=bucket, key=manifest_key(key), body=built.manifest(written).json_bytes())
     return written
 
 

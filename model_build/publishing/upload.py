@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+from model_build.write_once import is_taken
+
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
@@ -16,9 +18,6 @@ if TYPE_CHECKING:
 PART_BYTES = 32 * 1024 * 1024
 """S3 takes 10,000 parts: this is enough for 312 GiB."""
 THREADS = 4
-
-_TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
-"""S3's codes: the first two where an object stands, the last where another write is under way."""
 
 
 class KeyTaken(Exception):
@@ -119,11 +118,6 @@ def new_object(s3: "S3Client", *, bucket: str, key: str) -> Iterator[MultipartUp
             s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload_id)
         raise
     upload.close()
-
-
-def is_taken(error: ClientError) -> bool:
-    """Whether S3 refused a conditional write because the key has an object, or is getting one."""
-    return bool(error.response["Error"]["Code"] in _TAKEN)
 
 
 def _abort_uploads_of(s3: "S3Client", *, bucket: str, key: str) -> None:

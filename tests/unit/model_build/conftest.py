@@ -7,9 +7,8 @@ import pytest
 
 from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
-from model_build.export.timing_cache import FolderTimingCache
 from model_build.repository import CONFIG, Repository
-from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines
+from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines, no_engines
 
 WriteFiles = Callable[[Path, dict[str, str]], Path]
 WriteConfigs = Callable[..., Repository]
@@ -115,6 +114,6 @@ def built(doubled: Path, tmp_path: Path) -> Iterator[Build]:
         name="doubled",
         target=BuildTarget(release="24.09"),
         progress=Lines(),
-        timing_cache=FolderTimingCache(tmp_path / "timing-caches"),
+        engines=no_engines(),
     ) as made:
         yield made

@@ -15,8 +15,10 @@ from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from model_build import BuildTarget
+from model_build.engines.accepted_results import FolderResults
+from model_build.engines.provider import Engines
+from model_build.engines.this_machine import ThisMachine
 from model_build.export.step_context import StepContext
-from model_build.export.timing_cache import FolderTimingCache
 from model_build.progress import Counter
 
 if TYPE_CHECKING:
@@ -37,9 +39,14 @@ def step_context(folder: Path, **more: Any) -> StepContext:
         "target": BuildTarget(release="24.09"),
         "scratch": folder,
         "progress": Lines(),
-        "timing_cache": FolderTimingCache(folder),
+        "engines": no_engines(),
     }
     return StepContext(**{**usual, **more})
+
+
+def no_engines() -> Engines:
+    """Engines of a machine without a GPU: for builds that need none."""
+    return Engines(FolderResults(Path("nowhere")), ThisMachine())
 
 
 class Lines:
@@ -169,9 +176,14 @@ class FakeS3:
         with open(to, "wb") as file:  # noqa: PTH123
             file.write(content)
 
+    def upload_file(self, path: str, bucket: str, key: str) -> None:
+        """Write a file, over what is there: only names that follow from content are written so."""
+        self._begin("PutObject", {"Bucket": bucket, "Key": key})
+        self._store(key, Path(path).read_bytes(), {})
+
     def list_objects_v2(self, **asked: Any) -> dict[str, Any]:
         self._begin("ListObjectsV2", asked)
-        found = [{"Key": key} for key in sorted(self.objects) if key.startswith(asked["Prefix"])]
+        found = self._below(asked)
         return {"KeyCount": len(found), **({"Contents": found} if found else {})}
 
     def delete_object(self, **asked: Any) -> dict[str, Any]:
@@ -180,8 +192,13 @@ class FakeS3:
         return {}
 
     def get_paginator(self, operation: str) -> _Pages:
-        assert operation == "list_multipart_uploads"
-        return _Pages("Uploads", self._list_multipart_uploads, xml=True)
+        return {
+            "list_multipart_uploads": _Pages("Uploads", self._list_multipart_uploads, xml=True),
+            "list_objects_v2": _Pages("Contents", self._below, xml=True),
+        }[operation]
+
+    def _below(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"Key": key} for key in sorted(self.objects) if key.startswith(asked["Prefix"])]
 
     def _list_multipart_uploads(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         self._begin("ListMultipartUploads", asked)
@@ -198,8 +215,6 @@ class FakeS3:
             self.before[operation](asked)
 
     def _only_if_new(self, operation: str, asked: dict[str, Any]) -> None:
-        if asked["Key"].startswith("timing-caches/"):
-            return  # what may be written over
         assert asked["IfNoneMatch"] == "*"  # or it could write over an object
         if asked["Key"] in self.objects:
             raise refusal(operation, "PreconditionFailed")

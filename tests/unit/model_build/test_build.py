@@ -24,11 +24,10 @@ from model_build.archive import Archive, pack
 from model_build.build import Build, build
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
-from model_build.export.timing_cache import FolderTimingCache
 from model_build.recipe import Onnx
 from tests.unit.model_build.checks.broken import files
 from tests.unit.model_build.conftest import MODEL
-from tests.unit.model_build.fakes import Lines
+from tests.unit.model_build.fakes import Lines, no_engines
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteFiles
@@ -55,7 +54,7 @@ def _built(
         name=name,
         target=target,
         progress=said or Lines(),
-        timing_cache=FolderTimingCache(folder.parent / "timing-caches"),
+        engines=no_engines(),
     ) as built:
         yield built
 
@@ -327,7 +326,7 @@ def test_an_alternative_is_built_with_its_own_backend(
         name="doubled-onnx",
         target=CPU,
         progress=Lines(),
-        timing_cache=FolderTimingCache(tmp_path),
+        engines=no_engines(),
     ) as built:
         archive, _ = _pack(built)
         assert built.gates == {"double/1/model.onnx: ONNX and PyTorch": report}

@@ -6,6 +6,7 @@ import pytest
 from model_build import BuildTarget, digest, manifest
 from model_build.archive import Archive
 from model_build.export.gate import GateReport
+from model_build.gpu_step.result import Result
 from model_build.manifest import Manifest, Signature, Tensor
 
 if TYPE_CHECKING:
@@ -55,6 +56,11 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
                 shapes=[{"batch": 1}],
             )
         },
+        engines={
+            "b/1/model.plan": Result(
+                job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
+            )
+        },
     )
 
 
@@ -86,6 +92,7 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
                 "shapes": [{"batch": 1}],
             }
         },
+        "engines": {"b/1/model.plan": {"job": "j" * 64, "compiled_on": {"gpu": "NVIDIA A10G"}}},
         "built_with": {"isal": "1.2.3"},
     }
 

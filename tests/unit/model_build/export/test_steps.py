@@ -9,12 +9,15 @@ from model_build import BuildTarget
 from model_build.export import steps
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
+from model_build.export.steps import Made
+from model_build.gpu_step.result import Result
 from model_build.recipe import Copy, PythonPackages, Recipe, Step
 from tests.unit.model_build.fakes import Lines, step_context
 
 REPORT = GateReport(
     max_absolute_difference=2.5e-6, max_relative_difference=1e-6, allowed=1e-4, shapes=[]
 )
+ENGINE_RESULT = Result(job="j", plan_sha256="p", outputs=[], compiled_on={})
 GATE = {"max_absolute_difference": 1e-4}
 FROM_PYTHON = {"source": "export.py:f", "gate": GATE}
 FROM_KERAS = {**FROM_PYTHON, "environment": "pins.txt", "opset": 17}
@@ -47,7 +50,7 @@ def _context(folder: Path, said: Lines, weights: Path | None = None) -> StepCont
         (
             _step("tensorrt", opset=18, engine=ENGINE, **FROM_PYTHON),
             "to_tensorrt",
-            [("a and b", REPORT), ("c and d", REPORT)],
+            ([("a and b", REPORT), ("c and d", REPORT)], ENGINE_RESULT),
         ),
         (_step("tensorflow-onnx", **FROM_KERAS), "from_keras", ("a and b", REPORT)),
         (_step("graphdef", **FROM_KERAS), "from_keras", ("a and b", REPORT)),
@@ -71,11 +74,12 @@ def test_each_step_has_its_exporter_whose_gates_are_told(
 
     monkeypatch.setattr(f"model_build.export.{exporter}.export", export)
     context = _context(tmp_path, said)
-    gates = steps.make(step, tmp_path / "model.x", context)
+    made = steps.make(step, tmp_path / "model.x", context)
     assert calls == [((step,), {"to": tmp_path / "model.x", "context": context})]
-    assert gates == (found if isinstance(found, list) else [found] if found else [])
+    gates, engine = found if exporter == "to_tensorrt" else ([found] if found else [], None)
+    assert made == Made(gates, engine)
     assert said.lines == [
-        f"model.x: {what} differ by 2.5e-06 at most (1e-04 allowed)" for what, _ in gates
+        f"model.x: {what} differ by 2.5e-06 at most (1e-04 allowed)" for what, _ in made.gates
     ]
 
 
@@ -89,7 +93,7 @@ def test_a_file_is_copied_from_the_weights_or_from_beside_the_recipe(
     weights = tmp_path / "weights" if fetched else None
     context = _context(tmp_path / "model", said, weights)
     to = tmp_path / "copied.txt"
-    assert steps.make(Copy(to="copy", weights="words.txt"), to, context) == []
+    assert steps.make(Copy(to="copy", weights="words.txt"), to, context) == Made([])
     assert to.read_text() == ("from weights" if fetched else "from model")
 
 
@@ -103,5 +107,5 @@ def test_packages_are_installed_for_tritons_python(
     )
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
     context = _context(tmp_path, said)
-    assert steps.make(step, tmp_path / "to", context) == []
+    assert steps.make(step, tmp_path / "to", context) == Made([])
     assert calls == [(tmp_path / "a/pins.txt", tmp_path / "to", context.triton_python)]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_build.publishing import upload
+from model_build.write_once import is_taken
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeS3
@@ -153,7 +154,7 @@ def test_only_a_failed_precondition_or_a_write_at_once_means_that_a_key_is_taken
     code: str,
 ) -> None:
     error = ClientError({"Error": {"Code": code}}, "PutObject")
-    assert upload.is_taken(error) == (code in TAKEN)
+    assert is_taken(error) == (code in TAKEN)
 
 
 def test_a_key_that_somebody_else_is_writing_is_taken(s3: "FakeS3", file: Path) -> None:

@@ -5,56 +5,65 @@ a network's own types count, and 11 has nothing else. So an FP16 engine is compi
 ONNX file everywhere, and the flag is set where it exists and is needed.
 """
 
-from pathlib import Path
-from typing import Any
+from __future__ import annotations
 
-from model_build.errors import BuildError
-from model_build.export.engine_target import Level
-from model_build.progress import Progress
-from model_build.recipe import Engine, Shapes
+from pathlib import Path
+from typing import Any, Callable
+
+from .errors import StepError
+from .job import AMPERE_PLUS, Job
 
 MIB = 1024 * 1024
+Say = Callable[[str], None]
 
 
-def compile_engine(
-    trt: Any,
-    onnx_file: Path,
-    engine: Engine,
-    *,
-    level: Level,
-    timings: bytes,
-    progress: Progress,
-) -> tuple[bytes, bytes]:
-    """Return the serialized engine and the timing cache that its compilation left.
+def compile_engine(trt: Any, onnx_file: Path, job: Job, *, say: Say) -> bytes:
+    """Return the serialized engine.
 
-    `trt` is the module `tensorrt`, `timings` a timing cache of the same GPU and version or nothing.
-    Raises `BuildError` with every error of the ONNX parser, and where no engine comes out.
+    `trt` is the module `tensorrt`. Raises `StepError` with every error of the ONNX parser, and
+    where no engine comes out.
     """
-    logger = _logger(trt, progress)
+    logger = _logger(trt, say)
     builder = trt.Builder(logger)
     network = builder.create_network(_network_flags(trt))
-    _parse(trt, network, logger, onnx_file)
+    parser = _parse(trt, network, logger, onnx_file)
     config = builder.create_builder_config()
-    if engine.precision == "fp16" and not _is_strongly_typed(trt):
+    if job.precision == "fp16" and not _is_strongly_typed(trt):
         config.set_flag(trt.BuilderFlag.FP16)
-    if engine.precision == "fp32":
+    if job.precision == "fp32":
         config.clear_flag(trt.BuilderFlag.TF32)  # it rounds to 10 bits, and is on by default
-    if engine.workspace_mib:
-        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, engine.workspace_mib * MIB)
-    if level == "ampere-plus":
+    if job.workspace_mib:
+        config.set_memory_pool_limit(trt.MemoryPoolType.WORKSPACE, job.workspace_mib * MIB)
+    if job.level == AMPERE_PLUS:
         config.hardware_compatibility_level = trt.HardwareCompatibilityLevel.AMPERE_PLUS
-    for profile in engine.profiles:
+    for profile in job.profiles:
         _add_profile(builder, config, profile)
-    cache = config.create_timing_cache(timings)
-    if cache is None or not config.set_timing_cache(cache, ignore_mismatch=False):
-        progress("TensorRT: the timing cache is of another GPU or version: starting a new one")
-        config.set_timing_cache(config.create_timing_cache(b""), ignore_mismatch=False)
     if hasattr(trt, "IProgressMonitor"):
-        config.progress_monitor = _monitor(trt, progress)
+        config.progress_monitor = _monitor(trt, say)
     plan = builder.build_serialized_network(network, config)
+    del parser  # not before: the weights in the network are its (TensorRT's developer guide)
     if plan is None:
-        raise BuildError(f"TensorRT made no engine of {onnx_file.name}: its errors are above")
-    return bytes(plan), bytes(config.get_timing_cache().serialize())
+        raise StepError("TensorRT made no engine: its errors are above")
+    return bytes(plan)
+
+
+def load(trt: Any, runtime: Any, plan: bytes, *, level: str) -> Any:
+    """Return the engine of a plan, which lives no longer than its `runtime`.
+
+    Raises `StepError` unless it has the level that was asked for: an export was seen to lose it
+    without a word (pytorch/TensorRT#3941).
+    """
+    engine = runtime.deserialize_cuda_engine(plan)
+    if engine is None:
+        raise StepError("TensorRT cannot load the engine that it has just made")
+    if level == AMPERE_PLUS:
+        found = engine.hardware_compatibility_level
+        if found != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
+            raise StepError(
+                f"the engine has the hardware compatibility level {found}, AMPERE_PLUS was asked "
+                "for: it would not run on the endpoint's GPU"
+            )
+    return engine
 
 
 def _network_flags(trt: Any) -> int:
@@ -69,33 +78,34 @@ def _is_strongly_typed(trt: Any) -> bool:
     return hasattr(trt.NetworkDefinitionCreationFlag, "STRONGLY_TYPED")
 
 
-def _add_profile(builder: Any, config: Any, profile: dict[str, Shapes]) -> None:
+def _add_profile(builder: Any, config: Any, profile: dict[str, dict[str, list[int]]]) -> None:
     shapes = builder.create_optimization_profile()
     try:
         for name, bounds in profile.items():
-            shapes.set_shape(name, bounds.min, bounds.opt, bounds.max)
+            shapes.set_shape(name, bounds["min"], bounds["opt"], bounds["max"])
         accepted = config.add_optimization_profile(shapes) >= 0
     except (ValueError, RuntimeError) as error:
-        raise BuildError(f"TensorRT refuses the optimization profile {profile}: {error}") from None
+        raise StepError(f"TensorRT refuses the optimization profile {profile}: {error}") from None
     if not accepted:
-        raise BuildError(
+        raise StepError(
             f"TensorRT refuses the optimization profile {profile}: write shapes that the model's "
             "inputs can have, for every input"
         )
 
 
-def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
+def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> Any:
+    """Fill the network and return the parser, which owns its weights."""
     parser = trt.OnnxParser(network, logger)
     if parser.parse_from_file(str(onnx_file)):
-        return
+        return parser
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
-    said = "\n".join(
-        f"  {_where(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
+    said = "; ".join(
+        f"{_where(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
         for error in errors
     )
-    raise BuildError(
-        f"TensorRT {trt.__version__} cannot parse {onnx_file.name}:\n{said}\n"
-        "Mend the model, or export it with another opset"
+    raise StepError(
+        f"TensorRT {trt.__version__} cannot parse the ONNX file: {said}. Mend the model, or export "
+        "it with another opset"
     )
 
 
@@ -108,19 +118,19 @@ def _where(error: Any) -> str:
     return where
 
 
-def _logger(trt: Any, progress: Progress) -> Any:
+def _logger(trt: Any, say: Say) -> Any:
     class Logger(trt.ILogger):  # type: ignore[misc]
         def __init__(self) -> None:
             trt.ILogger.__init__(self)
 
         def log(self, severity: Any, message: str) -> None:
             if severity <= trt.ILogger.Severity.WARNING:
-                progress(f"TensorRT: {message}")
+                say(f"TensorRT: {message}")
 
     return Logger()
 
 
-def _monitor(trt: Any, progress: Progress) -> Any:
+def _monitor(trt: Any, say: Say) -> Any:
     class Monitor(trt.IProgressMonitor):  # type: ignore[misc]
         """Says the outermost phases, and each tenth of them."""
 
@@ -131,12 +141,12 @@ def _monitor(trt: Any, progress: Progress) -> Any:
         def phase_start(self, name: str, parent: str | None, steps: int) -> None:
             if parent is None:
                 self._steps[name] = steps
-                progress(f"TensorRT: {name}")
+                say(f"TensorRT: {name}")
 
         def step_complete(self, name: str, step: int) -> bool:
             steps = self._steps.get(name, 0)
             if steps >= 10 and (step * 10 // steps) != ((step + 1) * 10 // steps):
-                progress(f"TensorRT: {name} {(step + 1) * 10 // steps * 10} %")
+                say(f"TensorRT: {name} {(step + 1) * 10 // steps * 10} %")
             return True
 
         def phase_finish(self, name: str) -> None:

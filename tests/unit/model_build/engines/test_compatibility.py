@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model_build import BuildError
-from model_build.export.engine_target import compatibility_level
+from model_build.engines.compatibility import compatibility_level
 from platform_facts import ComputeCapability, gpus
 
 capabilities = st.builds(ComputeCapability, st.integers(5, 12), st.integers(0, 9))

@@ -43,6 +43,10 @@ class RecordedTensorRt:
             return type(name, (), {"Severity": severities})
         return _Class(self, name)
 
+    def _make(self, name: str) -> "_Object":
+        """Return an object of a class that a method gives."""
+        return _Object(self, name)
+
 
 class _Class:
     """A class of the module, which is called to make an object."""

@@ -6,45 +6,40 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from model_build import BuildError
-from model_build.export.tensorrt_compiler import compile_engine
-from model_build.recipe import Engine
-from tests.unit.model_build.export.tensorrt.recorded_api import VERSIONS, RecordedTensorRt
-from tests.unit.model_build.fakes import Lines
+from model_build.gpu_step.compiler import compile_engine, load
+from model_build.gpu_step.errors import StepError
+from model_build.gpu_step.job import Job
+from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
 
-ENGINE = {
-    "precision": "fp16",
-    "workspace_mib": 1024,
-    "profiles": [
+JOB = Job(
+    onnx_sha256="",
+    tensorrt="10.13.3.9",
+    compute_capability="8.6",
+    level="none",
+    precision="fp16",
+    workspace_mib=1024,
+    profiles=[
         {
             "token_ids": {"min": [1, 128], "opt": [16, 128], "max": [128, 128]},
             "attn_mask": {"min": [1, 128], "opt": [16, 128], "max": [128, 128]},
         }
     ],
-    "gate": {"max_absolute_difference": 0.05},
-}
+    outputs=["output"],
+    cases=[],
+)
 
 
-def _compile(
-    trt: RecordedTensorRt, *, level: Any = "none", timings: bytes = b"", **changed: Any
-) -> tuple[bytes, bytes, list[str]]:
-    progress = Lines()
-    plan, cache = compile_engine(
-        trt,
-        Path("bert.fp16.onnx"),
-        Engine.model_validate({**ENGINE, **changed}),
-        level=level,
-        timings=timings,
-        progress=progress,
-    )
-    return plan, cache, progress.lines
+def _compile(trt: RecordedTensorRt, **changed: Any) -> tuple[bytes, list[str]]:
+    lines: list[str] = []
+    job = JOB._replace(**changed)
+    return compile_engine(trt, Path("bert.onnx"), job, say=lines.append), lines
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_call_is_one_that_the_version_has(version: str, snapshot: SnapshotAssertion) -> None:
     trt = RecordedTensorRt(version)
-    plan, cache, _ = _compile(trt, level="ampere-plus")
-    assert (plan, cache) == (b"serialized", b"serialized")
+    plan, _ = _compile(trt, level="ampere-plus")
+    assert plan == b"serialized"
     assert trt.calls == snapshot
 
 
@@ -77,17 +72,29 @@ def test_engines_of_the_builders_own_gpu_need_no_compatibility_level(version: st
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_timing_cache_of_another_gpu_is_begun_anew(version: str) -> None:
+@pytest.mark.parametrize(("level", "found"), [("none", 0), ("none", 1), ("ampere-plus", 1)])
+def test_an_engine_is_loaded_with_the_level_that_was_asked_for(
+    version: str, level: str, found: int
+) -> None:
     trt = RecordedTensorRt(version)
-    accepted = iter([False, True])
-    trt.answers["IBuilderConfig.set_timing_cache"] = lambda *_: next(accepted)
-    _, _, lines = _compile(trt, timings=b"of another GPU")
-    made = [call for call in trt.calls if "create_timing_cache" in call]
-    assert made == [
-        "IBuilderConfig.create_timing_cache(<14 bytes>)",
-        "IBuilderConfig.create_timing_cache(<0 bytes>)",
-    ]
-    assert lines == ["TensorRT: the timing cache is of another GPU or version: starting a new one"]
+    trt.answers["ICudaEngine.hardware_compatibility_level"] = found
+    load(trt, trt.Runtime(trt.Logger()), b"plan", level=level)
+    assert "Runtime.deserialize_cuda_engine(<4 bytes>)" in trt.calls
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_engine_that_lost_its_level_is_refused(version: str) -> None:
+    trt = RecordedTensorRt(version)
+    trt.answers["ICudaEngine.hardware_compatibility_level"] = 0
+    with pytest.raises(StepError, match=r"level 0, AMPERE_PLUS was asked for: it would not run"):
+        load(trt, trt.Runtime(trt.Logger()), b"plan", level="ampere-plus")
+
+
+def test_an_engine_that_cannot_be_loaded_is_an_error() -> None:
+    trt = RecordedTensorRt("10.16.1.11")
+    trt.answers["Runtime.deserialize_cuda_engine"] = None
+    with pytest.raises(StepError, match="cannot load the engine that it has just made"):
+        load(trt, trt.Runtime(trt.Logger()), b"plan", level="none")
 
 
 def _errors(trt: RecordedTensorRt) -> None:
@@ -116,12 +123,12 @@ def _errors(trt: RecordedTensorRt) -> None:
 def test_every_error_of_the_parser_is_told_in_full(version: str, where: str) -> None:
     trt = RecordedTensorRt(version)
     _errors(trt)
-    line = f"  {where}: no importer for NonZero [UNSUPPORTED_NODE, ModelImporter.cpp:828]\n"
-    with pytest.raises(BuildError) as raised:
+    line = f"{where}: no importer for NonZero [UNSUPPORTED_NODE, ModelImporter.cpp:828]"
+    with pytest.raises(StepError) as raised:
         _compile(trt)
     assert str(raised.value) == (
-        f"TensorRT {version} cannot parse bert.fp16.onnx:\n{line}{line}"
-        "Mend the model, or export it with another opset"
+        f"TensorRT {version} cannot parse the ONNX file: {line}; {line}. Mend the model, or export "
+        "it with another opset"
     )
 
 
@@ -129,7 +136,7 @@ def test_every_error_of_the_parser_is_told_in_full(version: str, where: str) -> 
 def test_a_refused_profile_is_an_error_of_the_recipe(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["IBuilderConfig.add_optimization_profile"] = -1
-    with pytest.raises(BuildError, match="refuses the optimization profile"):
+    with pytest.raises(StepError, match="refuses the optimization profile"):
         _compile(trt)
 
 
@@ -140,7 +147,7 @@ def test_an_inconsistent_profile_is_one_too() -> None:
         raise RuntimeError("Shape provided is inconsistent with other shapes.")
 
     trt.answers["IOptimizationProfile.set_shape"] = refuse
-    with pytest.raises(BuildError, match=r"token_ids.*: Shape provided is inconsistent"):
+    with pytest.raises(StepError, match=r"token_ids.*: Shape provided is inconsistent"):
         _compile(trt)
 
 
@@ -148,7 +155,7 @@ def test_an_inconsistent_profile_is_one_too() -> None:
 def test_no_engine_is_an_error(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["Builder.build_serialized_network"] = None
-    with pytest.raises(BuildError, match=r"made no engine of bert\.fp16\.onnx"):
+    with pytest.raises(StepError, match=r"TensorRT made no engine"):
         _compile(trt)
 
 
@@ -164,7 +171,7 @@ def test_the_compilation_tells_how_far_it_is() -> None:
         return b"plan"
 
     trt.answers["Builder.build_serialized_network"] = build
-    plan, _, lines = _compile(trt)
+    plan, lines = _compile(trt)
     assert plan == b"plan"
     assert lines == [
         "TensorRT: Building Engine",

@@ -1,0 +1,84 @@
+"""Where results that passed their gate are kept: in the model bucket, or in a folder.
+
+engines/<digest of the job>/<SHA-256 of a file>     its files, by their content
+engines/<digest of the job>/result.json             written last, and only where none stands
+"""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model_build.engines.engine_result import EngineResult
+from model_build.errors import BuildError
+from model_build.gpu_step import result as step
+from model_build.gpu_step.errors import StepError
+from model_build.write_once import write_once
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+PREFIX = "engines/"
+
+
+class FolderResults:
+    """Accepted results in a folder of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def fetch(self, digest: str, *, to: Path) -> bool:
+        """Put a result into the folder `to`; return False where none was accepted."""
+        kept = self._folder / digest
+        if not kept.is_dir():
+            return False
+        shutil.copytree(kept, to)
+        return True
+
+    def accept(self, result: EngineResult) -> bool:
+        """Keep a result for good; return False where another was accepted before."""
+        kept = self._folder / result.result.job
+        partial = kept.with_name(f".{kept.name}-{result.result.plan_sha256}")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(result.folder, partial)
+        try:
+            partial.rename(kept)
+        except OSError:  # a folder with files is never replaced
+            shutil.rmtree(partial)
+            return False
+        return True
+
+
+class BucketResults:
+    """Accepted results in the model bucket, beside the endpoints' prefixes."""
+
+    def __init__(self, s3: "S3Client", bucket: str) -> None:
+        self._s3, self._bucket = s3, bucket
+
+    def fetch(self, digest: str, *, to: Path) -> bool:
+        """Put a result into the folder `to`; return False where none was accepted."""
+        key = f"{PREFIX}{digest}/{step.FILE}"
+        try:
+            content = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+        except self._s3.exceptions.NoSuchKey:
+            return False
+        try:
+            result = step.parse(content, shown_as=f"s3://{self._bucket}/{key}")
+        except StepError as error:
+            raise BuildError(str(error)) from None
+        to.mkdir(parents=True)
+        for name, sha256 in result.files().items():
+            self._s3.download_file(self._bucket, f"{PREFIX}{digest}/{sha256}", str(to / name))
+        (to / step.FILE).write_bytes(content)
+        return True
+
+    def accept(self, result: EngineResult) -> bool:
+        """Keep a result for good; return False where another was accepted before."""
+        prefix = f"{PREFIX}{result.result.job}/"
+        for name, sha256 in result.result.files().items():
+            self._s3.upload_file(str(result.folder / name), self._bucket, f"{prefix}{sha256}")
+        return write_once(
+            self._s3,
+            bucket=self._bucket,
+            key=f"{prefix}{step.FILE}",
+            body=result.result.json_bytes(),
+        )

@@ -1,0 +1,88 @@
+"""An engine job in a folder, as the GPU step reads it."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+import platform_facts
+from model_build.engines.compatibility import Level
+from model_build.errors import BuildError
+from model_build.gpu_step import job as step
+from model_build.gpu_step.files import Tensor, sha256
+from model_build.recipe import Engine
+
+Arrays = dict[str, npt.NDArray[Any]]
+"""Tensors by name."""
+
+
+@dataclass(frozen=True)
+class EngineJob:
+    """A job that lies in `folder`, for the TensorRT of `release`."""
+
+    folder: Path
+    job: step.Job
+    release: platform_facts.Release
+
+    @property
+    def digest(self) -> str:
+        """What names the job, its claims and its result: 64 hex digits."""
+        return self.job.digest
+
+    def files(self) -> dict[str, str]:
+        """Return the files beside job.json: name -> SHA-256."""
+        tensors = {it.file: it.sha256 for case in self.job.cases for it in case}
+        return {step.ONNX: self.job.onnx_sha256, **tensors}
+
+
+def write(
+    folder: Path,
+    *,
+    onnx_file: Path,
+    engine: Engine,
+    level: Level,
+    compute_capability: platform_facts.ComputeCapability,
+    release: platform_facts.Release,
+    cases: list[Arrays],
+    outputs: tuple[str, ...],
+) -> EngineJob:
+    """Write the job that compiles `onnx_file` on a GPU of `compute_capability`.
+
+    The engine is then run on `cases`. Raises `BuildError` where the release's TensorRT is not
+    known.
+    """
+    if release.tensorrt is None:
+        raise BuildError(
+            f"the TensorRT version of Triton {release.name} is not known, so no engine can be "
+            "compiled for it: choose a newer release, or serve the model as ONNX"
+        )
+    folder.mkdir(parents=True)
+    shutil.copyfile(onnx_file, folder / step.ONNX)
+    job = step.Job(
+        onnx_sha256=sha256(folder / step.ONNX),
+        tensorrt=release.tensorrt,
+        compute_capability=str(compute_capability),
+        level=level,
+        precision=engine.precision,
+        workspace_mib=engine.workspace_mib,
+        profiles=[
+            {name: shapes.model_dump() for name, shapes in profile.items()}
+            for profile in engine.profiles
+        ],
+        outputs=list(outputs),
+        cases=[_write_case(folder, index, arrays) for index, arrays in enumerate(cases)],
+    )
+    (folder / step.FILE).write_bytes(job.json_bytes())
+    return EngineJob(folder, job, release)
+
+
+def _write_case(folder: Path, case: int, arrays: Arrays) -> list[Tensor]:
+    tensors = []
+    for index, (name, array) in enumerate(arrays.items()):
+        path = folder / f"input-{case}-{index}.bin"
+        path.write_bytes(np.ascontiguousarray(array).tobytes())
+        tensors.append(Tensor(name, str(array.dtype), list(array.shape), path.name, sha256(path)))
+    return tensors

@@ -1,0 +1,112 @@
+"""Engine jobs in the model bucket, on their way to a GPU and back.
+
+    engine-jobs/<digest>/job/                    what the GPU step reads
+    engine-jobs/<digest>/claims/<attempt>.json   which build compiles it: the first to write decides
+    engine-jobs/<digest>/raw/<build>/            what the GPU step wrote: not accepted yet
+
+The bucket forgets them after some weeks; what was accepted is elsewhere.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model_build.engines.engine_job import EngineJob
+from model_build.errors import BuildError
+from model_build.gpu_step import job as step
+from model_build.gpu_step import result as step_result
+from model_build.gpu_step.errors import StepError
+from model_build.write_once import write_once
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+PREFIX = "engine-jobs/"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An attempt at a job, counted from 1, and the id of the build that makes it."""
+
+    attempt: int
+    build: str
+
+
+@dataclass(frozen=True)
+class JobBucket:
+    """The model bucket, as far as it holds one engine job."""
+
+    s3: "S3Client"
+    bucket: str
+    digest: str
+
+    @property
+    def job_folder(self) -> str:
+        """The prefix of what the GPU step reads."""
+        return f"{PREFIX}{self.digest}/job/"
+
+    @property
+    def raw_folder(self) -> str:
+        """The prefix below which each build leaves what it made, without a slash at its end."""
+        return f"{PREFIX}{self.digest}/raw"
+
+    def upload(self, job: EngineJob) -> None:
+        """Write the job's files, job.json last; the same digest means the same bytes."""
+        for name in [*job.files(), step.FILE]:
+            self.s3.upload_file(str(job.folder / name), self.bucket, self.job_folder + name)
+
+    def last_claim(self) -> Claim | None:
+        """Return the newest attempt that anybody has made."""
+        found = self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self._claims)
+        if not (keys := sorted(it["Key"] for it in found.get("Contents", ()))):
+            return None
+        return self._read_claim(keys[-1])
+
+    def claim(self, attempt: int, build: str) -> Claim:
+        """Write down that `build` makes this attempt; return the claim that was first."""
+        key = f"{self._claims}{attempt:04}.json"
+        content = json.dumps({"build": build}).encode()
+        if write_once(self.s3, bucket=self.bucket, key=key, body=content):
+            return Claim(attempt, build)
+        return self._read_claim(key)
+
+    def has_raw(self, build: str) -> bool:
+        """Whether a build has left a whole result."""
+        key = self._raw(build) + step_result.FILE
+        return bool(self.s3.list_objects_v2(Bucket=self.bucket, Prefix=key).get("Contents"))
+
+    def download_raw(self, build: str, *, to: Path) -> None:
+        """Fetch what a build has left. Raises `BuildError` where it is not whole."""
+        prefix = self._raw(build)
+        to.mkdir(parents=True)
+        try:
+            self._download(prefix + step_result.FILE, to / step_result.FILE)
+            content = (to / step_result.FILE).read_bytes()
+            for name in step_result.parse(content, shown_as=prefix).files():
+                self._download(prefix + name, to / name)
+        except StepError as error:
+            raise BuildError(str(error)) from None
+
+    def _download(self, key: str, to: Path) -> None:
+        try:
+            body = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"]
+        except self.s3.exceptions.NoSuchKey:
+            raise BuildError(
+                f"s3://{self.bucket}/{key} is missing: the GPU step did not end, or its result was "
+                "removed. Deploy again: it is compiled anew"
+            ) from None
+        with to.open("wb") as file:
+            for chunk in body.iter_chunks():
+                file.write(chunk)
+
+    @property
+    def _claims(self) -> str:
+        return f"{PREFIX}{self.digest}/claims/"
+
+    def _read_claim(self, key: str) -> Claim:
+        content = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
+        return Claim(int(Path(key).stem), json.loads(content)["build"])
+
+    def _raw(self, build: str) -> str:
+        return f"{self.raw_folder}/{build.rpartition(':')[2]}/"

@@ -1,0 +1,45 @@
+"""Engine jobs on the GPU of this machine."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from model_build.engines.engine_job import EngineJob
+from model_build.errors import BuildError
+from model_build.gpu_step.driver import Driver
+from model_build.gpu_step.errors import StepError
+from model_build.progress import Progress
+from platform_facts import ComputeCapability
+
+
+class ThisMachine:
+    """Runs the GPU step as a process, with the `tensorrt` of this Python."""
+
+    def compute_capability(self) -> ComputeCapability:
+        """Return the first GPU's. Raises `BuildError` where there is no driver or no GPU."""
+        try:
+            return ComputeCapability.parse(Driver().compute_capability)
+        except StepError as error:
+            raise BuildError(
+                f"{error}. Deploy, or `publish` to a deployed stage, which compiles in CodeBuild; "
+                "or build for a cpu target, which is served the same model as ONNX"
+            ) from None
+
+    def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
+        """Run the step; its lines are progress. Raises `BuildError` with its error."""
+        error = ""
+        with subprocess.Popen(
+            [sys.executable, "-m", "model_build.gpu_step", str(job.folder), str(to)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                said = line.rstrip()
+                error = said.removeprefix("error: ") if said.startswith("error: ") else error
+                progress(said)
+        if process.returncode:
+            ended = f"the GPU step ended with exit code {process.returncode}: see above"
+            raise BuildError(error or ended)

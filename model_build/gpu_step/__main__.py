@@ -1,0 +1,104 @@
+"""Compile one engine job, run the engine on the job's inputs, and write the result."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import job as jobs
+from .compiler import compile_engine, load
+from .driver import Driver, image_cuda
+from .errors import StepError
+from .result import FILE, PLAN, Result
+from .runner import EngineRunner
+
+USAGE = "usage: python3 -m gpu_step JOB RESULT: two folders, of which RESULT is made"
+
+
+def main(arguments: list[str]) -> int:
+    """Do one job; return the exit code: 1 where it cannot be done, 2 for wrong arguments."""
+    if len(arguments) != 2:
+        print(USAGE, file=sys.stderr)
+        return 2
+    job, to = map(Path, arguments)
+    try:
+        _do(job, to)
+    except StepError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        return 1
+    return 0
+
+
+def _do(folder: Path, to: Path) -> None:
+    job = jobs.read(folder)
+    driver = Driver()
+    # From here on: without a driver, TensorRT ends the process with a segmentation fault.
+    trt = _tensorrt()
+    compiled_on = {
+        "driver": driver.version,
+        "driver_cuda": driver.cuda,
+        "gpu": driver.gpu,
+        "compute_capability": driver.compute_capability,
+        "tensorrt": trt.__version__,
+        "image_cuda": image_cuda(),
+        "python": platform.python_version(),
+    }
+    _say("found " + ", ".join(f"{name} {value or '?'}" for name, value in compiled_on.items()))
+    _refuse_another_machine(job, driver, trt)
+    driver.activate()
+    _say(f"compiling job {job.digest}")
+    plan = compile_engine(trt, folder / jobs.ONNX, job, say=_say)
+    shutil.rmtree(to, ignore_errors=True)
+    to.mkdir(parents=True)
+    (to / PLAN).write_bytes(plan)
+    _say(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
+    runtime = trt.Runtime(trt.Logger(trt.Logger.ERROR))
+    runner = EngineRunner(trt, load(trt, runtime, plan, level=job.level), driver)
+    outputs = [
+        runner.run(case, job.outputs, read=folder, to=to, prefix=f"output-{index}")
+        for index, case in enumerate(job.cases)
+    ]
+    result = Result(job.digest, hashlib.sha256(plan).hexdigest(), outputs, compiled_on)
+    partial = to / f".{FILE}"
+    partial.write_bytes(result.json_bytes())
+    partial.replace(to / FILE)
+    _say("done: the build that asked for this engine judges it")
+
+
+def _tensorrt() -> Any:
+    try:
+        return importlib.import_module("tensorrt")
+    except ImportError as error:
+        raise StepError(
+            f"TensorRT cannot be imported ({error}): run the step in nvcr.io/nvidia/tensorrt of "
+            "the release, or where requirements-gpu.txt is installed"
+        ) from None
+
+
+def _refuse_another_machine(job: jobs.Job, driver: Driver, trt: Any) -> None:
+    """Stop unless TensorRT and GPU are the job's: plans load in no other version."""
+    found, wanted = (it.split(".") for it in (trt.__version__, job.tensorrt))
+    if found[: len(wanted)] != wanted:
+        raise StepError(
+            f"this machine has TensorRT {trt.__version__}, the job is for {job.tensorrt}, which "
+            "would refuse its plan. If the Triton image of the release has this one (NVIDIA's "
+            "release notes say), write it into platform_facts/releases.toml"
+        )
+    if driver.compute_capability != job.compute_capability:
+        raise StepError(
+            f"this machine's {driver.gpu} has compute capability {driver.compute_capability}, the "
+            f"job is to be compiled on {job.compute_capability}"
+        )
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,132 @@
+"""The GPU, through NVIDIA's driver library alone: no other library's version can disagree with it.
+
+Functions, constants and error codes are those of CUDA's cuda.h (CUDA Driver API), by the names that
+the library exports since CUDA 7.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from pathlib import Path
+
+from .errors import StepError
+
+LIBRARY = "libcuda.so.1"
+PROC = Path("/proc/driver/nvidia/version")
+_MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
+_NAME_BYTES = 100
+
+
+class Driver:
+    """The first GPU of this machine, with its primary context, which TensorRT uses too.
+
+    `cuda` is the newest CUDA that the driver supports (`13.0`), `version` the driver's own
+    (`580.82.07`, empty where it is not told), `gpu` and `compute_capability` what it drives.
+    """
+
+    def __init__(self) -> None:
+        """Ask the driver. Raises `StepError` where there is none, or it has no usable GPU."""
+        try:
+            self._library = ctypes.CDLL(LIBRARY)
+        except OSError:
+            raise StepError(
+                f"this machine has no NVIDIA driver ({LIBRARY}): an engine is compiled on a GPU"
+            ) from None
+        self.version = _driver_version()
+        self.cuda = self._supported_cuda()
+        _refuse_older_than_the_image(self.cuda, self.version)
+        self._call("cuInit", ctypes.c_uint(0))
+        self._device = ctypes.c_int()
+        self._call("cuDeviceGet", ctypes.byref(self._device), ctypes.c_int(0))
+        self.gpu = self._name()
+        self.compute_capability = f"{self._attribute(_MAJOR)}.{self._attribute(_MINOR)}"
+
+    def activate(self) -> None:
+        """Make the GPU's primary context this thread's."""
+        context = ctypes.c_void_p()
+        self._call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self._device)
+        self._call("cuCtxSetCurrent", context)
+
+    def allocate(self, size: int) -> int:
+        """Return the address of `size` bytes of the GPU's memory, at least one."""
+        address = ctypes.c_uint64()
+        self._call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(max(size, 1)))
+        return address.value
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        self._call("cuMemFree_v2", ctypes.c_uint64(address))
+
+    def write(self, address: int, content: bytes) -> None:
+        """Copy `content` to the GPU."""
+        size = ctypes.c_size_t(len(content))
+        self._call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), ctypes.c_char_p(content), size)
+
+    def read(self, address: int, size: int) -> bytes:
+        """Copy `size` bytes from the GPU."""
+        content = ctypes.create_string_buffer(size)
+        self._call("cuMemcpyDtoH_v2", content, ctypes.c_uint64(address), ctypes.c_size_t(size))
+        return content.raw
+
+    def wait(self) -> None:
+        """Return when the GPU has done all that it was given."""
+        self._call("cuCtxSynchronize")
+
+    def _supported_cuda(self) -> str:
+        supported = ctypes.c_int()
+        self._call("cuDriverGetVersion", ctypes.byref(supported))
+        return f"{supported.value // 1000}.{supported.value % 1000 // 10}"
+
+    def _name(self) -> str:
+        name = ctypes.create_string_buffer(_NAME_BYTES)
+        self._call("cuDeviceGetName", name, ctypes.c_int(_NAME_BYTES), self._device)
+        return name.value.decode()
+
+    def _attribute(self, which: int) -> int:
+        value = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), ctypes.c_int(which), self._device)
+        return value.value
+
+    def _call(self, function: str, *arguments: object) -> None:
+        code = getattr(self._library, function)(*arguments)
+        if code:
+            raise StepError(
+                f"the NVIDIA driver {self.version or 'of this machine'} finds no GPU that can be "
+                f"used: {function} gave CUDA error {code}{self._meaning(code)}; nvidia-smi says "
+                "what the driver sees"
+            )
+
+    def _meaning(self, code: int) -> str:
+        text = ctypes.c_char_p()
+        self._library.cuGetErrorString(ctypes.c_int(code), ctypes.byref(text))
+        return f" ({text.value.decode()})" if text.value else ""
+
+
+def image_cuda() -> str:
+    """Return the CUDA version that NVIDIA's images say they have, empty in no such image."""
+    return os.environ.get("CUDA_VERSION", "")
+
+
+def _refuse_older_than_the_image(cuda: str, version: str) -> None:
+    """Stop where the driver supports no CUDA of the image's major version.
+
+    Within one, a driver runs newer minor versions (CUDA documentation, minor version
+    compatibility). Where the image's forward-compatibility library is in use, `cuda` is its.
+    """
+    wanted = image_cuda()
+    if wanted and int(cuda.split(".")[0]) < int(wanted.split(".")[0]):
+        raise StepError(
+            f"the NVIDIA driver {version or 'of this machine'} supports CUDA {cuda}, this image "
+            f"has CUDA {wanted}: the machine's driver is too old for the image of this Triton "
+            "release. Choose an older release in the stage, or a machine with a newer driver"
+        )
+
+
+def _driver_version() -> str:
+    try:
+        found = re.search(r"\b[0-9]{3}\.[0-9.]+\b", PROC.read_text(encoding="utf-8"))
+    except OSError:
+        return ""
+    return found.group() if found else ""

@@ -1,0 +1,40 @@
+"""The files of a job and of its result: tensors as raw bytes, with their SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import NamedTuple
+
+from .errors import StepError
+
+READ_BYTES = 1024 * 1024
+
+
+class Tensor(NamedTuple):
+    """A tensor in a file: little-endian, row by row. `datatype` is numpy's name, such as int32."""
+
+    name: str
+    datatype: str
+    shape: list[int]
+    file: str
+    sha256: str
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content, in hex."""
+    total = hashlib.sha256()
+    with path.open("rb") as file:
+        for chunk in iter(lambda: file.read(READ_BYTES), b""):
+            total.update(chunk)
+    return total.hexdigest()
+
+
+def require(path: Path, expected: str) -> None:
+    """Raise `StepError` unless a file is there with the content that it must have."""
+    if not path.is_file():
+        raise StepError(f"{path} is missing: what wrote this folder did not end")
+    if sha256(path) != expected:
+        raise StepError(
+            f"{path} has other content than its SHA-256 says: it was changed on its way"
+        )

@@ -1,0 +1,72 @@
+"""An engine job: what TensorRT shall compile, and the inputs on which the engine is then run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .errors import StepError
+from .files import Tensor, require
+
+FILE = "job.json"
+ONNX = "model.onnx"
+FORMAT = 1
+"""Raise it when the step compiles or runs engines in another way: each is then compiled anew."""
+
+NONE, AMPERE_PLUS = "none", "ampere-plus"
+
+
+class Job(NamedTuple):
+    """All that decides an engine and its answers.
+
+    `tensorrt` is the version that must compile, as many of its numbers as are known.
+    `compute_capability` is that of the GPU that must compile. `level` is TensorRT's hardware
+    compatibility level, `none` or `ampere-plus`. `precision` is `fp16` or `fp32`. `profiles` are
+    optimization profiles: input -> min, opt and max -> shape. `cases` are sets of inputs, `outputs`
+    the names of what they give.
+    """
+
+    onnx_sha256: str
+    tensorrt: str
+    compute_capability: str
+    level: str
+    precision: str
+    workspace_mib: int | None
+    profiles: list[dict[str, dict[str, list[int]]]]
+    outputs: list[str]
+    cases: list[list[Tensor]]
+
+    def json_bytes(self) -> bytes:
+        """Return the job as JSON: the same job, the same bytes."""
+        content: dict[str, Any] = {
+            **self._asdict(),
+            "format": FORMAT,
+            "cases": [[tensor._asdict() for tensor in case] for case in self.cases],
+        }
+        return json.dumps(content, indent=1, sort_keys=True).encode() + b"\n"
+
+    @property
+    def digest(self) -> str:
+        """The job's name: SHA-256 of its JSON, which has those of its files, in hex."""
+        return hashlib.sha256(self.json_bytes()).hexdigest()
+
+
+def read(folder: Path) -> Job:
+    """Read a job and check its files. Raises `StepError`."""
+    path = folder / FILE
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = content.pop("format")
+        if found != FORMAT:
+            raise StepError(f"{path} has format {found}, this step reads {FORMAT}: deploy again")
+        cases = [[Tensor(**tensor) for tensor in case] for case in content.pop("cases")]
+        job = Job(cases=cases, **content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StepError(f"{path} is not an engine job: {error}") from None
+    require(folder / ONNX, job.onnx_sha256)
+    for case in job.cases:
+        for tensor in case:
+            require(folder / tensor.file, tensor.sha256)
+    return job

@@ -1,0 +1,125 @@
+"""Runs a TensorRT engine on tensors in files, by calls that versions 8.6 to 11 have in common."""
+
+from __future__ import annotations
+
+import hashlib
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from .driver import Driver
+from .errors import StepError
+from .files import Tensor
+
+_BYTES = {
+    "float32": 4, "float16": 2, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "bool": 1,
+}  # fmt: skip
+_DATATYPES = {
+    "FLOAT": "float32",
+    "HALF": "float16",
+    "INT64": "int64",
+    "INT32": "int32",
+    "INT8": "int8",
+    "UINT8": "uint8",
+    "BOOL": "bool",
+}
+"""TensorRT's names of data types -> numpy's."""
+
+
+class EngineRunner:
+    """Runs one engine, case by case; `trt` is the module `tensorrt`."""
+
+    def __init__(self, trt: Any, engine: Any, driver: Driver) -> None:
+        self._engine, self._driver = engine, driver
+        self._context = engine.create_execution_context()
+        # Versions have different sets of types.
+        self._datatypes = {
+            getattr(trt.DataType, theirs): ours
+            for theirs, ours in _DATATYPES.items()
+            if hasattr(trt.DataType, theirs)
+        }
+
+    def run(
+        self, case: list[Tensor], outputs: list[str], *, read: Path, to: Path, prefix: str
+    ) -> list[Tensor]:
+        """Run the engine on tensors in the folder `read`; write its outputs as PREFIX-N to `to`.
+
+        Raises `StepError` where the engine does not take the inputs, or gives no such output.
+        """
+        self._choose_profile(case)
+        held: list[int] = []
+        try:
+            for tensor in case:
+                self._give(tensor, (read / tensor.file).read_bytes(), held)
+            made = [(name, *self._room_for(name, held)) for name in outputs]
+            if not self._context.execute_async_v3(0):
+                raise StepError("TensorRT failed to run the engine: its errors are above")
+            self._driver.wait()
+            return [
+                self._keep(name, shape, address, to / f"{prefix}-{index}.bin")
+                for index, (name, shape, address) in enumerate(made)
+            ]
+        finally:
+            for address in held:
+                self._driver.free(address)
+
+    def _choose_profile(self, case: list[Tensor]) -> None:
+        """Select the first optimization profile that has the inputs' shapes."""
+        for index in range(self._engine.num_optimization_profiles):
+            if all(
+                low <= size <= high
+                for tensor in case
+                for smallest, _, largest in [
+                    self._engine.get_tensor_profile_shape(tensor.name, index)
+                ]
+                for low, size, high in zip(smallest, tensor.shape, largest)
+            ):
+                self._context.set_optimization_profile_async(index, 0)
+                return
+        raise StepError(f"no optimization profile has shapes {[it.shape for it in case]}")
+
+    def _give(self, tensor: Tensor, content: bytes, held: list[int]) -> None:
+        wanted = self._datatype(tensor.name)
+        if wanted != tensor.datatype:
+            raise StepError(
+                f'the engine takes "{tensor.name}" as {wanted}, the model gives {tensor.datatype}: '
+                f"export it with {wanted} inputs"
+            )
+        address = self._driver.allocate(len(content))
+        held.append(address)
+        self._driver.write(address, content)
+        _require(self._context.set_input_shape(tensor.name, tuple(tensor.shape)), tensor.name)
+        _require(self._context.set_tensor_address(tensor.name, address), tensor.name)
+
+    def _room_for(self, name: str, held: list[int]) -> tuple[list[int], int]:
+        shape = [int(size) for size in self._context.get_tensor_shape(name)]
+        if any(size < 0 for size in shape):
+            raise StepError(
+                f'the shape of the output "{name}", {shape}, depends on the data: export the model '
+                "with outputs whose shapes follow from its inputs'"
+            )
+        address = self._driver.allocate(self._size(name, shape))
+        held.append(address)
+        _require(self._context.set_tensor_address(name, address), name)
+        return shape, address
+
+    def _keep(self, name: str, shape: list[int], address: int, path: Path) -> Tensor:
+        content = self._driver.read(address, self._size(name, shape))
+        path.write_bytes(content)
+        return Tensor(
+            name, self._datatype(name), shape, path.name, hashlib.sha256(content).hexdigest()
+        )
+
+    def _size(self, name: str, shape: list[int]) -> int:
+        return prod(shape) * _BYTES[self._datatype(name)]
+
+    def _datatype(self, name: str) -> str:
+        found = self._engine.get_tensor_dtype(name)
+        if found not in self._datatypes:
+            raise StepError(f'the tensor "{name}" is {found}, which no gate can compare')
+        return self._datatypes[found]
+
+
+def _require(accepted: bool, name: str) -> None:
+    if not accepted:
+        raise StepError(f'the engine has no tensor "{name}" of such a shape: name it in the recipe')

@@ -1,0 +1,122 @@
+"""Engines of the archives in a model bucket, and what becomes of those that no archive has."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import boto3
+
+from model_build.engines import accepted_results, job_bucket
+from model_build.engines.accepted_results import BucketResults
+from model_build.engines.codebuild import CodeBuildGpu
+from model_build.engines.engine_job import EngineJob
+from model_build.engines.provider import Engines, GpuRunner
+from model_build.engines.this_machine import ThisMachine
+from model_build.errors import BuildError
+from model_build.progress import Progress
+from platform_facts import ComputeCapability
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+GPU_PROJECT = "GpuProject"
+"""The output of a stage's models stack that names its GPU project."""
+
+
+def bucket_engines(bucket: str, *, project: str | None, deadline: float | None = None) -> Engines:
+    """Return a bucket's engines, compiled by CodeBuild's `project` or on this machine's GPU."""
+    gpu = _codebuild(bucket, project, deadline=deadline) if project else ThisMachine()
+    return Engines(BucketResults(boto3.client("s3"), bucket), gpu)
+
+
+def stage_engines(bucket: str, *, stage: str) -> Engines:
+    """Return the engines of a stage's bucket, compiled by `StageGpu`."""
+    return Engines(BucketResults(boto3.client("s3"), bucket), StageGpu(bucket, stage))
+
+
+@dataclass(frozen=True)
+class StageGpu:
+    """This machine's GPU, or without one the GPU project of a deployed stage.
+
+    Which one it is, is found out when an engine is wanted.
+    """
+
+    bucket: str
+    stage: str
+
+    def compute_capability(self) -> ComputeCapability:
+        """Return the GPU's."""
+        return self._gpu.compute_capability()
+
+    def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
+        """Run a job. Raises `BuildError`."""
+        self._gpu.run(job, to=to, progress=progress)
+
+    @cached_property
+    def _gpu(self) -> GpuRunner:
+        try:
+            ThisMachine().compute_capability()
+        except BuildError:
+            return _codebuild(self.bucket, _gpu_project(self.stage), deadline=None)
+        return ThisMachine()
+
+
+def delete_unused(s3: "S3Client", bucket: str, jobs: set[str]) -> list[str]:
+    """Delete the results of `jobs` that no archive's manifest names; return the deleted keys."""
+    if not jobs:
+        return []
+    unused = jobs - _used(s3, bucket)
+    deleted = []
+    for job in sorted(unused):
+        keys = _keys(s3, bucket, f"{accepted_results.PREFIX}{job}/")
+        # Without result.json, what is left is no result.
+        for key in sorted(keys, key=lambda it: not it.endswith(".json")):
+            s3.delete_object(Bucket=bucket, Key=key)
+            deleted.append(key)
+    return deleted
+
+
+def jobs_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
+    """Return the engine jobs that a manifest names."""
+    manifest = json.loads(s3.get_object(Bucket=bucket, Key=manifest_key)["Body"].read())
+    return {engine["job"] for engine in manifest.get("engines", {}).values()}
+
+
+def _used(s3: "S3Client", bucket: str) -> set[str]:
+    own = (accepted_results.PREFIX, job_bucket.PREFIX)
+    return {
+        job
+        for key in _keys(s3, bucket, "")
+        if key.endswith(".json") and not key.startswith(own)
+        for job in jobs_of(s3, bucket, key)
+    }
+
+
+def _keys(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    return [it["Key"] for page in pages for it in page.get("Contents", ())]
+
+
+def _codebuild(bucket: str, project: str, *, deadline: float | None) -> GpuRunner:
+    return CodeBuildGpu(
+        s3=boto3.client("s3"),
+        codebuild=boto3.client("codebuild"),
+        logs=boto3.client("logs"),
+        bucket=bucket,
+        project=project,
+        deadline=deadline,
+    )
+
+
+def _gpu_project(stage: str) -> str:
+    cloudformation = boto3.client("cloudformation")
+    stacks = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
+    outputs = {it["OutputKey"]: it["OutputValue"] for it in stacks[0].get("Outputs", ())}
+    if GPU_PROJECT not in outputs:
+        raise BuildError(
+            f"the stack {stage}-models has no output {GPU_PROJECT}: it is older than this "
+            "checkout. Deploy it"
+        )
+    return outputs[GPU_PROJECT]

@@ -1,0 +1,129 @@
+"""A `tensorrt` with the names of 10.16 that compiles nothing: ONNX Runtime answers for its plans.
+
+Its version is that of Triton 25.09, or STAND_IN_TENSORRT. It refuses ONNX files with the operator
+NonZero, as a TensorRT refuses what it has no importer for.
+"""
+
+import ctypes
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+from recorded_api import RecordedTensorRt
+
+MARK = b"a stand-in's plan, which no TensorRT can load\n"
+
+__version__ = os.environ.get("STAND_IN_TENSORRT", "10.13.3.9")
+
+_api = RecordedTensorRt("10.16.1.11")
+_api.__version__ = __version__
+_network = b""
+_profile: dict[str, Any] = {}
+_profiles: list[dict[str, Any]] = []
+_shapes: dict[str, tuple[int, ...]] = {}
+_addresses: dict[str, int] = {}
+_plan: dict[str, Any] = {}
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_api, name)
+
+
+def _parse(path: str) -> bool:
+    global _network
+    _network = Path(path).read_bytes()
+    graph = onnx.load_model_from_string(_network).graph
+    return all(node.op_type != "NonZero" for node in graph.node)
+
+
+def _set_shape(name: str, *bounds: list[int]) -> None:
+    _profile[name] = bounds
+
+
+def _add_profile(_: Any) -> int:
+    _profiles.append(dict(_profile))
+    return len(_profiles) - 1
+
+
+def _build(*_: Any) -> bytes:
+    level = _api.properties.get("IBuilderConfig.hardware_compatibility_level", 0)
+    head = json.dumps({"level": int(level), "profiles": _profiles}).encode()
+    return MARK + head + b"\n" + _network
+
+
+def _deserialize(plan: bytes) -> Any:
+    assert plan.startswith(MARK)
+    head, _, network = plan.removeprefix(MARK).partition(b"\n")
+    _plan.update(json.loads(head), network=network)
+    _api.answers |= {
+        "ICudaEngine.num_optimization_profiles": len(_plan["profiles"]),
+        "ICudaEngine.hardware_compatibility_level": _plan["level"],
+    }
+    return _api._make("ICudaEngine")
+
+
+def _session() -> onnxruntime.InferenceSession:
+    return onnxruntime.InferenceSession(_plan["network"], providers=["CPUExecutionProvider"])
+
+
+def _datatype(name: str) -> Any:
+    session = _session()
+    (found,) = [it for it in (*session.get_inputs(), *session.get_outputs()) if it.name == name]
+    names = {"float": "FLOAT", "float16": "HALF", "int32": "INT32", "int64": "INT64"}
+    return getattr(_api.DataType, names[found.type.removeprefix("tensor(").removesuffix(")")])
+
+
+def _answers() -> dict[str, Any]:
+    session = _session()
+    inputs = {}
+    for it in session.get_inputs():
+        kind = np.dtype({"tensor(float)": "float32"}.get(it.type, it.type[7:-1]))
+        shape = _shapes[it.name]
+        content = ctypes.string_at(_addresses[it.name], kind.itemsize * int(np.prod(shape)))
+        inputs[it.name] = np.frombuffer(content, kind).reshape(shape)
+    names = [it.name for it in session.get_outputs()]
+    return dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def _set_input_shape(name: str, shape: tuple[int, ...]) -> bool:
+    _shapes[name] = shape
+    return True
+
+
+def _set_address(name: str, address: int) -> bool:
+    _addresses[name] = address
+    return True
+
+
+def _execute(_: int) -> bool:
+    for name, array in _answers().items():
+        ctypes.memmove(_addresses[name], np.ascontiguousarray(array).tobytes(), array.nbytes)
+    return True
+
+
+_api.answers |= {
+    "OnnxParser.parse_from_file": _parse,
+    "OnnxParser.num_errors": 1,
+    "ParserError.node": 1,
+    "ParserError.node_name": "the node",
+    "ParserError.node_operator": "NonZero",
+    "ParserError.local_function_stack": [],
+    "ParserError.desc": "no importer for NonZero",
+    "ParserError.code": "UNSUPPORTED_NODE",
+    "ParserError.file": "a stand-in",
+    "ParserError.line": 1,
+    "IOptimizationProfile.set_shape": _set_shape,
+    "IBuilderConfig.add_optimization_profile": _add_profile,
+    "Builder.build_serialized_network": _build,
+    "Runtime.deserialize_cuda_engine": _deserialize,
+    "ICudaEngine.get_tensor_dtype": _datatype,
+    "ICudaEngine.get_tensor_profile_shape": lambda name, index: _plan["profiles"][index][name],
+    "IExecutionContext.set_input_shape": _set_input_shape,
+    "IExecutionContext.set_tensor_address": _set_address,
+    "IExecutionContext.get_tensor_shape": lambda name: _answers()[name].shape,
+    "IExecutionContext.execute_async_v3": _execute,
+}

@@ -1,0 +1,83 @@
+"""CodeBuild with one GPU project, whose builds end as tests say."""
+
+import uuid
+from collections.abc import Callable
+from typing import Any, cast
+
+from botocore.exceptions import ClientError
+
+from model_build.engines.job_bucket import PREFIX
+from tests.unit.model_build.fakes import FakeS3
+
+
+class FakeCodeBuild:
+    """Each StartBuild is a build in progress, until `end` is called on it.
+
+    `refusal` is what StartBuild answers instead.
+    """
+
+    def __init__(self, s3: FakeS3) -> None:
+        self.builds: dict[str, dict[str, Any]] = {}
+        self.started: list[dict[str, Any]] = []
+        self.stopped: list[str] = []
+        self.refusal: ClientError | None = None
+        self.log: list[str] = []
+        self._s3 = s3
+        self._tokens: dict[str, str] = {}
+
+    @property
+    def client(self) -> Any:
+        return cast("Any", self)
+
+    def start_build(self, **asked: Any) -> dict[str, Any]:
+        if self.refusal:
+            raise self.refusal
+        token = asked["idempotencyToken"]
+        assert len(token) <= 64
+        if token not in self._tokens:
+            build = f"gpu:{uuid.uuid4()}"
+            self._tokens[token] = build
+            self.started.append(asked)
+            self.builds[build] = {
+                "id": build,
+                "buildStatus": "IN_PROGRESS",
+                "currentPhase": "QUEUED",
+                "logs": {"groupName": "group", "streamName": build, "deepLink": "https://log"},
+            }
+        return {"build": self.builds[self._tokens[token]]}
+
+    def forget_tokens(self) -> None:
+        """Let five minutes pass."""
+        self._tokens.clear()
+
+    def batch_get_builds(self, *, ids: list[str]) -> dict[str, Any]:
+        return {"builds": [self.builds[it] for it in ids if it in self.builds]}
+
+    def stop_build(self, *, id: str) -> dict[str, Any]:  # noqa: A002 - CodeBuild's name
+        self.stopped.append(id)
+        return {}
+
+    def get_log_events(self, **asked: Any) -> dict[str, Any]:
+        assert asked["logGroupName"] == "group"
+        assert asked["logStreamName"] in self.builds
+        return {"events": [{"message": line} for line in self.log]}
+
+    def end(self, build: str, status: str = "SUCCEEDED", **more: Any) -> None:
+        """End a build."""
+        self.builds[build].update(buildStatus=status, currentPhase="COMPLETED", **more)
+
+    def leave(self, build: str, digest: str, files: dict[str, bytes]) -> None:
+        """Upload a build's artifacts."""
+        for name, content in files.items():
+            key = f"{PREFIX}{digest}/raw/{build.partition(':')[2]}/{name}"
+            self._s3.objects[key] = {"Body": content}
+
+
+def pausing(*steps: Callable[[], None]) -> Callable[[float], None]:
+    """Return a pause in which the next of `steps` happens, instead of time passing."""
+    left = list(steps)
+
+    def pause(_: float) -> None:
+        left.pop(0)()
+
+    return pause

@@ -1,0 +1,305 @@
+"""A job is compiled by one build, which whoever needs it follows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from model_build import BuildError
+from model_build.engines.codebuild import CodeBuildGpu
+from model_build.engines.engine_job import EngineJob
+from model_build.engines.engine_result import EngineResult
+from platform_facts import ComputeCapability
+from tests.unit.model_build.engines.conftest import write_result
+from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild, pausing
+from tests.unit.model_build.fakes import FakeS3, Lines
+
+
+@pytest.fixture
+def codebuild(s3: FakeS3) -> FakeCodeBuild:
+    return FakeCodeBuild(s3)
+
+
+@pytest.fixture
+def artifacts(job: EngineJob, tmp_path: Path) -> dict[str, bytes]:
+    """The files of a good result."""
+    folder = write_result(tmp_path / "made", job).folder
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def _gpu(codebuild: FakeCodeBuild, s3: FakeS3, *steps: Callable[[], None], **more: Any) -> Any:
+    return CodeBuildGpu(
+        s3=s3.client,
+        codebuild=codebuild.client,
+        logs=codebuild.client,
+        bucket="bucket",
+        project="gpu",
+        pause=pausing(*steps),
+        **more,
+    )
+
+
+def _only(codebuild: FakeCodeBuild) -> str:
+    (build,) = codebuild.builds
+    return build
+
+
+def test_a_job_is_uploaded_compiled_and_its_result_downloaded(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def compile_it() -> None:
+        folder = f"engine-jobs/{job.digest}/job"
+        assert {it for it in s3.objects if it.startswith(folder)} == {
+            f"{folder}/{it.name}" for it in job.folder.iterdir()
+        }
+        build = _only(codebuild)
+        codebuild.leave(build, job.digest, artifacts)
+        codebuild.end(build)
+
+    said = Lines()
+    _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "raw", progress=said)
+    assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
+    build = _only(codebuild)
+    assert said.lines == [
+        f"{build} compiles the engine on a GPU, job {job.digest[:12]}",
+        f"{build}: QUEUED",
+        f"{build}: COMPLETED",
+    ]
+    (asked,) = codebuild.started
+    assert asked == {
+        "projectName": "gpu",
+        "idempotencyToken": f"{job.digest[:48]}-1",
+        "imageOverride": "nvcr.io/nvidia/tensorrt:25.09-py3",
+        "secondarySourcesOverride": [
+            {
+                "type": "S3",
+                "location": f"bucket/engine-jobs/{job.digest}/job/",
+                "sourceIdentifier": "job",
+            }
+        ],
+        "artifactsOverride": {
+            "type": "S3",
+            "location": "bucket",
+            "path": f"engine-jobs/{job.digest}/raw",
+            "namespaceType": "BUILD_ID",
+            "name": "/",
+            "packaging": "NONE",
+        },
+    }
+
+
+def test_engines_are_compiled_on_the_gpu_of_codebuild(codebuild: FakeCodeBuild, s3: FakeS3) -> None:
+    assert _gpu(codebuild, s3).compute_capability() == ComputeCapability(8, 6)
+
+
+def test_who_comes_while_a_job_is_compiled_follows_its_build(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def somebody_else_asks() -> None:
+        _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "theirs", progress=Lines())
+
+    def compile_it() -> None:
+        codebuild.leave(_only(codebuild), job.digest, artifacts)
+        codebuild.end(_only(codebuild))
+
+    _gpu(codebuild, s3, somebody_else_asks).run(job, to=tmp_path / "ours", progress=Lines())
+    assert len(codebuild.started) == 1
+    for name in ("ours", "theirs"):
+        assert EngineResult.read(tmp_path / name, job).plan.read_bytes() == b"a plan"
+
+
+@pytest.mark.parametrize("minutes_apart", [False, True])
+def test_of_two_claimants_one_build_is_followed_by_both(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    artifacts: Any,
+    tmp_path: Path,
+    minutes_apart: bool,
+) -> None:
+    """Both have seen no claim; the second to write its own reads the first's."""
+
+    def somebody_else_claims(asked: dict[str, Any]) -> None:
+        if "/claims/" not in asked["Key"]:
+            return
+        del s3.before["PutObject"]
+        if minutes_apart:  # the token of the first is forgotten, so there are two builds
+            codebuild.forget_tokens()
+        _gpu(codebuild, s3, compile_theirs).run(job, to=tmp_path / "theirs", progress=Lines())
+
+    def compile_theirs() -> None:
+        claimed = list(codebuild.builds)[-1]
+        codebuild.leave(claimed, job.digest, artifacts)
+        codebuild.end(claimed)
+
+    s3.before["PutObject"] = somebody_else_claims
+    _gpu(codebuild, s3).run(job, to=tmp_path / "ours", progress=Lines())
+    assert EngineResult.read(tmp_path / "ours", job).plan.read_bytes() == b"a plan"
+    assert len(codebuild.started) == (2 if minutes_apart else 1)
+    assert codebuild.stopped == (list(codebuild.builds)[:1] if minutes_apart else [])
+
+
+def test_a_deploy_that_stopped_is_followed_by_the_next(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def stopped() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _gpu(codebuild, s3, stopped).run(job, to=tmp_path / "first", progress=Lines())
+    build = _only(codebuild)
+    assert codebuild.stopped == []
+    codebuild.leave(build, job.digest, artifacts)
+    codebuild.end(build)
+    _gpu(codebuild, s3).run(job, to=tmp_path / "second", progress=Lines())
+    assert len(codebuild.started) == 1
+
+
+def test_past_the_deadline_the_build_goes_on_and_is_named(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    clock = [100.0]
+    gpu = _gpu(codebuild, s3, lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+    with pytest.raises(BuildError) as late:
+        gpu.run(job, to=tmp_path / "raw", progress=Lines())
+    assert str(late.value) == (
+        f"{_only(codebuild)} still compiles the engine (phase QUEUED), and goes on: deploy again "
+        "when it has ended, and its result is found; `make deliver` waits for it"
+    )
+    assert codebuild.stopped == []
+
+
+PHASE = {"phaseType": "BUILD", "phaseStatus": "FAILED", "contexts": [{"message": "exit status 1"}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "phase", "log", "message"),
+    [
+        ("FAILED", PHASE, ["found", "error: no GPU"], "failed in phase BUILD: no GPU. Log: https:"),
+        ("FAILED", PHASE, ["killed"], "failed in phase BUILD: exit status 1. Log: https://log"),
+        (
+            "TIMED_OUT",
+            {"phaseType": "QUEUED", "phaseStatus": "TIMED_OUT"},
+            [],
+            "no GPU machine was",
+        ),
+        (
+            "FAULT",
+            {**PHASE, "phaseType": "PROVISIONING", "phaseStatus": "FAULT"},
+            [],
+            "its driver is too old for the image: deploy again later",
+        ),
+        ("STOPPED", {"phaseType": "BUILD", "phaseStatus": "STOPPED"}, [], "stopped in phase BUILD"),
+    ],
+)
+def test_a_build_that_fails_says_why_and_the_next_attempt_compiles_anew(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    artifacts: Any,
+    tmp_path: Path,
+    status: str,
+    phase: dict[str, Any],
+    log: list[str],
+    message: str,
+) -> None:
+    codebuild.log = log
+
+    def fail() -> None:
+        codebuild.leave(_only(codebuild), job.digest, {"model.plan": artifacts["model.plan"]})
+        codebuild.end(_only(codebuild), status, phases=[{"phaseStatus": "SUCCEEDED"}, phase])
+
+    with pytest.raises(BuildError) as refused:
+        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "first", progress=Lines())
+    assert str(refused.value).startswith(_only(codebuild))
+    assert message in str(refused.value)
+
+    def succeed() -> None:
+        second = list(codebuild.builds)[-1]
+        codebuild.leave(second, job.digest, artifacts)
+        codebuild.end(second)
+
+    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
+    tokens = [it["idempotencyToken"][-2:] for it in codebuild.started]
+    assert tokens == ["-1", "-2"]
+
+
+def test_a_result_that_is_half_written_is_told_and_compiled_anew(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def half() -> None:
+        left = {name: it for name, it in artifacts.items() if name != "result.json"}
+        codebuild.leave(_only(codebuild), job.digest, left)
+        codebuild.end(_only(codebuild))
+
+    with pytest.raises(BuildError, match=r"result\.json is missing: the GPU step did not end"):
+        _gpu(codebuild, s3, half).run(job, to=tmp_path / "first", progress=Lines())
+
+    def whole() -> None:
+        second = list(codebuild.builds)[-1]
+        codebuild.leave(second, job.digest, artifacts)
+        codebuild.end(second)
+
+    _gpu(codebuild, s3, whole).run(job, to=tmp_path / "second", progress=Lines())
+    assert len(codebuild.started) == 2
+
+
+def test_a_build_that_codebuild_has_forgotten_is_made_anew(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def forgotten() -> None:
+        codebuild.builds.clear()
+
+    with pytest.raises(BuildError, match="unknown"):
+        _gpu(codebuild, s3, forgotten).run(job, to=tmp_path / "first", progress=Lines())
+
+    def whole() -> None:
+        codebuild.leave(_only(codebuild), job.digest, artifacts)
+        codebuild.end(_only(codebuild))
+
+    _gpu(codebuild, s3, whole).run(job, to=tmp_path / "second", progress=Lines())
+
+
+def test_an_account_without_gpu_builds_is_told_which_quota_to_ask_for(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    said = "Cannot have more than 0 builds in queue for the account"
+    codebuild.refusal = ClientError(
+        {"Error": {"Code": "AccountLimitExceededException", "Message": said}}, "StartBuild"
+    )
+    with pytest.raises(BuildError) as refused:
+        _gpu(codebuild, s3).run(job, to=tmp_path / "raw", progress=Lines())
+    assert str(refused.value) == (
+        f"CodeBuild starts no GPU build ({said}): ask AWS for the CodeBuild quota "
+        '"Concurrently running builds for Linux GPU Small/environment"'
+    )
+    assert not any("/claims/" in key for key in s3.objects)
+
+
+def test_any_other_refusal_is_raised(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    codebuild.refusal = ClientError({"Error": {"Code": "AccessDenied"}}, "StartBuild")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        _gpu(codebuild, s3).run(job, to=tmp_path / "raw", progress=Lines())
+
+
+def test_a_log_that_cannot_be_read_hides_no_failure(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "GetLogEvents")
+
+    monkeypatch.setattr(codebuild, "get_log_events", refuse)
+
+    def fail() -> None:
+        codebuild.end(_only(codebuild), "FAILED", phases=[PHASE])
+
+    with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):
+        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "raw", progress=Lines())

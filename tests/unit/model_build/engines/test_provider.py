@@ -1,0 +1,141 @@
+"""An engine is compiled once, judged by everybody, and kept only when its judge is content."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildError, GateFailed
+from model_build.engines.accepted_results import BucketResults, FolderResults
+from model_build.engines.engine_job import EngineJob
+from model_build.engines.engine_result import EngineResult
+from model_build.engines.provider import AcceptedResults, Engines
+from model_build.progress import Progress
+from platform_facts import ComputeCapability
+from tests.unit.model_build.engines.conftest import write_result
+from tests.unit.model_build.fakes import FakeS3, Lines
+
+
+@dataclass
+class _Gpu:
+    """Compiles a plan of its own; `runs` counts how often."""
+
+    plan: bytes = b"a plan"
+    runs: list[str] = field(default_factory=list)
+
+    def compute_capability(self) -> ComputeCapability:
+        return ComputeCapability(8, 6)
+
+    def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
+        progress("compiling")
+        self.runs.append(job.digest)
+        write_result(to, job, plan=self.plan)
+
+
+@pytest.fixture(params=["folder", "bucket"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
+    """Both places where accepted results are kept."""
+    if request.param == "bucket":
+        return BucketResults(s3.client, "bucket")
+    return FolderResults(tmp_path / "kept")
+
+
+def _provide(
+    engines: Engines, job: EngineJob, scratch: Path, judged: list[bytes] | None = None
+) -> EngineResult:
+    def judge(result: EngineResult) -> str:
+        if judged is not None:
+            judged.append(result.plan.read_bytes())
+        return "fine"
+
+    result, report = engines.provide(job, scratch=scratch, judge=judge, progress=Lines())
+    assert report == "fine"
+    return result
+
+
+def test_who_asks_second_finds_the_engine_and_judges_it_too(
+    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+) -> None:
+    gpu, judged = _Gpu(), list[bytes]()
+    for name in ("first", "second"):
+        result = _provide(Engines(kept, gpu), job, tmp_path / name, judged)
+        assert result.plan.read_bytes() == b"a plan"
+        assert result.result.compiled_on == {"gpu": "NVIDIA A10G"}
+    assert gpu.runs == [job.digest]
+    assert judged == [b"a plan", b"a plan"]
+
+
+def test_an_engine_that_fails_its_gate_is_not_kept(
+    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+) -> None:
+    def refuse(_: EngineResult) -> None:
+        raise GateFailed("differs")
+
+    gpu = _Gpu()
+    for name in ("first", "second"):
+        with pytest.raises(GateFailed):
+            Engines(kept, gpu).provide(job, scratch=tmp_path / name, judge=refuse, progress=Lines())
+        assert not kept.fetch(job.digest, to=tmp_path / f"of-{name}")
+    assert len(gpu.runs) == 2
+
+
+def test_who_is_accepted_second_takes_the_engine_that_was_first(
+    kept: AcceptedResults, job: EngineJob, tmp_path: Path
+) -> None:
+    assert kept.accept(write_result(tmp_path / "theirs", job, plan=b"theirs"))
+
+    class Late:
+        """Says first that nothing is there, as while somebody else is about to be accepted."""
+
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def fetch(self, digest: str, *, to: Path) -> bool:
+            self.asked += 1
+            return self.asked > 1 and kept.fetch(digest, to=to)
+
+        def accept(self, result: EngineResult) -> bool:
+            return kept.accept(result)
+
+    judged: list[bytes] = []
+    result = _provide(Engines(Late(), _Gpu(plan=b"ours")), job, tmp_path / "ours", judged)
+    assert result.plan.read_bytes() == b"theirs"
+    assert judged == [b"ours", b"theirs"]
+
+
+def test_what_a_killed_build_left_in_the_bucket_is_no_result(
+    s3: FakeS3, job: EngineJob, tmp_path: Path
+) -> None:
+    def killed(asked: dict[str, object]) -> None:
+        if str(asked["Key"]).endswith("result.json"):
+            raise KeyboardInterrupt
+
+    s3.before["PutObject"] = killed
+    engines, gpu = BucketResults(s3.client, "bucket"), _Gpu()
+    with pytest.raises(KeyboardInterrupt):
+        _provide(Engines(engines, gpu), job, tmp_path / "killed")
+    assert len(s3.objects) == 2
+    assert not engines.fetch(job.digest, to=tmp_path / "found")
+    del s3.before["PutObject"]
+    gpu.plan = b"of another compilation"  # nothing of the first one is in its way
+    result = _provide(Engines(engines, gpu), job, tmp_path / "next")
+    assert result.plan.read_bytes() == b"of another compilation"
+
+
+def test_a_kept_result_that_was_changed_is_refused(
+    s3: FakeS3, job: EngineJob, tmp_path: Path
+) -> None:
+    engines = Engines(BucketResults(s3.client, "bucket"), _Gpu())
+    plan = _provide(engines, job, tmp_path / "first").result.plan_sha256
+    s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
+    with pytest.raises(BuildError, match=r"model\.plan has other content than its SHA-256 says"):
+        _provide(engines, job, tmp_path / "second")
+
+
+def test_the_bucket_has_a_results_files_by_their_content(
+    s3: FakeS3, job: EngineJob, tmp_path: Path
+) -> None:
+    result = _provide(Engines(BucketResults(s3.client, "bucket"), _Gpu()), job, tmp_path / "first")
+    digests = result.result.files().values()
+    folder = f"engines/{job.digest}"
+    assert set(s3.objects) == {f"{folder}/{it}" for it in (*digests, "result.json")}
