@@ -241,3 +241,21 @@ def test_a_build_goes_to_one_place(
     doubled: Path, where: list[str], told: str, fail: "Fail"
 ) -> None:
     assert fail("build", doubled, *TARGET, *where, code=2) == told
+
+
+def test_a_gpu_project_needs_the_bucket_that_its_jobs_go_through(
+    doubled: Path, tmp_path: Path, fail: "Fail"
+) -> None:
+    told = fail("build", doubled, *TARGET, "--output", tmp_path, "--gpu-project", "gpu", code=2)
+    assert told == "--gpu-project needs --bucket: engine jobs go through it"
+
+
+def test_a_model_without_an_engine_asks_for_no_gpu(
+    doubled: Path, aws: "FakeAws", succeed: "Succeed", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Clients of CodeBuild and its logs are made, and never used."""
+    unused = {"codebuild": object(), "logs": object()}
+    client = aws.client
+    monkeypatch.setattr("boto3.client", lambda name: unused.get(name) or client(name))
+    succeed("build", doubled, *TO_BUCKET, "--gpu-project", "gpu", "--deadline", "1e9")
+    assert KEY in aws.s3.objects

@@ -1,3 +1,4 @@
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,20 @@ def test_archive_and_manifest_of_one_version_are_deleted_and_nothing_else(
         f"{PREFIX}minilm-{NEW}.json",
         f"{PREFIX}minilm-{NEW}.tar.gz",
     }
+
+
+def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
+    deployed: "FakeAws", data_of: "Data"
+) -> None:
+    for version, jobs in {OLD: ["shared", "own"], NEW: ["shared"]}.items():
+        engines = {f"{job}/1/model.plan": {"job": job} for job in jobs}
+        body = json.dumps({"engines": engines}).encode()
+        deployed.s3.objects[f"{PREFIX}minilm-{version}.json"] = {"Body": body}
+    for job in ("shared", "own"):
+        deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
+    deleted = data_of("retire", "minilm", OLD, *ENDPOINT)
+    assert deleted[2:] == ["s3://bucket/engines/own/result.json"]
+    assert "engines/shared/result.json" in deployed.s3.objects
 
 
 def test_retiring_again_deletes_nothing_and_says_so(

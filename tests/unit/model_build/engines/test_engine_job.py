@@ -48,7 +48,7 @@ def test_whatever_decides_an_engine_changes_its_jobs_name(
 
 
 def test_every_field_of_a_job_is_in_the_list_above() -> None:
-    (mark,) = test_whatever_decides_an_engine_changes_its_jobs_name.pytestmark  # type: ignore[attr-defined]
+    (mark,) = test_whatever_decides_an_engine_changes_its_jobs_name.pytestmark
     assert [field for field, _ in mark.args[1]] == list(step.Job._fields)
 
 

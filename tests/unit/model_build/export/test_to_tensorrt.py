@@ -48,11 +48,14 @@ STEP: dict[str, Any] = {
 }
 
 
+A10G = ComputeCapability(8, 6)
+
+
 @dataclass
 class _Gpu:
     """The stand-in's GPU, which counts what it compiles."""
 
-    capability: ComputeCapability = ComputeCapability(8, 6)
+    capability: ComputeCapability = A10G
     jobs: list[EngineJob] = field(default_factory=list)
 
     def compute_capability(self) -> ComputeCapability:

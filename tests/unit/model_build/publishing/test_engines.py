@@ -1,0 +1,107 @@
+"""Who compiles the engines of a bucket's archives, and what becomes of those that none has."""
+
+import ctypes
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model_build import BuildError
+from model_build.engines.accepted_results import BucketResults
+from model_build.engines.codebuild import CodeBuildGpu
+from model_build.engines.this_machine import ThisMachine
+from model_build.publishing import engines
+from platform_facts import ComputeCapability
+from tests.gpu_stand_in.driver_stand_in import DriverStandIn
+from tests.unit.model_build.engines.conftest import write_job, write_result
+from tests.unit.model_build.engines.fake_codebuild import FakeCodeBuild
+from tests.unit.model_build.fakes import FakeS3, Lines
+
+KEY = "text/cuda-25.09-sm86/"
+
+
+class _Stacks:
+    """CloudFormation with the models stack of the stage dev."""
+
+    def __init__(self) -> None:
+        self.outputs = [{"OutputKey": "GpuProject", "OutputValue": "gpu-of-dev"}]
+
+    def describe_stacks(self, **asked: Any) -> dict[str, Any]:
+        assert asked == {"StackName": "dev-models"}
+        return {"Stacks": [{"Outputs": self.outputs}]}
+
+
+@pytest.fixture
+def stacks(s3: FakeS3, monkeypatch: pytest.MonkeyPatch) -> _Stacks:
+    codebuild, stacks = FakeCodeBuild(s3), _Stacks()
+    clients = {"s3": s3, "codebuild": codebuild, "logs": codebuild, "cloudformation": stacks}
+    monkeypatch.setattr("boto3.client", clients.__getitem__)
+    monkeypatch.delenv("CUDA_VERSION", raising=False)
+    return stacks
+
+
+def _machine(monkeypatch: pytest.MonkeyPatch, *, gpu: bool) -> None:
+    driver = DriverStandIn(capability=(8, 9), fails="" if gpu else "cuInit")
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: driver)
+
+
+def test_a_build_in_codebuild_compiles_in_the_project_that_it_is_told(stacks: _Stacks) -> None:
+    gpu = engines.bucket_engines("bucket", project="gpu", deadline=7.0).gpu
+    assert isinstance(gpu, CodeBuildGpu)
+    assert (gpu.bucket, gpu.project, gpu.deadline) == ("bucket", "gpu", 7.0)
+    assert isinstance(engines.bucket_engines("bucket", project=None).gpu, ThisMachine)
+
+
+def test_a_laptop_without_a_gpu_compiles_in_the_stages_project(
+    stacks: _Stacks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _machine(monkeypatch, gpu=False)
+    gpu = engines.stage_engines("bucket", stage="dev").gpu
+    assert gpu.compute_capability() == ComputeCapability(8, 6)
+    asked: list[str] = []
+    monkeypatch.setattr(CodeBuildGpu, "run", lambda it, *_, **__: asked.append(it.project))
+    gpu.run(write_job(tmp_path / "job"), to=tmp_path / "raw", progress=Lines())
+    assert asked == ["gpu-of-dev"]
+
+
+def test_a_laptop_with_a_gpu_compiles_on_it(
+    stacks: _Stacks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _machine(monkeypatch, gpu=True)
+    gpu = engines.stage_engines("bucket", stage="dev").gpu
+    assert gpu.compute_capability() == ComputeCapability(8, 9)
+
+
+def test_a_stage_that_has_no_gpu_project_yet_is_told_to_be_deployed(
+    stacks: _Stacks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _machine(monkeypatch, gpu=False)
+    stacks.outputs = []
+    with pytest.raises(BuildError, match=r"dev-models has no output GpuProject: .* Deploy it"):
+        engines.stage_engines("bucket", stage="dev").gpu.compute_capability()
+
+
+def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> None:
+    kept = BucketResults(s3.client, "bucket")
+    jobs = [write_job(tmp_path / release, release=release) for release in ("25.04", "25.09")]
+    for job in jobs:
+        assert kept.accept(write_result(tmp_path / f"of-{job.digest}", job))
+    shared, unused = (job.digest for job in jobs)
+    s3.objects |= {
+        f"{KEY}{name}.json": {"Body": json.dumps({"engines": {"m.plan": {"job": job}}}).encode()}
+        for name, job in {"a": shared, "b": shared}.items()
+    }
+    s3.objects[f"{KEY}before-engines.json"] = {"Body": b"{}"}
+    s3.objects["engine-jobs/x/job/job.json"] = {"Body": b"no manifest"}
+    assert engines.jobs_of(s3.client, "bucket", f"{KEY}a.json") == {shared}
+    deleted = engines.delete_unused(s3.client, "bucket", {shared, unused})
+    assert deleted[0] == f"engines/{unused}/result.json"  # the rest is no result without it
+    assert len(deleted) == 3
+    assert kept.fetch(shared, to=tmp_path / "shared")
+    assert not any(key.startswith(f"engines/{unused}") for key in s3.objects)
+
+
+def test_without_engines_no_manifest_is_read(s3: FakeS3) -> None:
+    assert engines.delete_unused(s3.client, "bucket", set()) == []
+    assert s3.calls == []
