@@ -1,5 +1,6 @@
 """The calls that compile an engine, held against the API of TensorRT 8.6, 10.16 and 11.4."""
 
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from syrupy.assertion import SnapshotAssertion
 from model_build.gpu_step.compiler import compile_engine, load
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.job import Job
+from tests.gpu_stand_in import recorded_api
 from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
 
 JOB = Job(
@@ -177,3 +179,25 @@ def test_the_compilation_tells_how_far_it_is() -> None:
         "TensorRT: Building Engine",
         *(f"TensorRT: Building Engine {percent} %" for percent in range(10, 101, 10)),
     ]
+
+
+def test_the_parser_lives_until_the_engine_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights in the network are the parser's (TensorRT's developer guide, ONNX parser)."""
+    trt = RecordedTensorRt("10.16.1.11")
+    parsers: list[weakref.ref[Any]] = []
+    make = recorded_api._Class.__call__
+
+    def noted(made_of: Any, *arguments: Any) -> Any:
+        made = make(made_of, *arguments)
+        if made_of._name == "OnnxParser":
+            parsers.append(weakref.ref(made))
+        return made
+
+    def build(*_: Any) -> bytes:
+        (parser,) = parsers
+        assert parser() is not None
+        return b"plan"
+
+    monkeypatch.setattr(recorded_api._Class, "__call__", noted)
+    trt.answers["Builder.build_serialized_network"] = build
+    assert _compile(trt)[0] == b"plan"
