@@ -177,8 +177,7 @@ class Build:
                 break
         if status is None:
             terminate(process)
-            self._refuse_to_go_on()
-            raise timed_out()
+            raise stopped() if self._stopped.is_set() else timed_out()
         self._refuse_to_go_on()
         shell.take_over()
         return status

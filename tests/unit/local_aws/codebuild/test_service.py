@@ -101,7 +101,8 @@ def finished(build: dict[str, Any]) -> dict[str, Any]:
 
 
 def log_file(builds: Path, build: dict[str, Any]) -> Path:
-    return builds / build["id"].partition(":")[2] / "build.log"
+    name: str = build["id"]
+    return builds / name.partition(":")[2] / "build.log"
 
 
 def wait_until_it_runs(builds: Path, build: dict[str, Any]) -> None:
@@ -163,7 +164,7 @@ def test_a_token_is_for_one_request(codebuild: CodeBuild) -> None:
     start(codebuild, idempotencyToken="a")
     for changed in ({"imageOverride": "other"}, {"name": "other"}):
         with pytest.raises(ApiError) as refused:
-            start(codebuild, idempotencyToken="a", **changed)  # type: ignore[arg-type]
+            start(codebuild, idempotencyToken="a", **changed)
         assert refused.value.code == "InvalidInputException"
         assert refused.value.message == "Request parameter mismatch for idempotency token a"
 
