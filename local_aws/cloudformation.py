@@ -17,16 +17,18 @@ NUMBERS = {
     "MaximumExecutionTimeoutInSeconds": int,
     "MinCapacity": int,
     "ModelDataDownloadTimeoutInSeconds": int,
+    "QueuedTimeoutInMinutes": int,
     "ScaleInCooldown": int,
     "ScaleOutCooldown": int,
     "TargetValue": float,
     "TerminationWaitInSeconds": int,
+    "TimeoutInMinutes": int,
     "VolumeSizeInGB": int,
     "WaitIntervalInSeconds": int,
 }
 BOOLEANS = {
-    "DisableScaleIn", "EnableCapture", "EnableNetworkIsolation", "RetainAllVariantProperties",
-    "RetainDeploymentConfig",
+    "DisableScaleIn", "EnableCapture", "EnableNetworkIsolation", "EncryptionDisabled",
+    "PrivilegedMode", "RetainAllVariantProperties", "RetainDeploymentConfig",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 import boto3
+from botocore.config import Config
 
 from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
@@ -18,6 +19,8 @@ SERVICES = (
     "cloudformation,cloudwatch,codebuild,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
     "secretsmanager,sns,ssm,states,stepfunctions,sts"
 )
+ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
+"""For what is asked of this very process, which does not serve any more when it stops."""
 
 
 def run(folder: Folder, port: int) -> None:
@@ -47,6 +50,7 @@ class _Emulated:
         from ministack import app
 
         from local_aws import autoscaling, cloudformation, sagemaker  # noqa: F401
+        from local_aws.codebuild import cloudformation as codebuild_types
         from local_aws.codebuild.service import CodeBuild
         from local_aws.sagemaker import cloudformation as sagemaker_types
         from local_aws.sagemaker.hosting_api import Hosting
@@ -58,9 +62,8 @@ class _Emulated:
         s3 = session.client("s3")
         self.hosting = Hosting(Host(triton, folder.backends, folder.instances, s3))
         self.codebuild = CodeBuild(
-            app.SERVICE_HANDLERS["codebuild"],
-            client=session.client("codebuild"),
             s3=s3,
+            logs=session.client("logs", config=ONE_ATTEMPT),
             folder=folder.builds,
             environment={
                 name: value for name, value in os.environ.items() if name.startswith("AWS_")
@@ -71,13 +74,14 @@ class _Emulated:
         app.SERVICE_HANDLERS.update(
             {
                 "application-autoscaling": scaling,
-                "codebuild": self.codebuild,
+                "codebuild": self.codebuild.service,
                 "sagemaker": endpoints,
             }
         )
         cloudformation.register(
             sagemaker_types.resource_types(endpoints.control_plane)
             | autoscaling.resource_types(scaling)
+            | codebuild_types.resource_types(self.codebuild.service)
         )
 
     def stop(self) -> None:

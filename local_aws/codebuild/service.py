@@ -1,76 +1,91 @@
-"""CodeBuild's build operations; projects stay ministack's."""
+"""CodeBuild's operations."""
 
-import itertools
 import threading
 import time
 import uuid
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from local_aws.api import Answer, JsonService, Operation
-from local_aws.codebuild.runner import GRACE_SECONDS, Build
+from local_aws.api import JsonService
+from local_aws.codebuild import log, settings
+from local_aws.codebuild.artifacts import Output
+from local_aws.codebuild.projects import Projects
+from local_aws.codebuild.quota import Quota
+from local_aws.codebuild.runner import Build
+from local_aws.codebuild.shell import GRACE_SECONDS
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
 
 if TYPE_CHECKING:
-    from mypy_boto3_codebuild import CodeBuildClient
     from mypy_boto3_s3 import S3Client
 
 Record = dict[str, Any]
-Handler = Callable[..., Awaitable[Answer]]
+
+DEFAULT_QUOTA = 20
+"""Builds at once of one environment type and compute type: "for some [...] the default is 20"
+(guide, limits). New accounts get less, and of GPUs often none."""
+
+TOKEN_SECONDS = 300
+TOKEN_LENGTH = 64
+"""How long a token holds, and may be (guide, run-build-cli)."""
+
+
+class _Started(NamedTuple):
+    build: str
+    request: Record
+    when: float
 
 
 class CodeBuild:
-    """Answers what concerns builds, and hands the rest to ministack's own handler."""
+    """Projects, and builds that run.
+
+    `quotas` says of environment type and compute type how many builds run at once.
+    """
 
     def __init__(
         self,
-        projects: Handler,
         *,
-        client: "CodeBuildClient",
         s3: "S3Client",
+        logs: Any,
         folder: Path,
         environment: dict[str, str],
+        quotas: Mapping[tuple[str, str], int] | None = None,
+        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._projects, self._client, self._s3 = projects, client, s3
-        self._folder, self._environment = folder, environment
+        self._s3, self._logs = s3, logs
+        self._folder, self._environment, self._clock = folder, environment, clock
+        self._quotas = {kind: Quota(limit) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
         self._builds: dict[str, Build] = {}
-        self._tokens: dict[str, str] = {}
-        self._numbers = itertools.count(1)
-        self._operations: dict[str, Operation] = {
-            "StartBuild": self.start,
-            "BatchGetBuilds": self.batch_get,
-            "StopBuild": self.stop_build,
-            "ListBuilds": self.list_builds,
-            "ListBuildsForProject": self.list_builds,
-        }
-        self._service = JsonService("codebuild", self._operations)
-
-    async def __call__(
-        self, method: str, path: str, headers: dict[str, str], body: bytes, query: Any
-    ) -> Answer:
-        """Answer one request."""
-        lowered = {name.lower(): value for name, value in headers.items()}
-        if lowered.get("x-amz-target", "").rpartition(".")[2] in self._operations:
-            return await self._service(method, path, headers, body, query)
-        return await self._projects(method, path, headers, body, query)
+        self._tokens: dict[str, _Started] = {}
+        self._numbers: Counter[str] = Counter()
+        self._projects = Projects()
+        self.service = JsonService(
+            "codebuild",
+            {
+                **self._projects.operations,
+                "StartBuild": self.start,
+                "BatchGetBuilds": self.batch_get,
+                "StopBuild": self.stop_build,
+                "ListBuilds": self.list_builds,
+                "ListBuildsForProject": self.list_builds_for_project,
+            },
+        )
 
     def start(self, request: Record) -> Record:
         """StartBuild. A repeated idempotencyToken answers with the build that it started."""
-        found = self._client.batch_get_projects(names=[request["projectName"]])["projects"]
-        if not found:
-            raise ApiError(
-                "ResourceNotFoundException", f"Project cannot be found: {request['projectName']}"
-            )
+        project = self._projects.get(request["projectName"])
         with self._lock:
-            token = request.get("idempotencyToken", uuid.uuid4().hex)
-            if token in self._tokens:
-                return {"build": self._builds[self._tokens[token]].record}
-            build = self._new(dict(found[0]), request)
-            self._tokens[token] = build.record["id"]
-            self._builds[build.record["id"]] = build
+            token = request.get("idempotencyToken", "")
+            if known := self._started_with(token, request):
+                return {"build": self._builds[known].record}
+            build = self._new(settings.overridden(project, request))
+            name = build.record["id"]
+            self._builds[name] = build
+            if token:
+                self._tokens[token] = _Started(name, request, self._clock())
         threading.Thread(target=build.run, daemon=True).start()
         return {"build": build.record}
 
@@ -92,16 +107,17 @@ class CodeBuild:
         build.stop()
         return {"build": build.record}
 
-    def list_builds(self, request: Record) -> Record:
-        """ListBuilds and ListBuildsForProject, newest first."""
+    def list_builds(self, _request: Record) -> Record:
+        """ListBuilds, newest first."""
         with self._lock:
-            return {
-                "ids": [
-                    name
-                    for name, build in reversed(self._builds.items())
-                    if request.get("projectName") in (None, build.record["projectName"])
-                ]
-            }
+            return {"ids": list(reversed(self._builds))}
+
+    def list_builds_for_project(self, request: Record) -> Record:
+        """ListBuildsForProject, newest first."""
+        name = self._projects.get(request["projectName"])["name"]
+        with self._lock:
+            builds = reversed(self._builds.values())
+            return {"ids": [it.record["id"] for it in builds if it.record["projectName"] == name]}
 
     def stop(self) -> None:
         """End every build; return when none of their processes is left."""
@@ -112,80 +128,69 @@ class CodeBuild:
         for build in builds:
             build.wait(2 * GRACE_SECONDS)
 
-    def _new(self, project: Record, request: Record) -> Build:
-        environment = _environment(project["environment"], request)
-        identifier = f"{project['name']}:{uuid.uuid4()}"
-        arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{identifier}"
-        folder = self._folder / identifier.partition(":")[2]
+    def _started_with(self, token: str, request: Record) -> str | None:
+        """Return the build that this very request has started, if the token still holds."""
+        if len(token) > TOKEN_LENGTH:
+            raise ApiError(
+                "InvalidInputException",
+                f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed",
+            )
+        started = self._tokens.get(token)
+        if started is None or self._clock() - started.when >= TOKEN_SECONDS:
+            return None
+        if started.request != request:  # junioryono/billet saw these words on 2026-08-31
+            raise ApiError(
+                "InvalidInputException", f"Request parameter mismatch for idempotency token {token}"
+            )
+        return started.build
+
+    def _new(self, wanted: Record) -> Build:
+        project, environment = wanted["name"], wanted["environment"]
+        number = str(uuid.uuid4())
+        name = f"{project}:{number}"
+        arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
+        quota = self._quotas.setdefault(
+            (environment["type"], environment["computeType"]), Quota(DEFAULT_QUOTA)
+        )
+        quota.enter(name)
+        self._numbers[project] += 1
+        folder = self._folder / number
         folder.mkdir(parents=True)
+        output = Output(wanted["artifacts"], arn, wanted["encryptionKey"], self._s3)
         record = {
-            "id": identifier,
+            "id": name,
             "arn": arn,
-            "buildNumber": next(self._numbers),
+            "artifacts": output.record,
+            "buildNumber": self._numbers[project],
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
-            "currentPhase": "SUBMITTED",
+            "encryptionKey": wanted["encryptionKey"],
             "environment": environment,
-            "logs": {"deepLink": str(folder / "build.log")},
+            "logs": log.location(wanted["logsConfig"], None),
             "phases": [],
-            "projectName": project["name"],
-            "secondarySources": request.get(
-                "secondarySourcesOverride", project.get("secondarySources", [])
-            ),
-            "source": _overridden(project["source"], request, _OF_THE_SOURCE),
-            "startTime": time.time(),
-            "timeoutInMinutes": request.get(
-                "timeoutInMinutesOverride", project.get("timeoutInMinutes", 60)
-            ),
+            "projectName": project,
+            "queuedTimeoutInMinutes": wanted["queuedTimeoutInMinutes"],
+            "secondarySources": wanted["secondarySources"],
+            "source": wanted["source"],
+            "startTime": self._clock(),
+            "timeoutInMinutes": wanted["timeoutInMinutes"],
         }
         return Build(
             record,
             folder,
+            log.Log(folder / "build.log", self._logs, self._clock),
+            log.location(wanted["logsConfig"], log.stream(wanted["logsConfig"], project, number)),
+            output,
+            quota,
             self._s3,
             {
                 **self._environment,
                 "CI": "true",
                 "CODEBUILD_BUILD_ARN": arn,
-                "CODEBUILD_BUILD_ID": identifier,
+                "CODEBUILD_BUILD_ID": name,
+                "CODEBUILD_BUILD_IMAGE": environment["image"],
+                "CODEBUILD_BUILD_NUMBER": str(self._numbers[project]),
                 **{it["name"]: it["value"] for it in environment["environmentVariables"]},
             },
+            self._clock,
         )
-
-
-_OF_THE_SOURCE = {
-    "buildspec": "buildspecOverride",
-    "location": "sourceLocationOverride",
-    "type": "sourceTypeOverride",
-}
-_OF_THE_ENVIRONMENT = {
-    "computeType": "computeTypeOverride",
-    "image": "imageOverride",
-    "type": "environmentTypeOverride",
-}
-"""What of a project StartBuild may override, and by which parameter."""
-
-
-def _overridden(described: Record, request: Record, parameters: dict[str, str]) -> Record:
-    wanted = {name: request[it] for name, it in parameters.items() if it in request}
-    return {**described, **wanted}
-
-
-def _environment(described: Record, request: Record) -> Record:
-    """The project's environment with what a request overrides; a variable by its name."""
-    variables = {
-        variable["name"]: variable
-        for variable in (
-            *described.get("environmentVariables", []),
-            *request.get("environmentVariablesOverride", []),
-        )
-    }
-    for name, variable in variables.items():
-        if variable.get("type", "PLAINTEXT") != "PLAINTEXT":
-            raise ApiError(
-                "InvalidInputException",
-                f"The local AWS has no {variable['type']} variables: give {name} as PLAINTEXT.",
-            )
-    return {
-        **_overridden(described, request, _OF_THE_ENVIRONMENT),
-        "environmentVariables": list(variables.values()),
-    }

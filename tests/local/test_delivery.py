@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from tests.local.builds import log_of_the_last_build
 from tests.local.conftest import ROOT, Checkout
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
@@ -228,8 +228,7 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     ending = failed.stdout[failed.stdout.index("not delivered:") :]
     assert "Build of times failed in phase BUILD" in ending
     assert f"math/times {version} serves, as before" in ending
-    (log,) = {part for part in ending.split() if part.endswith("build.log")}
-    assert "the recipe pins 0000" in " ".join(Path(log).read_text().split())
+    assert "the recipe pins 0000" in " ".join(log_of_the_last_build().split())
     assert _answer(live) == 21
 
 

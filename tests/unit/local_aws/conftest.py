@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import boto3
 import botocore.session
 import pytest
+from boto3.exceptions import S3UploadFailedError
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
@@ -68,11 +69,12 @@ def something_typed() -> Iterator[None]:
 
 
 class FakeS3:
-    """Objects by bucket and key; keeps what was asked for."""
+    """Objects by bucket and key; keeps what was asked for, and with what files were uploaded."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
         self.asked: list[tuple[str, str]] = []
+        self.uploaded: dict[str, dict[str, Any]] = {}
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         self.asked.append((Bucket, Key))
@@ -81,6 +83,21 @@ class FakeS3:
                 {"Error": {"Code": "NoSuchKey", "Message": "No such key."}}, "GetObject"
             )
         return {"Body": io.BytesIO(self.objects[Bucket, Key])}
+
+    def get_paginator(self, operation: str) -> "FakeS3":
+        assert operation == "list_objects_v2"
+        return self
+
+    def paginate(self, *, Bucket: str, Prefix: str) -> list[dict[str, Any]]:  # noqa: N803
+        """Return an object a page, and a page without any, as S3 may."""
+        keys = [key for bucket, key in self.objects if bucket == Bucket and key.startswith(Prefix)]
+        return [{}, *({"Contents": [{"Key": key}]} for key in keys)]
+
+    def upload_file(self, file: str, bucket: str, key: str, **more: Any) -> None:
+        if bucket == "none":
+            raise S3UploadFailedError("no such bucket")
+        self.objects[bucket, key] = Path(file).read_bytes()
+        self.uploaded[key] = more["ExtraArgs"]
 
 
 @pytest.fixture

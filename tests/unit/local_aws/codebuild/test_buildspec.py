@@ -4,11 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from local_aws.codebuild.buildspec import PHASES, Buildspec
+from local_aws.codebuild.buildspec import PHASES, Artifacts, Buildspec
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Zl", "Zp"]))
 VARIABLES = st.dictionaries(st.from_regex(r"[A-Z_]{1,8}", fullmatch=True), TEXT, max_size=3)
-COMMANDS = st.dictionaries(st.sampled_from(PHASES), st.lists(TEXT, max_size=3))
+COMMANDS = st.dictionaries(st.sampled_from(PHASES), st.lists(TEXT, max_size=3), min_size=1)
+SOME_PHASE = "phases: {build: {commands: []}}"
+
+
+def parse(text: str) -> Buildspec:
+    """Parse what stands in a buildspec besides the version and a phase."""
+    return Buildspec.parse(f"version: 0.2\n{SOME_PHASE}\n{text}")
 
 
 def test_commands_are_read_phase_by_phase_and_phases_without_any_are_empty() -> None:
@@ -21,7 +27,6 @@ def test_commands_are_read_phase_by_phase_and_phases_without_any_are_empty() -> 
               - 'echo "done: $?"'
           post_build:
             commands: []
-          pre_build:
     """)
     assert spec.commands == {
         "install": [],
@@ -30,6 +35,8 @@ def test_commands_are_read_phase_by_phase_and_phases_without_any_are_empty() -> 
         "post_build": [],
     }
     assert spec.variables == {}
+    assert spec.shell == "sh"
+    assert spec.artifacts is None
 
 
 def test_the_phases_run_in_codebuilds_order() -> None:
@@ -37,7 +44,7 @@ def test_the_phases_run_in_codebuilds_order() -> None:
 
 
 def test_variables_are_text_whatever_yaml_makes_of_them() -> None:
-    spec = Buildspec.parse("version: 0.2\nenv: {variables: {COUNT: 3, NAME: minilm, EMPTY: ''}}")
+    spec = parse("env: {variables: {COUNT: 3, NAME: minilm, EMPTY: ''}}")
     assert spec.variables == {"COUNT": "3", "NAME": "minilm", "EMPTY": ""}
 
 
@@ -52,19 +59,26 @@ def test_a_buildspec_may_be_json_as_the_cdk_writes_it(
     assert spec.commands == {phase: commands.get(phase, []) for phase in PHASES}
 
 
-@pytest.mark.parametrize("version", ["0.1", "0.2", '"0.2"'])
-def test_both_versions_of_the_format_are_read(version: str) -> None:
-    assert Buildspec.parse(f"version: {version}").commands["build"] == []
+@pytest.mark.parametrize("version", ["0.2", '"0.2"'])
+def test_the_version_may_be_a_number_or_text(version: str) -> None:
+    assert Buildspec.parse(f"version: {version}\n{SOME_PHASE}").commands["build"] == []
 
 
-@pytest.mark.parametrize("text", ["", "version: 0.3", "phases: {}", "- version: 0.2", "make all"])
+@pytest.mark.parametrize(
+    "text", ["", "version: 0.3", "version: 0.1", "phases: {}", "- version: 0.2", "make all"]
+)
 def test_what_has_no_known_version_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"^YAML_FILE_ERROR: write version: 0\.2$"):
+    with pytest.raises(ValueError, match=r"^write version: 0\.2$"):
         Buildspec.parse(text)
 
 
+def test_a_buildspec_without_phases_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^there are no phases$"):
+        Buildspec.parse("version: 0.2")
+
+
 def test_broken_yaml_is_refused_with_its_line() -> None:
-    with pytest.raises(ValueError, match=r"^YAML_FILE_ERROR: (?s:.*) line 2, column 17") as refused:
+    with pytest.raises(ValueError, match=r"^(?s:.*) line 2, column 17") as refused:
         Buildspec.parse("version: 0.2\nphases: {build: ")
     assert refused.value.__suppress_context__
 
@@ -73,8 +87,7 @@ def test_an_unknown_phase_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="unknown phases") as refused:
         Buildspec.parse("version: 0.2\nphases: {test: {}, deploy: {}, build: {}}")
     assert str(refused.value) == (
-        "YAML_FILE_ERROR: unknown phases ['deploy', 'test']; "
-        "known: ['install', 'pre_build', 'build', 'post_build']"
+        "unknown phases ['deploy', 'test']; known: ['install', 'pre_build', 'build', 'post_build']"
     )
 
 
@@ -91,15 +104,33 @@ def test_an_unknown_phase_is_refused_with_the_known_ones() -> None:
             "phases.build.commands has {'echo': 'hi'}, which is no text: write it in quotes",
         ),
         ("phases: {build: {commands: [true]}}", "phases.build.commands has True"),
+        ("phases: {build: }", "phases.build.commands is None: write a list"),
+        ("phases: {build: {finally: [a]}}", "phases.build has finally, which the local AWS"),
+        ("phases: {install: {on-failure: ABORT}}", "phases.install has on-failure, which"),
+        ("cache: {paths: [a]}", "the buildspec has cache, which the local AWS does not know"),
+        ("env: {secrets-manager: {A: b}}", "env has secrets-manager, which the local AWS"),
+        ("env: {shell: zsh}", "env.shell is 'zsh': write one of ['/bin/sh', 'bash']"),
+        ("artifacts: [a]", "artifacts is ['a']: write a map"),
+        ("artifacts: {base-directory: a}", "artifacts.files is None: write a list of paths"),
+        ("artifacts: {files: a}", "artifacts.files is 'a': write a list of paths and patterns"),
+        ("artifacts: {files: []}", "artifacts.files is empty: name files"),
+        ("artifacts: {files: [1]}", "artifacts.files has 1, which is no text"),
+        ("artifacts: {files: [a], name: b}", "artifacts has name, which the local AWS"),
+        ("artifacts: {files: [a], discard-paths: yes}", "the local AWS keeps the folders"),
+        ("artifacts: {files: [a], base-directory: 'a*'}", "artifacts.base-directory is 'a*'"),
+        ("artifacts: {files: [a], base-directory: 1}", "artifacts.base-directory is 1: name one"),
+        ("artifacts: {files: [a], base-directory: /a}", "artifacts has '/a': write a path below"),
+        ("artifacts: {files: [a, ../b]}", "artifacts has '../b': write a path below the primary"),
+        ("artifacts: {files: ['']}", "artifacts has '': write a path below the primary source"),
         ("env: [A]", "env is ['A']: write a map"),
         ("env: {variables: [A]}", "env.variables is ['A']: write a map"),
         ("env: {variables: {A: [1]}}", "env.variables.A is [1]: write text"),
     ],
 )
 def test_what_stands_in_the_wrong_place_is_named(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=r"^YAML_FILE_ERROR: ") as refused:
-        Buildspec.parse(f"version: 0.2\n{text}")
-    assert str(refused.value).removeprefix("YAML_FILE_ERROR: ").startswith(message)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the message is below
+        Buildspec.parse(f"version: 0.2\n{'' if text.startswith('phases') else SOME_PHASE}\n{text}")
+    assert str(refused.value).startswith(message)
 
 
 def test_json_is_read_as_json_and_not_as_yaml() -> None:
@@ -108,5 +139,17 @@ def test_json_is_read_as_json_and_not_as_yaml() -> None:
 
 
 def test_true_in_yaml_is_the_text_true() -> None:
-    spec = Buildspec.parse("version: 0.2\nenv: {variables: {CI: true}}")
+    spec = parse("env: {variables: {CI: true}}")
     assert spec.variables == {"CI": "true"}
+
+
+def test_bash_may_be_asked_for() -> None:
+    assert parse("env: {shell: bash}").shell == "bash"
+    assert parse("env: {shell: /bin/sh}").shell == "sh"
+
+
+@pytest.mark.parametrize("folders", ["", ", discard-paths: no"])
+def test_artifacts_are_patterns_below_a_folder(folders: str) -> None:
+    spec = parse(f"artifacts: {{files: ['**/*', a/b], base-directory: result{folders}}}")
+    assert spec.artifacts == Artifacts(("**/*", "a/b"), "result")
+    assert parse("artifacts: {files: [a]}").artifacts == Artifacts(("a",), ".")
