@@ -72,33 +72,39 @@ class JobBucket:
         return self._read_claim(key)
 
     def has_raw(self, build: str) -> bool:
-        """Whether a build has left a whole result."""
-        key = self._raw(build) + step_result.FILE
-        return bool(self.s3.list_objects_v2(Bucket=self.bucket, Prefix=key).get("Contents"))
+        """Whether a build has left a result."""
+        return step_result.FILE in self._raw_files(build)
 
     def download_raw(self, build: str, *, to: Path) -> None:
         """Fetch what a build has left. Raises `BuildError` where it is not whole."""
-        prefix = self._raw(build)
+        keys = self._raw_files(build)
         to.mkdir(parents=True)
+        self._download(step_result.FILE, keys, build, to)
         try:
-            self._download(prefix + step_result.FILE, to / step_result.FILE)
             content = (to / step_result.FILE).read_bytes()
-            for name in step_result.parse(content, shown_as=prefix).files():
-                self._download(prefix + name, to / name)
+            files = step_result.parse(content, shown_as=keys[step_result.FILE]).files()
         except StepError as error:
             raise BuildError(str(error)) from None
+        for name in files:
+            self._download(name, keys, build, to)
 
-    def _download(self, key: str, to: Path) -> None:
-        try:
-            body = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"]
-        except self.s3.exceptions.NoSuchKey:
+    def _download(self, name: str, keys: dict[str, str], build: str, to: Path) -> None:
+        if name not in keys:
             raise BuildError(
-                f"s3://{self.bucket}/{key} is missing: the GPU step did not end, or its result was "
-                "removed. Deploy again: it is compiled anew"
-            ) from None
-        with to.open("wb") as file:
-            for chunk in body.iter_chunks():
-                file.write(chunk)
+                f"{build} left no {name} below s3://{self.bucket}/{self.raw_folder}: the GPU step "
+                "did not end, or its result was removed. Deploy again: it is compiled anew"
+            )
+        self.s3.download_file(self.bucket, keys[name], str(to / name))
+
+    def _raw_files(self, build: str) -> dict[str, str]:
+        """Return a build's artifacts, name -> key: they are in a folder that ends in its id.
+
+        CodeBuild's documents do not say whether that is the whole id or what follows its colon.
+        """
+        found = self.s3.list_objects_v2(Bucket=self.bucket, Prefix=f"{self.raw_folder}/")
+        keys = [it["Key"] for it in found.get("Contents", ())]
+        own = build.rpartition(":")[2]
+        return {key.rpartition("/")[2]: key for key in keys if key.split("/")[-2].endswith(own)}
 
     @property
     def _claims(self) -> str:
@@ -107,6 +113,3 @@ class JobBucket:
     def _read_claim(self, key: str) -> Claim:
         content = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
         return Claim(int(Path(key).stem), json.loads(content)["build"])
-
-    def _raw(self, build: str) -> str:
-        return f"{self.raw_folder}/{build.rpartition(':')[2]}/"
