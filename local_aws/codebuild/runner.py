@@ -93,7 +93,8 @@ class Build:
             {
                 **_host_environment(),
                 **spec.variables,
-                **self.environment,
+                # Packages come from where this machine gets them.
+                **{k: it for k, it in self.environment.items() if not k.startswith("PIP_")},
                 "PWD": self.environment["CODEBUILD_SRC_DIR"],
             },
         )
