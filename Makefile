@@ -121,5 +121,5 @@ prices: install ## write platform_facts/prices.toml anew; needs credentials with
 	@python -m platform_facts._refresh_prices $(REGION)
 
 .PHONY: lock
-lock: install ## resolve requirements.in into requirements.txt
+lock: install ## resolve requirements.in into requirements.txt, and of it requirements-build.txt
 	@./requirements.lock.sh

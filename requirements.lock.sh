@@ -1,20 +1,28 @@
 #!/usr/bin/env bash
-# Resolves requirements.in into requirements.txt: `make lock`.
+# Resolves requirements.in into requirements.txt, and of it what builds need: `make lock`.
 #
 # PyPI's torch names CUDA packages of several GB, which a CPU machine does not need where a CPU build
-# of torch is to be had; they are left out of the lock, and pip adds them by itself with a CUDA build.
+# of torch is to be had; they are left out of the locks, and pip adds them by itself with a CUDA build.
 set -euo pipefail
 python -m pip install --quiet uv==0.13.8
 compile() {
-  uv pip compile requirements.in --quiet --no-header --python-version 3.11 \
+  uv pip compile --quiet --no-header --python-version 3.11 \
     --python-platform x86_64-manylinux_2_35 "$@"
 }
-accelerator=$(compile --no-annotate | sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton)==.*/\1/p')
+lock() {
+  # shellcheck disable=SC2086
+  compile "$@" $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
+}
+accelerator=$(compile --no-annotate requirements.in |
+  sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton)==.*/\1/p')
 {
   echo "# Made by \`make lock\` from requirements.in; serves Python 3.11 and 3.12."
-  # shellcheck disable=SC2086
-  compile $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
+  lock requirements.in
 } > requirements.txt
+{
+  echo "# Made by \`make lock\` from requirements-build.in, with the versions of requirements.txt."
+  lock requirements-build.in --constraint requirements.txt --no-annotate
+} > requirements-build.txt
 {
   echo "# checkov in an environment of its own: its pins clash with the app's. Made by \`make lock\`."
   echo "checkov==3.3.30" | uv pip compile - --quiet --no-header --no-annotate --python-version 3.11

@@ -13,10 +13,9 @@ FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
 
 
 def acknowledge_models(stack: Stack, env: Environment) -> None:
-    """What the model stack's builder may do, and why that is as narrow as it gets."""
+    """What the model stack's builders may do, and why that is as narrow as it gets."""
     region, account = env.region, _account(env)
     assets = f"arn:aws:s3:::cdk-hnb659fds-assets-{account}-{region}"
-    project = "<BuilderProject27328D1D>"
     reasons = {
         "Lambda's own policy: write to the function's log, nothing else.": [
             f"IAM4[Policy::{MANAGED}]"
@@ -26,21 +25,18 @@ def acknowledge_models(stack: Stack, env: Environment) -> None:
             *(f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK),
         ],
         "Sources of models are assets, whose names change with their content.": [
-            f"IAM5[Resource::{assets}/*]",
-            *(f"IAM5[Action::s3:{it}]" for it in ("GetBucket*", "GetObject*", "List*")),
+            f"IAM5[Resource::{assets}/*]"
         ],
-        "Archives and manifests are named by their content; this bucket holds nothing else.": [
-            f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/*{it}]" for it in ("", ".json")
+        "Archives, manifests, jobs and their results are named by their content; this bucket holds "
+        "nothing else.": [
+            f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/{it}]"
+            for it in ("*", "*.json", "engine-jobs/*/job/*", "engine-jobs/*/raw/*")
         ],
         "What the CDK grants to encrypt with this one key.": [
             f"IAM5[Action::kms:{it}*]" for it in ("GenerateDataKey", "ReEncrypt")
         ],
-        "Logs and reports of this one build project.": [
-            f"IAM5[Resource::arn:aws:logs:{region}:{account}:log-group:/aws/codebuild/{project}:*]",
-            f"IAM5[Resource::arn:aws:codebuild:{region}:{account}:report-group/{project}-*]",
-        ],
-        "Models are built in NVIDIA's image of the Triton release, or in Python's: CodeBuild's own "
-        "images have neither TensorRT nor this Python.": ["CB5"],
+        "Models are built in Python's image, and engines compiled in NVIDIA's: CodeBuild's own "
+        "images have neither this Python nor TensorRT.": ["CB5"],
         "The state machine of the CDK's provider framework only polls a build; the build's log "
         "says all there is to say.": ["SF1", "SF2"],
         "Python 3.13 is chosen on purpose: a new runtime is a change to review, not a surprise.": [
@@ -83,6 +79,10 @@ def acknowledge_delivery(
                 for objects in ("", "/*")
             ),
             f"IAM5[Resource::arn:aws:kms:{region}:{account}:key/*]",
+        ],
+        "The two functions of the models' stack, whose names CloudFormation completes.": [
+            f"IAM5[Resource::arn:aws:lambda:{region}:{account}:function:{stage_name}-models-{it}*]"
+            for it in FUNCTIONS
         ],
     }
     _acknowledge(stack, reasons)

@@ -1,10 +1,10 @@
 """How GitHub's workflows reach the account of a stage: as roles, for an hour, without keys."""
 
-from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
+from aws_cdk import ArnFormat, CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from stacks.acknowledged import acknowledge_delivery
+from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
 from stages import DeliveryStage
 
 ISSUER = "token.actions.githubusercontent.com"
@@ -16,7 +16,8 @@ class DeliveryStack(Stack):
 
     A person deploys it once: the workflows cannot deploy what lets them in. Resources are
     changed by the roles of `cdk bootstrap`, which they assume: what a deploy may do is decided
-    there. The deploy role itself copies archives, invokes models, and remembers what it delivered.
+    there. The deploy role itself copies archives and has them built, invokes models, and remembers
+    what it delivered.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class DeliveryStack(Stack):
             deploy.add_to_policy(statement)
         for statement in self._archives(stage_name, delivery.promotes_from):
             deploy.add_to_policy(statement)
+        deploy.add_to_policy(self._builds(stage_name))
         acknowledge_delivery(self, env, stage_name=stage_name, promotes_from=delivery.promotes_from)
 
     def _new_provider(self) -> iam.IOidcProvider:
@@ -169,6 +171,24 @@ class DeliveryStack(Stack):
             )
         )
         return statements
+
+    def _builds(self, stage_name: str) -> iam.PolicyStatement:
+        """What starts and watches builds, nothing of CodeBuild itself.
+
+        CloudFormation begins a function's name with its stack's and the resource's.
+        """
+        return iam.PolicyStatement(
+            actions=["lambda:InvokeFunction"],
+            resources=[
+                self.format_arn(
+                    service="lambda",
+                    resource="function",
+                    resource_name=f"{stage_name}-models-{name}*",
+                    arn_format=ArnFormat.COLON_RESOURCE_NAME,
+                )
+                for name in FUNCTIONS
+            ],
+        )
 
     def _model_bucket(self, stage_name: str) -> str:
         """Return the ARN of a stage's model bucket; CloudFormation adds to its name."""

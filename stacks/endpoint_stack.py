@@ -16,7 +16,6 @@ from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
-    BuildEnvironment,
     BuiltModel,
     Canary,
     CatalogEntry,
@@ -102,11 +101,8 @@ class EndpointStack(Stack):
         ]
 
     def _build(self, plan: ModelPlan, source: s3_assets.Asset, target: BuildTarget) -> BuiltModel:
-        environment = BuildEnvironment.cpu()
-        if target.processor == "cuda":
-            environment = BuildEnvironment.gpu(ngc_tag=self._release.builder_tag)
         try:
-            plan.check_target(target, builder=environment.compute_capability)
+            plan.check_target(target, builder=platform_facts.codebuild_gpu().compute_capability)
         except BuildError as error:
             raise BuildError(f"{self._settings_place}: {error}") from None
         return self._models.builder.build(
@@ -118,7 +114,6 @@ class EndpointStack(Stack):
             target=str(target),
             key=f"{self._prefix(target)}{plan.target_model}",
             source=source,
-            environment=environment,
         )
 
     def _source(self, plan: ModelPlan) -> s3_assets.Asset:

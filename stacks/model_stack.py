@@ -2,33 +2,50 @@
 
 from pathlib import Path
 
-from aws_cdk import Environment, IgnoreMode, Stack
+from aws_cdk import CfnOutput, Environment, IgnoreMode, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+import platform_facts
 from stacks.acknowledged import acknowledge_models
-from triton_sagemaker import ModelBucket, ModelBuilder
+from triton_sagemaker import EngineBuilder, ModelBucket, ModelBuilder
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
 PRICES = "/platform_facts/prices.toml"
-BUILDER_FILES = ("checked_yaml.py", "requirements.txt", "requirements-gpu.txt")
+BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt")
 
 
 class ModelStack(Stack):
-    """Bucket, key, build project and provider. Nothing here changes with a model."""
+    """Bucket, key, build projects and provider. Nothing here changes with a model.
+
+    Its outputs are for those who build outside of a deploy: `publish` and deliveries.
+    """
 
     def __init__(self, scope: Construct, construct_id: str, *, env: Environment) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = ModelBucket(self, "Models")
+        newest = platform_facts.releases()[0]
+        engines = EngineBuilder(
+            self,
+            "Engines",
+            bucket=self.bucket,
+            source=self._gpu_step(),
+            buildspec=codebuild.BuildSpec.from_object_to_yaml(ENGINE_BUILDSPEC),
+            image=f"nvcr.io/nvidia/tensorrt:{newest.builder_tag}",
+        )
         self.builder = ModelBuilder(
             self,
             "Builder",
             bucket=self.bucket,
             source=self._builder_source(),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
+            engines=engines,
         )
+        CfnOutput(self, "GpuProject", value=engines.project.project_name)
+        CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
+        CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         acknowledge_models(self, env)
 
     def _builder_source(self) -> s3_assets.Asset:
@@ -43,13 +60,23 @@ class ModelStack(Stack):
             ignore_mode=IgnoreMode.GIT,
         )
 
+    def _gpu_step(self) -> s3_assets.Asset:
+        """The one folder that runs beside a GPU."""
+        return s3_assets.Asset(
+            self,
+            "GpuStep",
+            path=str(ROOT / "model_build"),
+            exclude=["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"],
+            ignore_mode=IgnoreMode.GIT,
+        )
+
 
 BUILDSPEC = {
     "version": "0.2",
     "phases": {
         "install": {
             "commands": [
-                'python3 -m pip install --quiet --requirement "$BUILD_REQUIREMENTS"',
+                "python3 -m pip install --quiet --requirement requirements-build.txt",
             ]
         },
         "build": {
@@ -57,9 +84,31 @@ BUILDSPEC = {
                 'python3 -m model_build build "$CODEBUILD_SRC_DIR_model" --name "$MODEL_NAME"'
                 ' --alternative "${MODEL_ALTERNATIVE:-}"'
                 ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
-                ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"',
+                ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
+                ' --gpu-project "$GPU_PROJECT" --deadline "$BUILD_DEADLINE"',
             ]
         },
     },
 }
 """How CodeBuild builds one model; `ModelBuilder` says what is in the environment."""
+
+ENGINE_BUILDSPEC = {
+    "version": "0.2",
+    "phases": {
+        "build": {
+            "commands": [
+                "start=/opt/nvidia/nvidia_entrypoint.sh; "
+                '[ -x "$start" ] || start=env; '
+                '"$start" python3 -m gpu_step "$CODEBUILD_SRC_DIR_job" result',
+            ]
+        },
+    },
+    "artifacts": {"base-directory": "result", "files": ["**/*"]},
+}
+"""How CodeBuild compiles one engine; `EngineBuilder` says what is in the environment.
+
+NVIDIA's images start commands through this script: where the driver is older than the image, it
+switches the image's newer libcuda on (NVIDIA/JAX-Toolbox#1589), and then it is `exec "$@"`
+(triton-inference-server/server, docker/cpu_only). That CodeBuild runs it by itself is documented
+nowhere; to run it twice changes nothing.
+"""

@@ -7,10 +7,11 @@ from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
+from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.model_bucket import ModelBucket
-from triton_sagemaker.model_builder import BuildEnvironment, ModelBuilder
+from triton_sagemaker.model_builder import ModelBuilder
 from triton_sagemaker.model_catalog import CatalogEntry, ModelCatalog
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
 from triton_sagemaker.problems import InvalidEndpoint, Problem
@@ -32,7 +33,6 @@ from triton_sagemaker.vpc_access import VpcAccess
 __all__ = [
     "AlarmThresholds",
     "AllAtOnce",
-    "BuildEnvironment",
     "BuiltModel",
     "Canary",
     "CatalogEntry",
@@ -43,6 +43,7 @@ __all__ = [
     "EndpointMonitoring",
     "EndpointRole",
     "EndpointScaling",
+    "EngineBuilder",
     "GpuTarget",
     "HostingMode",
     "Instances",

@@ -5,11 +5,15 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+ENGINE_JOBS = "engine-jobs/"
+"""Where the jobs of engine builds are kept, each with what its builds left, below its hash."""
+
 
 class ModelBucket(Construct):
     """An S3 bucket for model archives, encrypted with a key of its own.
 
-    Archives are named by their content and never overwritten, so there is nothing to version.
+    Archives are named by their content and never overwritten, so there is nothing to version. Jobs
+    of engine builds go after a month: an engine that passed its gate is kept elsewhere.
     Bucket and key outlive the stack: running endpoints read from them at any time.
     """
 
@@ -40,7 +44,8 @@ class ModelBucket(Construct):
             encryption_key=self.key,
             enforce_ssl=True,
             lifecycle_rules=[
-                s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1))
+                s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
+                s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
             ],
             removal_policy=RemovalPolicy.RETAIN,
             server_access_logs_bucket=access_logs,

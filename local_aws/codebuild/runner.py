@@ -145,7 +145,8 @@ class Build:
             {
                 **host_environment(),
                 **spec.variables,
-                **self.environment,
+                # Packages come from where this machine gets them.
+                **{k: it for k, it in self.environment.items() if not k.startswith("PIP_")},
                 **folders,
                 "CODEBUILD_BUILD_SUCCEEDING": "1",
                 "PWD": str(primary),

@@ -1,4 +1,4 @@
-"""A stage's bucket of archives."""
+"""A stage's bucket of archives, and the stack that has it."""
 
 import json
 from dataclasses import dataclass
@@ -45,13 +45,12 @@ def stack_name(stage: str) -> str:
     return f"{stage}-models"
 
 
-def bucket_name(cloudformation: "CloudFormationClient", *, stage: str, export: str) -> str | None:
-    """Return the name of a stage's bucket, None where its stack was never deployed."""
+def stack_outputs(cloudformation: "CloudFormationClient", *, stage: str) -> dict[str, str]:
+    """Return what that stack says of itself, nothing where it was never deployed."""
     try:
         (stack,) = cloudformation.describe_stacks(StackName=stack_name(stage))["Stacks"]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise
-        return None
-    outputs = {it["OutputKey"]: it["OutputValue"] for it in stack.get("Outputs", ())}
-    return outputs.get(export)
+        return {}
+    return {it["OutputKey"]: it["OutputValue"] for it in stack.get("Outputs", ())}

@@ -14,9 +14,18 @@ def deploy(assembly: Path, *stacks: str) -> bool:
 
     What the CLI says is printed as it comes.
     """
-    which = stacks or ("--all",)
+    return _run(assembly, "deploy", *(stacks or ("--all",)), "--require-approval", "never")
+
+
+def publish_assets(assembly: Path, *stacks: str) -> bool:
+    """Upload the files that these stacks need, as `deploy` does; return whether it succeeded."""
+    opted_in = "--unstable=publish-assets"
+    return _run(assembly, "publish-assets", *stacks, "--exclusively", opted_in)
+
+
+def _run(assembly: Path, *arguments: str) -> bool:
     process = subprocess.Popen(
-        [str(CLI), "deploy", *which, "--require-approval", "never", "--app", str(assembly)],
+        [str(CLI), *arguments, "--app", str(assembly)],
         env={**os.environ, "CI": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -59,7 +59,7 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
 
 
 def _put_in_place(deployment: Deployment, tree: Tree) -> None:
-    deployment.say_what_is_built()
+    deployment.build()
     deployment.deploy()
     deployment.verify(tree.models)
 

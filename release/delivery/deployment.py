@@ -8,8 +8,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
 from release.delivery import cdk, smoke
-from release.delivery.archive_bucket import ArchiveBucket, bucket_name, stack_name
+from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.assembly import Assembly
+from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.delivery.promotion import promote
@@ -42,15 +43,36 @@ class Deployment:
                 found = promote(key, source=other, to=self._own_bucket())
                 say(f"  {key}: {found}")
 
-    def say_what_is_built(self) -> None:
-        """Name the archives that nobody has built yet."""
+    def build(self) -> None:
+        """Build the archives that nobody has built yet, before anything changes that serves.
+
+        CloudFormation, which would have them built too, waits no longer than an hour. Raises
+        `NotDelivered` with the reason of the first build that fails.
+        """
         bucket = self._bucket(self.assembly.stage, self.session)
-        keys = self.assembly.archives
-        missing = [it for it in keys if bucket is None or bucket.manifest(it) is None]
-        for key in missing:
-            say(f"  builds {key}")
+        missing = {
+            key: stack
+            for key, stack in self.assembly.archives.items()
+            if bucket is None or bucket.manifest(key) is None
+        }
         if not missing:
             say("  every archive is there: nothing is built")
+            return
+        self._deploy(stack_name(self.assembly.stage))
+        with step("publish what the archives are built from"):
+            if not cdk.publish_assets(self.assembly.folder, *dict.fromkeys(missing.values())):
+                raise NotDelivered("the cdk CLI could not upload it, and says why above")
+        outputs = stack_outputs(self.session.client("cloudformation"), stage=self.assembly.stage)
+        known = {
+            "AWS::AccountId": self.session.client("sts").get_caller_identity()["Account"],
+            "AWS::Region": self.session.region_name,
+            self.assembly.bucket_import: outputs[self.assembly.bucket_export],
+        }
+        builds = self.assembly.builds(known)
+        with step(f"build {len(missing)} of {len(builds)} archives"):
+            Builder(
+                self.session.client("lambda"), outputs[START_FUNCTION], outputs[POLL_FUNCTION]
+            ).build([builds[key] for key in missing])
 
     def deploy(self) -> None:
         """Deploy every stack.
@@ -58,11 +80,13 @@ class Deployment:
         Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where they cannot be
         read, such as after the credentials have expired.
         """
+        self._deploy(*self.assembly.templates)
+
+    def _deploy(self, *stacks: str) -> None:
         cloudformation = self.session.client("cloudformation")
-        stacks = list(self.assembly.templates)
         events, before = newest_events(cloudformation, stacks), self._served()
         with step(f"cdk deploy: {', '.join(stacks)}"):
-            if cdk.deploy(self.assembly.folder):
+            if cdk.deploy(self.assembly.folder, *stacks):
                 return
             try:
                 reasons = reasons_since(cloudformation, stacks, events)
@@ -104,18 +128,15 @@ class Deployment:
         stage = self.assembly.stage
         bucket = self._bucket(stage, self.session)
         if bucket is None:
-            stack = stack_name(stage)
-            with step(f"cdk deploy: {stack}"):
-                deployed = cdk.deploy(self.assembly.folder, stack)
+            self._deploy(stack_name(stage))
             bucket = self._bucket(stage, self.session)
-            if not deployed or bucket is None:
-                raise NotDelivered(f"{stack} has no bucket: CloudFormation says why above")
+            if bucket is None:
+                raise NotDelivered(f"{stack_name(stage)} says of no bucket that it is the models'")
         return bucket
 
     def _bucket(self, stage: str, session: boto3.Session) -> ArchiveBucket | None:
-        name = bucket_name(
-            session.client("cloudformation"), stage=stage, export=self.assembly.bucket_export
-        )
+        outputs = stack_outputs(session.client("cloudformation"), stage=stage)
+        name = outputs.get(self.assembly.bucket_export)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
     def _served(self) -> Served:

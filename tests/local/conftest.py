@@ -16,7 +16,7 @@ from local_aws.folder import Folder, Running
 
 ROOT = Path(__file__).parents[2]
 APP = (
-    *("app.py", "cdk.json", "checked_yaml.py", "requirements.txt", "requirements-gpu.txt"),
+    *("app.py", "cdk.json", "checked_yaml.py", "requirements.txt", "requirements-build.txt"),
     *("constructs", "model_build", "platform_facts", "stacks", "stages"),
 )
 

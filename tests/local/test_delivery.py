@@ -215,7 +215,6 @@ def test_a_model_that_lint_refuses_changes_nothing(
 def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     repository: Repository, live: EndpointClient
 ) -> None:
-    version = live.resolve("times").version
     given = repository.path / "models" / "times" / "given"
     given.mkdir()
     (given / "w.bin").write_bytes(b"weights")
@@ -226,9 +225,10 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     repository.git("revert", "--no-edit", "HEAD")
     assert failed.returncode == 1, failed.stdout
     ending = failed.stdout[failed.stdout.index("not delivered:") :]
-    assert "Build of times failed in phase BUILD" in ending
-    assert f"math/times {version} serves, as before" in ending
-    assert "the recipe pins 0000" in " ".join(log_of_the_last_build().split())
+    assert "Build of times failed" in ending
+    assert "the recipe pins 0000" in ending
+    assert "The endpoint and its archives are as they were" in ending
+    assert "cdk deploy: live-math" not in failed.stdout
     assert _answer(live) == 21
 
 

@@ -15,7 +15,8 @@ from model_build.commands import publish
 from model_build.publishing import bucket
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket
+from release.delivery import archive_bucket, building
+from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC
 from stages.schema import AlarmsStage
@@ -24,6 +25,7 @@ from triton_sagemaker import AlarmThresholds
 from triton_sagemaker.build_handler import index
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
+OUTPUTS = (building.START_FUNCTION, building.POLL_FUNCTION)
 MANIFEST = "text/cpu-24.09/minilm-0123456789ab.json"
 
 
@@ -69,9 +71,35 @@ def test_builder_handler_and_delivery_take_the_same_manifest_for_complete(
     assert bucket.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
 
 
-def test_the_buildspec_reads_the_variables_that_the_handler_sets() -> None:
+def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
+    templates: Templates,
+) -> None:
     read = set(re.findall(r"\$\{?([A-Z_]+)", str(BUILDSPEC["phases"])))
-    assert read - {"CODEBUILD_SRC_DIR_"} == set(index.VARIABLES)
+    resources = templates("prod")["prod-models"]["Resources"].values()
+    environments = [
+        it["Properties"]["Environment"].get("EnvironmentVariables", [])
+        for it in resources
+        if it["Type"] == "AWS::CodeBuild::Project"
+    ]
+    given = {it["Name"] for variables in environments for it in variables}
+    assert read - {"CODEBUILD_SRC_DIR_"} == {
+        *index.VARIABLES,
+        index.DEADLINE,
+        *(it for it in given if not it.startswith("PIP_")),
+    }
+
+
+def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Templates) -> None:
+    models = templates("prod")["prod-models"]
+    named = {it: models["Outputs"][it]["Value"]["Ref"] for it in OUTPUTS}
+    handlers = {
+        name: models["Resources"][it]["Properties"]["Handler"] for name, it in named.items()
+    }
+    assert handlers == {
+        building.START_FUNCTION: "index.on_event",
+        building.POLL_FUNCTION: "index.is_complete",
+    }
+    assert set(named.values()) == set(FUNCTIONS)
 
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:

@@ -103,6 +103,11 @@ LOOKS_AFTER = [
     ),
     allow("ssm:PutParameter", f"{CATALOG}/delivered"),
 ]
+BUILDS = allow(
+    "lambda:InvokeFunction",
+    on("lambda", "function:prod-models-BuilderOnEvent217E49FE*"),
+    on("lambda", "function:prod-models-BuilderPoll688571AC*"),
+)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +158,7 @@ def test_what_deploys_may_become_the_roles_of_cdk_bootstrap_and_look_after_the_s
         *LOOKS_AFTER,
         allow(("s3:GetObject", "s3:ListBucket"), bucket("prod"), f"{bucket('prod')}/*"),
         through_s3("kms:Decrypt"),
+        BUILDS,
     ]
 
 
@@ -164,6 +170,7 @@ def test_what_promotes_may_copy_from_the_one_stage_to_the_other() -> None:
         allow(("s3:AbortMultipartUpload", "s3:PutObject"), f"{own}/*"),
         allow("cloudformation:DescribeStacks", on("cloudformation", "stack/dev-models/*")),
         through_s3(("kms:Decrypt", "kms:GenerateDataKey")),
+        BUILDS,
     ]
 
 

@@ -65,7 +65,9 @@ def test_buckets_refuse_plain_http(models_template: Template) -> None:
     )
 
 
-def test_parts_of_broken_uploads_are_deleted_after_a_day(models_template: Template) -> None:
+def test_parts_of_broken_uploads_go_after_a_day_and_jobs_of_engine_builds_after_a_month(
+    models_template: Template,
+) -> None:
     models_template.has_resource_properties(
         "AWS::S3::Bucket",
         {
@@ -74,7 +76,8 @@ def test_parts_of_broken_uploads_are_deleted_after_a_day(models_template: Templa
                     {
                         "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": 1},
                         "Status": "Enabled",
-                    }
+                    },
+                    {"ExpirationInDays": 30, "Prefix": "engine-jobs/", "Status": "Enabled"},
                 ]
             }
         },

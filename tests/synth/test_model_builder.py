@@ -3,23 +3,33 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import yaml
 from aws_cdk import App, Environment
-from aws_cdk.assertions import Match, Template
+from aws_cdk.assertions import Template
 
 from model_build import ModelSource, plan_model
+from release.delivery import building
 from stacks import ModelStack
-from tests.synth.conftest import ROOT, Templates
+from tests.synth.conftest import ROOT
+from tests.synth.policies import USES_THE_KEY, conditions, grants
+from triton_sagemaker.build_handler import index
 
 
-def test_a_failed_build_is_heard_of_before_cloudformation_s_hour_is_over(
-    models_template: Template,
+def project(template: Template) -> dict[str, Any]:
+    """The project that builds archives."""
+    found = template.find_resources("AWS::CodeBuild::Project")
+    (only,) = (it["Properties"] for name, it in found.items() if name.startswith("Builder"))
+    return dict(only)
+
+
+def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is_over(
+    models_template: Template, endpoint_template: Template
 ) -> None:
-    # The provider must outlast queue and build, or it would say less than the build's own log; and
+    # The provider must outlast the wait and the grace, or it would say less than the build; and
     # CloudFormation waits for a custom resource for one hour, then hangs in a rollback of its own.
-    (project,) = models_template.find_resources("AWS::CodeBuild::Project").values()
-    queued = project["Properties"]["QueuedTimeoutInMinutes"]
+    (build,) = endpoint_template.find_resources("Custom::TritonModel").values()
     (waiter,) = models_template.find_resources("AWS::StepFunctions::StateMachine").values()
     polls = re.search(
         r'"IntervalSeconds":(\d+),"MaxAttempts":(\d+),"BackoffRate":1[,}]',
@@ -27,50 +37,87 @@ def test_a_failed_build_is_heard_of_before_cloudformation_s_hour_is_over(
     )
     assert polls is not None
     waited = int(polls[1]) * int(polls[2]) / 60
-    assert project["Properties"]["TimeoutInMinutes"] + queued < waited <= 55
+    told = int(build["Properties"]["WaitMinutes"]) + index.GRACE_SECONDS / 60
+    assert told < waited <= 55
 
 
-def test_project_encrypts_with_the_models_key(models_template: Template) -> None:
-    models_template.has_resource_properties(
-        "AWS::CodeBuild::Project", {"EncryptionKey": {"Fn::GetAtt": [Match.any_value(), "Arn"]}}
-    )
+def test_a_delivery_waits_as_long_as_a_build_takes(models_template: Template) -> None:
+    given = project(models_template)
+    assert building.WAIT_MINUTES + index.GRACE_SECONDS / 60 < given["TimeoutInMinutes"] == 240
+    assert given["QueuedTimeoutInMinutes"] == 30
 
 
-def test_project_may_write_nothing_but_model_archives_and_abort_what_it_writes(
+def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
     models_template: Template,
 ) -> None:
-    policies = models_template.find_resources("AWS::IAM::Policy").values()
-    (writing,) = (
-        statement
-        for policy in policies
-        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
-        if "s3:PutObject" in statement["Action"]
-    )
-    assert "s3:AbortMultipartUpload" in writing["Action"]
-    written = writing["Resource"]
-    assert written["Fn::Join"][1][1] == "/*"
-    assert written["Fn::Join"][1][0]["Fn::GetAtt"][0].startswith("ModelsBucket")
+    environment = project(models_template)["Environment"]
+    variables = {it["Name"]: it["Value"] for it in environment["EnvironmentVariables"]}
+    assert environment["Type"] == "LINUX_CONTAINER"
+    assert variables["PIP_EXTRA_INDEX_URL"] == "https://download.pytorch.org/whl/cpu"
+    assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
 
 
-def test_build_handler_can_tell_whether_an_archive_is_there(models_template: Template) -> None:
+def test_a_build_may_keep_archives_have_engines_compiled_and_nothing_else(
+    models_template: Template,
+) -> None:
+    assert grants(models_template, "BuilderProjectRole") == {
+        "s3:GetObject": ["ModelsBucket/*", "assets/*", "assets/HASH.zip"],
+        "s3:GetObjectVersion": ["assets/*", "assets/HASH.zip"],
+        "s3:GetBucketAcl": ["assets"],
+        "s3:GetBucketLocation": ["assets"],
+        "s3:PutObject": ["ModelsBucket/*"],
+        "s3:AbortMultipartUpload": ["ModelsBucket/*"],
+        "s3:ListBucket": ["ModelsBucket"],
+        "s3:ListBucketMultipartUploads": ["ModelsBucket"],
+        "logs:CreateLogStream": ["BuilderProjectLog"],
+        "logs:PutLogEvents": ["BuilderProjectLog"],
+        "codebuild:StartBuild": ["EnginesProject"],
+        "codebuild:BatchGetBuilds": ["EnginesProject"],
+        "codebuild:StopBuild": ["EnginesProject"],
+        "logs:GetLogEvents": ["EnginesProjectLog"],
+        **{action: ["ModelsKey"] for action in USES_THE_KEY},
+    }
+
+
+def test_a_build_chooses_the_release_of_the_gpu_s_image_and_not_what_runs_in_it(
+    models_template: Template,
+) -> None:
+    # With a buildspec, a role or a machine of its own, a model's build could do anything there.
+    assert conditions(models_template, "BuilderProjectRole") == {
+        "codebuild:StartBuild": {
+            "StringLike": {"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"},
+            "Null": {
+                "codebuild:environment.computeType": "true",
+                "codebuild:environment.environmentVariables.name": "true",
+                "codebuild:environment.fleet.fleetArn": "true",
+                "codebuild:environment.type": "true",
+                "codebuild:serviceRole": "true",
+                "codebuild:source.buildspec": "true",
+                "codebuild:source.location": "true",
+            },
+        }
+    }
+
+
+def test_build_handlers_start_and_watch_builds_of_this_project(models_template: Template) -> None:
     # Without the right to list, S3 answers 403 and not 404 where there is no manifest; and where
     # there is one, it is encrypted.
-    policies = models_template.find_resources("AWS::IAM::Policy")
-    (policy,) = (it for name, it in policies.items() if name.startswith("BuilderOnEvent"))
-    allowed = {
-        it["Action"]: it["Resource"] for it in policy["Properties"]["PolicyDocument"]["Statement"]
+    assert grants(models_template, "BuilderOnEventServiceRole") == {
+        "s3:GetObject": ["ModelsBucket/*.json"],
+        "s3:ListBucket": ["ModelsBucket"],
+        "kms:Decrypt": ["ModelsKey"],
+        "codebuild:StartBuild": ["BuilderProject"],
     }
-    assert allowed["s3:GetObject"]["Fn::Join"][1][1] == "/*.json"
-    bucket, key = (allowed[it]["Fn::GetAtt"][0] for it in ("s3:ListBucket", "kms:Decrypt"))
-    assert bucket.startswith("ModelsBucket")
-    assert key.startswith("ModelsKey")
+    assert grants(models_template, "BuilderPollServiceRole") == {
+        "codebuild:BatchGetBuilds": ["BuilderProject"],
+        "logs:GetLogEvents": ["BuilderProjectLog"],
+    }
 
 
 def test_a_build_makes_the_alternative_and_the_digest_that_were_planned(
     models_template: Template,
 ) -> None:
-    (project,) = models_template.find_resources("AWS::CodeBuild::Project").values()
-    buildspec = yaml.safe_load(project["Properties"]["Source"]["BuildSpec"])
+    buildspec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
     (command,) = buildspec["phases"]["build"]["commands"]
     assert '--alternative "${MODEL_ALTERNATIVE:-}"' in command
     assert '--digest "$MODEL_DIGEST"' in command
@@ -82,6 +129,7 @@ def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
     (facts,) = tmp_path.glob("asset.*/platform_facts")
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
+    assert [it.name for it in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
 
 
 def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> None:
@@ -93,26 +141,6 @@ def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> N
             "Key": f"text/cuda-25.09-sm86/minilm-{planned.version}.tar.gz",
             "Model": "minilm",
             "Target": "cuda-25.09-sm86",
+            "WaitMinutes": "50",
         },
-    )
-
-
-def test_gpu_archives_are_built_on_one_a10g_in_the_release_s_own_ngc_image(
-    endpoint_template: Template,
-) -> None:
-    endpoint_template.has_resource_properties(
-        "Custom::TritonModel",
-        {
-            "ComputeType": "BUILD_GENERAL1_SMALL",
-            "EnvironmentType": "LINUX_GPU_CONTAINER",
-            "Image": "nvcr.io/nvidia/pytorch:25.09-py3",
-            "Requirements": "requirements-gpu.txt",
-        },
-    )
-
-
-def test_cpu_archives_are_built_without_a_gpu(templates: Templates) -> None:
-    Template.from_json(templates("local")["local-text"]).has_resource_properties(
-        "Custom::TritonModel",
-        {"EnvironmentType": "LINUX_CONTAINER", "Target": "cpu-24.09"},
     )

@@ -1,11 +1,21 @@
 """The repository's own rules: what no linter knows."""
 
+import ast
 import re
 import subprocess
+import sys
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
+import yaml
+
+import platform_facts
+
 ROOT = Path(__file__).parents[2]
+BUILD_SOURCES = [ROOT / it for it in ("checked_yaml.py", "model_build", "platform_facts")]
+ELSEWHERE = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
+"""What recipes' own environments, or NVIDIA's image, bring."""
 
 
 def test_constructs_folder_is_no_package_because_it_would_hide_pypis_constructs() -> None:
@@ -19,11 +29,31 @@ def test_construct_library_is_imported_from_this_repository() -> None:
     assert _origin("triton_sagemaker").parent == ROOT / "constructs" / "triton_sagemaker"
 
 
-def test_gpu_build_step_installs_the_locked_versions() -> None:
-    locked = _pins(ROOT / "requirements.txt")
-    extra = _pins(ROOT / "requirements-gpu.txt")
-    assert extra
-    assert {name: locked.get(name) for name in extra} == extra
+def test_builds_install_the_versions_that_everything_was_tested_with() -> None:
+    locked, built = (_pins(ROOT / f"requirements{it}.txt") for it in ("", "-build"))
+    assert built
+    assert {name: locked.get(name) for name in built} == built
+
+
+def test_builds_install_all_that_they_import_and_not_the_whole_app() -> None:
+    built, known = _pins(ROOT / "requirements-build.txt"), packages_distributions()
+    sources = (*BUILD_SOURCES, *ROOT.glob("models/*/*.py"))
+    imported = set().union(*(_imports(it) for root in sources for it in _python_files(root)))
+    imported -= sys.stdlib_module_names | {it.stem for it in BUILD_SOURCES}
+    missing = {it for it in imported if built.keys().isdisjoint(map(_normal, known.get(it, ())))}
+    assert {"torch", "yaml"} <= imported
+    assert missing <= ELSEWHERE
+    assert built.keys().isdisjoint({"aws-cdk-lib", "ministack", "nvidia-pytriton", "pytest"})
+
+
+def test_a_gpu_of_one_s_own_has_the_tensorrt_of_the_release_that_the_stages_have() -> None:
+    given = {
+        platform_facts.release(yaml.safe_load(path.read_text())["release"]).tensorrt
+        for path in (ROOT / "stages" / "dev.yaml", ROOT / "stages" / "prod.yaml")
+    }
+    ((name, version),) = _pins(ROOT / "requirements-gpu.txt").items()
+    assert name == "tensorrt-cu13"
+    assert {re.sub(r"\.post\d+$", "", version)} == given
 
 
 def test_readme_names_the_two_commands() -> None:
@@ -69,3 +99,29 @@ def _origin(package: str) -> Path:
 def _pins(path: Path) -> dict[str, str]:
     lines = [line.strip() for line in path.read_text().splitlines()]
     return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def _normal(name: str) -> str:
+    """A distribution's name as locks write it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _python_files(root: Path) -> list[Path]:
+    return [root] if root.is_file() else [*root.rglob("*.py")]
+
+
+def _imports(path: Path) -> set[str]:
+    """The packages that a file imports, wherever in it, but for those for types alone."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
+    names = [
+        it.name for node in ast.walk(tree) if isinstance(node, ast.Import) for it in node.names
+    ]
+    names += [
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level
+    ]
+    return {it.partition(".")[0] for it in names}

@@ -23,7 +23,7 @@ from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
 COPIED = (
-    *("app.py", "cdk.json", "requirements.txt", "requirements-gpu.txt", "checked_yaml.py"),
+    *("app.py", "cdk.json", "requirements.txt", "requirements-build.txt", "checked_yaml.py"),
     *("constructs", "model_build", "models", "platform_facts", "stacks", "stages"),
 )
 PACKAGES = (

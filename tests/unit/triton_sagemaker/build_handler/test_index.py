@@ -5,9 +5,10 @@ Stubs answer one call each, and refuse every call and every parameter that a tes
 
 import importlib.util
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import boto3
@@ -26,18 +27,18 @@ WANTED = {
     "Bucket": "models",
     "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz",
     "Source": "assets/0a1b.zip",
-    "Image": "nvcr.io/nvidia/pytorch:25.09-py3",
-    "EnvironmentType": "LINUX_GPU_CONTAINER",
-    "ComputeType": "BUILD_GENERAL1_SMALL",
-    "Requirements": "requirements-gpu.txt",
+    "WaitMinutes": "50",
+}
+NOW, DEADLINE = 1_800_000_059, 1_800_000_000 + 50 * 60
+FAILED_PHASE = {
+    "phaseType": "BUILD",
+    "phaseStatus": "FAILED",
+    "contexts": [{"message": "killed"}],
 }
 MANIFEST = {"Bucket": "models", "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.json"}
 STARTED = {
     "projectName": "models-Builder",
-    "idempotencyToken": "request-1",
-    "environmentTypeOverride": "LINUX_GPU_CONTAINER",
-    "computeTypeOverride": "BUILD_GENERAL1_SMALL",
-    "imageOverride": "nvcr.io/nvidia/pytorch:25.09-py3",
+    "idempotencyToken": f"request-1-{DEADLINE}",
     "secondarySourcesOverride": [
         {"type": "S3", "location": "assets/0a1b.zip", "sourceIdentifier": "model"}
     ],
@@ -49,10 +50,13 @@ STARTED = {
             ("MODEL_TARGET", "cuda-25.09-sm86"),
             ("MODEL_BUCKET", "models"),
             ("MODEL_KEY", "text/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz"),
-            ("BUILD_REQUIREMENTS", "requirements-gpu.txt"),
+            ("BUILD_DEADLINE", str(DEADLINE)),
         )
     ],
 }
+
+LOGGED = {"deepLink": "https://log.example", "groupName": "log", "streamName": "0123"}
+LOG = {"logGroupName": "log", "logStreamName": "0123", "startFromHead": False}
 
 
 @dataclass
@@ -61,9 +65,14 @@ class Lambda:
 
     index: ModuleType
     codebuild: Stubber
+    logs: Stubber
     s3: Stubber
 
-    def on_event(self, request_type: str = "Create", **changes: str) -> dict[str, str]:
+    def at(self, seconds: int) -> None:
+        """Set the clock, which stands still."""
+        self.index.time = SimpleNamespace(time=lambda: seconds + 0.5)  # type: ignore[attr-defined]
+
+    def on_event(self, request_type: str = "Create", **changes: str) -> dict[str, Any]:
         event: dict[str, Any] = {
             "RequestType": request_type,
             "RequestId": "request-1",
@@ -71,11 +80,11 @@ class Lambda:
         }
         if request_type != "Create":
             event["PhysicalResourceId"] = "model/minilm"
-        answer: dict[str, str] = self.index.on_event(event, None)
+        answer: dict[str, Any] = self.index.on_event(event, None)
         return answer
 
     def is_complete(self) -> dict[str, bool]:
-        event = {"BuildId": BUILD, "ResourceProperties": WANTED}
+        event = {"BuildId": BUILD, "Deadline": DEADLINE, "ResourceProperties": WANTED}
         answer: dict[str, bool] = self.index.is_complete(event, None)
         return answer
 
@@ -87,6 +96,10 @@ class Lambda:
 
     def has_builds(self, *builds: dict[str, Any]) -> None:
         self.codebuild.add_response("batch_get_builds", {"builds": list(builds)}, {"ids": [BUILD]})
+
+    def has_logged(self, *messages: str) -> None:
+        events = [{"timestamp": 0, "message": it, "ingestionTime": 0} for it in messages]
+        self.logs.add_response("get_log_events", {"events": events}, LOG)
 
 
 @pytest.fixture
@@ -100,13 +113,17 @@ def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
     session = boto3.Session("key", "secret", region_name="us-east-1")
     clients: dict[str, Any] = {
         "codebuild": session.client("codebuild"),
+        "logs": session.client("logs"),
         "s3": session.client("s3"),
     }
     monkeypatch.setattr(boto3, "client", clients.__getitem__)
-    with Stubber(clients["codebuild"]) as codebuild, Stubber(clients["s3"]) as s3:
-        yield Lambda(index, codebuild, s3)
-        codebuild.assert_no_pending_responses()
-        s3.assert_no_pending_responses()
+    with ExitStack() as stack:
+        stubs = {name: stack.enter_context(Stubber(it)) for name, it in clients.items()}
+        function = Lambda(index, **stubs)
+        function.at(NOW)
+        yield function
+        for stub in stubs.values():
+            stub.assert_no_pending_responses()
 
 
 @pytest.mark.parametrize("request_type", ["Create", "Update"])
@@ -127,7 +144,20 @@ def test_an_archive_that_is_not_there_is_built_as_the_properties_say(
     function.s3.add_client_error("head_object", code, expected_params=MANIFEST)
     function.starts(STARTED)
     answer = function.on_event(request_type)
-    assert answer == {"PhysicalResourceId": "model/minilm", "BuildId": BUILD}
+    assert answer == {
+        "PhysicalResourceId": "model/minilm",
+        "BuildId": BUILD,
+        "Deadline": DEADLINE,
+    }
+
+
+def test_an_event_that_is_delivered_twice_asks_for_the_same_build(function: Lambda) -> None:
+    # CodeBuild refuses a known token with other parameters (API reference, StartBuild).
+    for seconds in (1_800_000_000, NOW):
+        function.at(seconds)
+        function.has_no_archive()
+        function.starts(STARTED)
+        function.on_event()
 
 
 def test_an_alternative_is_named_to_the_build_where_a_source_offers_several(
@@ -153,6 +183,26 @@ def test_whatever_else_s3_says_starts_no_build(function: Lambda, code: str) -> N
 def test_deleting_keeps_the_archive_and_starts_nothing(function: Lambda) -> None:
     # No stub answers: a call of S3 or CodeBuild would fail.
     assert function.on_event("Delete") == {"PhysicalResourceId": "model/minilm"}
+
+
+def test_a_build_has_some_time_to_say_itself_what_it_waits_for(function: Lambda) -> None:
+    function.at(DEADLINE + 119)
+    function.has_builds({"buildStatus": "IN_PROGRESS"})
+    assert function.is_complete() == {"IsComplete": False}
+
+
+def test_a_build_that_goes_on_past_the_deadline_fails_the_deploy_and_is_named(
+    function: Lambda,
+) -> None:
+    function.at(DEADLINE + 120)
+    function.has_builds({"buildStatus": "IN_PROGRESS"})
+    with pytest.raises(RuntimeError) as failure:
+        function.is_complete()
+    assert str(failure.value) == (
+        "Build of minilm is not done after 50 minutes, and goes on: models-Builder:0123. The "
+        "endpoint and its archives are as they were. Deploy again: what is built by then is found; "
+        "or run `make deliver`, which waits longer than CloudFormation can."
+    )
 
 
 @pytest.mark.parametrize(("status", "complete"), [("IN_PROGRESS", False), ("SUCCEEDED", True)])
@@ -202,15 +252,41 @@ def test_a_phase_that_has_not_ended_is_not_told_as_the_one_that_failed(function:
         function.is_complete()
 
 
-def test_a_build_that_took_too_long_is_told_how_to_go_on(function: Lambda) -> None:
-    function.has_builds({"buildStatus": "TIMED_OUT"})
+def test_a_failed_build_s_own_last_error_is_told(function: Lambda) -> None:
+    function.has_builds({"buildStatus": "FAILED", "logs": LOGGED, "phases": [FAILED_PHASE]})
+    function.has_logged(
+        "error: an attempt, which was made again\n",
+        "[build] export\nerror: the recipe's gate allows 0.01.\n",
+        "COMMAND_EXECUTION_ERROR: the error: of CodeBuild\n",
+    )
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
     assert str(failure.value) == (
-        "Build of minilm timed out. Log: in CodeBuild . The endpoint and its archives are as they "
-        "were. A deploy cannot wait longer: start this build again in CodeBuild with a longer "
-        "time-out, then deploy; the archive is found and nothing is built."
+        "Build of minilm failed: the recipe's gate allows 0.01. Log: https://log.example . The "
+        "endpoint and its archives are as they were."
     )
+
+
+def test_a_failed_build_that_said_no_error_is_told_by_its_phase(function: Lambda) -> None:
+    function.has_builds({"buildStatus": "TIMED_OUT", "logs": LOGGED, "phases": [FAILED_PHASE]})
+    function.has_logged("[build] export\n")
+    with pytest.raises(RuntimeError, match=r"^Build of minilm timed out in phase BUILD: killed\."):
+        function.is_complete()
+
+
+def test_a_log_that_cannot_be_read_does_not_hide_how_a_build_ended(function: Lambda) -> None:
+    function.has_builds({"buildStatus": "FAILED", "logs": LOGGED, "phases": [FAILED_PHASE]})
+    function.logs.add_client_error("get_log_events", "ResourceNotFoundException")
+    with pytest.raises(RuntimeError, match=r"^Build of minilm failed in phase BUILD: killed\."):
+        function.is_complete()
+
+
+def test_an_error_of_any_length_fits_into_what_cloudformation_takes(function: Lambda) -> None:
+    function.has_builds({"buildStatus": "FAILED", "logs": LOGGED})
+    function.has_logged("error: " + 9 * "too long " * 1000)
+    with pytest.raises(RuntimeError) as failure:
+        function.is_complete()
+    assert len(str(failure.value)) < 2048
 
 
 def test_a_build_that_codebuild_forgot_fails_the_deploy(function: Lambda) -> None:

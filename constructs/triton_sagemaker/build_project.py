@@ -1,0 +1,98 @@
+"""A CodeBuild project that may do what it is given, and nothing that the CDK adds by itself."""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
+
+
+class BuildProject(Construct):
+    """A project with a role and a log of its own; `source` is its primary source.
+
+    The role reads `source`, writes the log and uses `key`: `allow` gives it more. What CodeBuild
+    asks of every service role is in AWS's "Allow CodeBuild to interact with other AWS services".
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        description: str,
+        source: s3_assets.Asset,
+        buildspec: codebuild.BuildSpec,
+        image: str,
+        compute_type: codebuild.ComputeType,
+        key: kms.IKey,
+        queue_timeout: Duration,
+        timeout: Duration,
+        variables: Mapping[str, str],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.log = build_log(self, "Log")
+        self._role = iam.Role(
+            self, "Role", assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com")
+        )
+        self.allow(
+            ["s3:GetObject", "s3:GetObjectVersion"],
+            [source.bucket.arn_for_objects(source.s3_object_key)],
+        )
+        self.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [source.bucket.bucket_arn])
+        self.log.grant_write(self._role)
+        key.grant_encrypt_decrypt(self._role)
+        self.project = codebuild.Project(
+            self,
+            "Resource",
+            auto_retry_limit=0,
+            build_spec=buildspec,
+            description=description,
+            encryption_key=key,
+            environment=codebuild.BuildEnvironment(
+                build_image=codebuild.LinuxBuildImage.from_docker_registry(image),
+                compute_type=compute_type,
+                environment_variables={
+                    name: codebuild.BuildEnvironmentVariable(value=value)
+                    for name, value in variables.items()
+                },
+            ),
+            logging=codebuild.LoggingOptions(
+                cloud_watch=codebuild.CloudWatchLoggingOptions(log_group=self.log)
+            ),
+            queued_timeout=queue_timeout,
+            role=self._role.without_policy_updates(),
+            source=codebuild.Source.s3(bucket=source.bucket, path=source.s3_object_key),
+            timeout=timeout,
+        )
+
+    def allow(
+        self,
+        actions: Sequence[str],
+        resources: Sequence[str],
+        conditions: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Let every build call `actions` on `resources`."""
+        self._role.add_to_policy(
+            iam.PolicyStatement(
+                actions=list(actions), conditions=conditions, resources=list(resources)
+            )
+        )
+
+    @property
+    def grant_principal(self) -> iam.IPrincipal:
+        """Its role, for what grants rights by itself."""
+        return self._role
+
+
+def build_log(scope: Construct, construct_id: str) -> logs.LogGroup:
+    """Return a log group for what builds, or starts builds."""
+    return logs.LogGroup(
+        scope,
+        construct_id,
+        removal_policy=RemovalPolicy.DESTROY,
+        retention=logs.RetentionDays.THREE_MONTHS,
+    )

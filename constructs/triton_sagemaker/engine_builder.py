@@ -1,0 +1,96 @@
+"""Compiles TensorRT engines on a GPU while models are built."""
+
+from aws_cdk import Duration
+from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_s3_assets as s3_assets
+from constructs import Construct
+
+from triton_sagemaker.build_project import BuildProject
+from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
+
+NEVER_OVERRIDDEN = (
+    "environment.computeType",
+    "environment.environmentVariables.name",
+    "environment.fleet.fleetArn",
+    "environment.type",
+    "serviceRole",
+    "source.buildspec",
+    "source.location",
+)
+"""Condition keys of StartBuild: each is there where the request has the override."""
+
+
+class EngineBuilder(Construct):
+    """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
+
+    Whoever starts a build overrides `image` by another tag of the same repository, names the job's
+    folder, `engine-jobs/HASH/job/`, as the source `job`, and `engine-jobs/HASH/raw` as the place of
+    the artifacts. `source` is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
+
+    A build can read jobs and write results of jobs, and reaches nothing else in the account.
+
+    CodeBuild's GPU SMALL has an A10G; its LARGE has V100s, which TensorRT 10.5 on refuses.
+    """
+
+    QUEUE_TIMEOUT = Duration.hours(8)
+    TIMEOUT = Duration.minutes(90)
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        bucket: ModelBucket,
+        source: s3_assets.Asset,
+        buildspec: codebuild.BuildSpec,
+        image: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self._images = f"{image.rpartition(':')[0]}:*"
+        self._build = BuildProject(
+            self,
+            "Project",
+            description="Compiles one TensorRT engine",
+            source=source,
+            buildspec=buildspec,
+            image=image,
+            compute_type=codebuild.ComputeType.SMALL,
+            key=bucket.key,
+            queue_timeout=self.QUEUE_TIMEOUT,
+            timeout=self.TIMEOUT,
+            variables={},
+        )
+        self.project = self._build.project
+        # The CDK's GPU images are those of ECR alone.
+        resource = self.project.node.default_child
+        assert isinstance(resource, codebuild.CfnProject)
+        resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
+
+        arn, job = bucket.bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
+        self._build.allow(
+            ["s3:GetObject", "s3:GetObjectVersion"], [bucket.bucket.arn_for_objects(job)]
+        )
+        self._build.allow(
+            ["s3:PutObject"], [bucket.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")]
+        )
+        self._build.allow(["s3:ListBucket"], [arn], {"StringLike": {"s3:prefix": job}})
+        self._build.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
+
+    def allow_run(self, build: BuildProject) -> None:
+        """Let the builds of another project start, watch and stop builds of this one.
+
+        They choose the image's tag, the job and where its result goes: with StartBuild's other
+        overrides, a build could have the GPU do anything. Sources: AWS CodeBuild condition keys
+        (codebuild/latest/userguide/action-context-keys.html); the service authorization reference
+        lists these for StartBuild.
+        """
+        build.allow(
+            ["codebuild:StartBuild"],
+            [self.project.project_arn],
+            {
+                "Null": {f"codebuild:{it}": "true" for it in NEVER_OVERRIDDEN},
+                "StringLike": {"codebuild:environment.image": self._images},
+            },
+        )
+        build.allow(["codebuild:BatchGetBuilds", "codebuild:StopBuild"], [self.project.project_arn])
+        build.allow(["logs:GetLogEvents"], [self._build.log.log_group_arn])

@@ -1,0 +1,101 @@
+"""EngineBuilder: the project with the GPU, and what it may reach."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aws_cdk import App, Environment
+from aws_cdk.assertions import Match, Template
+
+from stacks import ModelStack
+from stacks.model_stack import ENGINE_BUILDSPEC
+from tests.synth.policies import USES_THE_KEY, conditions, grants
+
+
+def project(template: Template) -> dict[str, Any]:
+    """The project with the GPU."""
+    (only,) = template.find_resources(
+        "AWS::CodeBuild::Project",
+        {"Properties": {"Environment": {"Type": "LINUX_GPU_CONTAINER"}}},
+    ).values()
+    properties: dict[str, Any] = only["Properties"]
+    return properties
+
+
+def test_engines_are_compiled_on_one_a10g_in_the_newest_image(models_template: Template) -> None:
+    given = project(models_template)
+    assert given["Environment"] == {
+        "ComputeType": "BUILD_GENERAL1_SMALL",
+        "Image": "nvcr.io/nvidia/tensorrt:26.04-py3",
+        "ImagePullCredentialsType": "SERVICE_ROLE",
+        "PrivilegedMode": False,
+        "Type": "LINUX_GPU_CONTAINER",
+    }
+
+
+def test_an_engine_may_wait_long_for_a_gpu_and_is_compiled_once(models_template: Template) -> None:
+    # Eight hours are the longest that CodeBuild queues a build (API reference, CreateProject).
+    given = project(models_template)
+    assert (given["QueuedTimeoutInMinutes"], given["TimeoutInMinutes"]) == (480, 90)
+    assert given["AutoRetryLimit"] == 0
+
+
+def test_the_key_of_the_models_encrypts_results(models_template: Template) -> None:
+    key = {"Fn::GetAtt": [Match.string_like_regexp("^ModelsKey"), "Arn"]}
+    models_template.all_resources_properties("AWS::CodeBuild::Project", {"EncryptionKey": key})
+
+
+def test_a_build_reads_jobs_writes_results_and_may_do_nothing_else(
+    models_template: Template,
+) -> None:
+    assert grants(models_template, "EnginesProjectRole") == {
+        "s3:GetObject": ["ModelsBucket/engine-jobs/*/job/*", "assets/HASH.zip"],
+        "s3:GetObjectVersion": ["ModelsBucket/engine-jobs/*/job/*", "assets/HASH.zip"],
+        "s3:PutObject": ["ModelsBucket/engine-jobs/*/raw/*"],
+        "s3:ListBucket": ["ModelsBucket"],
+        "s3:GetBucketAcl": ["ModelsBucket", "assets"],
+        "s3:GetBucketLocation": ["ModelsBucket", "assets"],
+        "logs:CreateLogStream": ["EnginesProjectLog"],
+        "logs:PutLogEvents": ["EnginesProjectLog"],
+        **{action: ["ModelsKey"] for action in USES_THE_KEY},
+    }
+    assert conditions(models_template, "EnginesProjectRole") == {
+        "s3:ListBucket": {"StringLike": {"s3:prefix": "engine-jobs/*/job/*"}}
+    }
+
+
+def test_the_step_s_own_folder_is_all_that_comes_beside_the_gpu(tmp_path: Path) -> None:
+    ModelStack(App(outdir=str(tmp_path)), "models", env=Environment(region="us-east-1"))
+    (step,) = tmp_path.glob("asset.*/gpu_step")
+    assert [it.name for it in step.parent.iterdir()] == ["gpu_step"]
+    assert (step / "__main__.py").is_file()
+    assert not [*step.rglob("__pycache__")]
+
+
+@pytest.mark.parametrize("has_entrypoint", [True, False])
+def test_the_step_is_started_as_the_image_starts_commands(
+    has_entrypoint: bool, models_template: Template, tmp_path: Path
+) -> None:
+    spec = yaml.safe_load(project(models_template)["Source"]["BuildSpec"])
+    assert spec == ENGINE_BUILDSPEC
+    (command,) = spec["phases"]["build"]["commands"]
+    entrypoint = tmp_path / "nvidia_entrypoint.sh"
+    if has_entrypoint:
+        _write_program(entrypoint, 'COMPAT=on exec "$@"')
+    _write_program(tmp_path / "python3", 'echo "$COMPAT $*"')
+    finished = subprocess.run(
+        ["sh", "-c", command.replace("/opt/nvidia/nvidia_entrypoint.sh", str(entrypoint))],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "CODEBUILD_SRC_DIR_job": "/a job"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert finished.stdout == f"{'on' if has_entrypoint else ''} -m gpu_step /a job result\n"
+
+
+def _write_program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)

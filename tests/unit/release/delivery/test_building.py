@@ -1,0 +1,130 @@
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.response import StreamingBody
+
+from release.delivery import building
+from release.delivery.building import Builder
+from release.delivery.errors import NotDelivered
+
+TEXT, VISION = (
+    {"Key": f"{name}.tar.gz", "Model": name, "Bucket": "models", "WaitMinutes": "50"}
+    for name in ("text", "vision")
+)
+
+
+class FakeLambda:
+    """The two functions. `polls` says by key how often a build is under way, and how it ends."""
+
+    def __init__(self) -> None:
+        self.polls: dict[str, list[bool | str]] = {}
+        self.started: list[dict[str, Any]] = []
+        self.has_archive: set[str] = set()
+
+    def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
+        event = json.loads(Payload)
+        key = event["ResourceProperties"]["Key"]
+        if FunctionName == "start":
+            self.started.append(event)
+            return _answered(
+                {"PhysicalResourceId": "model"}
+                | ({} if key in self.has_archive else {"BuildId": f"b:{key[0]}", "Deadline": 7})
+            )
+        assert FunctionName == "poll"
+        assert (event["BuildId"], event["Deadline"]) == (f"b:{key[0]}", 7)
+        said = self.polls[key].pop(0)
+        if isinstance(said, str):
+            return {**_answered({"errorMessage": said}), "FunctionError": "Unhandled"}
+        return _answered({"IsComplete": said})
+
+
+def _answered(said: dict[str, Any]) -> dict[str, Any]:
+    body = json.dumps(said).encode()
+    return {"Payload": StreamingBody(io.BytesIO(body), len(body))}
+
+
+class Clock:
+    """Time that passes while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def functions(monkeypatch: pytest.MonkeyPatch) -> FakeLambda:
+    monkeypatch.setattr(building, "time", Clock())
+    return FakeLambda()
+
+
+@pytest.fixture
+def said(capsys: pytest.CaptureFixture[str]) -> Callable[[], list[str]]:
+    return lambda: capsys.readouterr().out.splitlines()
+
+
+def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_gives(
+    functions: FakeLambda, said: Callable[[], list[str]]
+) -> None:
+    functions.polls = {"text.tar.gz": [False, True], "vision.tar.gz": [False, False, True]}
+    Builder(functions, "start", "poll").build([TEXT, VISION])
+    assert [it["ResourceProperties"] for it in functions.started] == [
+        {**TEXT, "WaitMinutes": "220"},
+        {**VISION, "WaitMinutes": "220"},
+    ]
+    assert {it["RequestType"] for it in functions.started} == {"Create"}
+    assert len({it["RequestId"] for it in functions.started}) == 2
+    assert said() == [
+        "  builds text.tar.gz (b:t)",
+        "  builds vision.tar.gz (b:v)",
+        "  built text.tar.gz (0 min)",
+        "  built vision.tar.gz (0 min)",
+    ]
+
+
+def test_an_archive_that_somebody_built_meanwhile_is_not_waited_for(
+    functions: FakeLambda, said: Callable[[], list[str]]
+) -> None:
+    functions.has_archive = {"text.tar.gz"}
+    Builder(functions, "start", "poll").build([TEXT])
+    assert said() == []
+
+
+def test_whoever_waits_long_is_told_every_minute_for_what(
+    functions: FakeLambda, said: Callable[[], list[str]]
+) -> None:
+    functions.polls = {"text.tar.gz": [*[False] * 13, True]}
+    Builder(functions, "start", "poll").build([TEXT])
+    assert said() == [
+        "  builds text.tar.gz (b:t)",
+        "  1 min: text.tar.gz (b:t)",
+        "  2 min: text.tar.gz (b:t)",
+        "  built text.tar.gz (2 min)",
+    ]
+
+
+@pytest.mark.parametrize("failing", [TEXT, VISION])
+def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
+    functions: FakeLambda, failing: dict[str, str]
+) -> None:
+    functions.polls = {"text.tar.gz": [False, False], "vision.tar.gz": [False, False]}
+    functions.polls[failing["Key"]][1] = "Build failed: the gate"
+    with pytest.raises(NotDelivered) as raised:
+        Builder(functions, "start", "poll").build([TEXT, VISION])
+    other = "vision.tar.gz (b:v)" if failing is TEXT else "text.tar.gz (b:t)"
+    assert str(raised.value) == (
+        f"{failing['Key']}: Build failed: the gate\n  goes on in CodeBuild: {other}"
+    )
+
+
+def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) -> None:
+    functions.polls = {"text.tar.gz": ["Build failed: the gate"]}
+    with pytest.raises(NotDelivered, match=r"^text\.tar\.gz: Build failed: the gate$"):
+        Builder(functions, "start", "poll").build([TEXT])
