@@ -63,6 +63,7 @@ def build(
     but the caches.
     """
     by_hand = checks.read(model)
+    checks.check_target(model, target)
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")
