@@ -193,7 +193,7 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
     assert "Build of line failed in phase BUILD" in said
     assert "the recipe's gate allows 1.00e-06: nothing is published" in said
     (log,) = {part for part in said.split() if part.endswith("build.log")}
-    assert "making line/1/model.pt" in Path(log).read_text()
+    assert "making line/1/model.onnx" in Path(log).read_text()
     assert client.resolve("line") == before
     assert _keys() == keys
 

@@ -1,7 +1,6 @@
 """Triton against transformers' ResNet50 of the same seed, as TorchScript and as ONNX."""
 
-import importlib.util
-
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,11 @@ MODELS = Path(__file__).parents[2]
 def _expected(pictures: "np.ndarray[Any, np.dtype[np.float32]]") -> Any:
     import torch
 
-    spec = importlib.util.spec_from_file_location("resnet50_export", MODEL / "export.py")
-    assert spec is not None
-    assert spec.loader is not None
-    export = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(export)
+    export = runpy.run_path(str(MODELS / "resnet50" / "export.py"))
     torch.manual_seed(50)
-    transformers = export.resnet50(None).module.resnet
+    resnet = export["resnet50"](None).module.resnet
     with torch.inference_mode():
-        return transformers(torch.from_numpy(pictures)).logits.numpy()
+        return resnet(torch.from_numpy(pictures)).logits.numpy()
 
 
 @pytest.mark.parametrize("name", ["resnet50", "resnet50-onnx"])
