@@ -66,6 +66,7 @@ def build(
     can be wrong about; whatever happens, no file is left behind but the caches.
     """
     by_hand = checks.read(model)
+    checks.check_target(model, target)
     release = platform_facts.release(target.release)
     with TemporaryDirectory(prefix=f"build-{name}-") as scratch:
         folder = Path(scratch, "repository")

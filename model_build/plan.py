@@ -34,10 +34,13 @@ class ModelPlan:
     """The files that TensorRT compiles for GPU targets."""
 
     def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
-        """Raise `BuildError` where `builder`'s GPU cannot compile the model's engines for `target`.
+        """Raise `BuildError` where the model cannot be built for `target`.
 
-        `builder` is None for a machine without a GPU, which builds for CPU targets.
+        Its release may be too old for what an environment of the recipe writes, or `builder`'s GPU
+        may not compile its engines. `builder` is None for a machine without a GPU, which builds
+        for CPU targets.
         """
+        checks.check_target(ModelSource(self.folder, self.alternative), target)
         if not self.engines or target.compute_capability is None or builder is None:
             return
         served = ComputeCapability.parse(target.compute_capability)

@@ -119,17 +119,20 @@ class PythonPackages(_Strict):
 class TorchScript(_Strict):
     """A traced TorchScript file, from what a Python function returns.
 
-    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`.
+    `source` takes the folder of the checked weights and returns a `model_build.TorchModel`. It runs
+    in an environment of its own, with the packages of the file `environment` beside the recipe:
+    their torch writes the file, and the release's must read it.
     """
 
     backend: ClassVar[str] = "pytorch"
     to: Literal["torchscript"]
     source: Source
+    environment: InnerPath
     gate: Gate
 
 
 class Onnx(_Strict):
-    """An ONNX file, from a function as `TorchScript` takes it."""
+    """An ONNX file, from a function as `TorchScript` takes it, which runs among our packages."""
 
     backend: ClassVar[str] = "onnxruntime"
     to: Literal["onnx"]
@@ -196,7 +199,7 @@ class TensorFlowOnnx(_Strict):
     """An ONNX file from a Keras model.
 
     `source` takes the folder of the checked weights, and returns a `keras.Model`. It runs in an
-    environment of its own, with the packages of the file `environment` beside the recipe.
+    environment like `TorchScript`'s.
     """
 
     backend: ClassVar[str] = "onnxruntime"
@@ -235,7 +238,7 @@ class Dali(_Strict):
     """A serialized DALI pipeline.
 
     `source` takes the device on which images are decoded, `"mixed"` or, for CPU targets, `"cpu"`,
-    and returns a `nvidia.dali.Pipeline`. It runs in an environment like `TensorFlowOnnx`'s.
+    and returns a `nvidia.dali.Pipeline`. It runs in an environment like `TorchScript`'s.
     """
 
     backend: ClassVar[str] = "dali"

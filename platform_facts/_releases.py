@@ -11,8 +11,12 @@ _MAY_BE_UNKNOWN = (
     "cuda",
     "tensorrt",
     "python",
+    "torch",
+    "dali",
+    "tensorflow",
     "onnxruntime",
     "onnx_opset",
+    "onnx_ir",
     "minimum_compute_capability",
     "inference_amis",
 )
@@ -29,19 +33,24 @@ class AccountSet(StrEnum):
 class Release:
     """One release of the SageMaker Triton image. Source: releases.toml, and `source` of the row.
 
-    `name` is the release as its tag says it ("25.09"); `cuda`, `tensorrt`, `python` and
-    `onnxruntime` are the versions inside, `onnx_opset` is the highest that the last accepts.
-    `builder_tag` is the tag of the NVIDIA container (nvcr.io) whose TensorRT builds plans that this
-    release can load. None, or no `inference_amis`, means unknown.
-    `unsourced` names the fields that are unknown or rest on no source.
+    `name` is the release as its tag says it ("25.09"); `cuda`, `tensorrt`, `python`, `torch`,
+    `dali`, `tensorflow` and `onnxruntime` are the versions inside, as PEP 440 writes them;
+    `onnx_opset` and `onnx_ir` are the highest that the last accepts. `builder_tag` is the tag of
+    NVIDIA's container nvcr.io/nvidia/tensorrt that builds plans which this release can load. None,
+    or no `inference_amis`, means unknown or not there.
+    `unsourced` names those fields, and the ones that rest on no source.
     """
 
     name: str
     cuda: str | None
     tensorrt: str | None
     python: str | None
+    torch: str | None
+    dali: str | None
+    tensorflow: str | None
     onnxruntime: str | None
     onnx_opset: int | None
+    onnx_ir: int | None
     minimum_compute_capability: ComputeCapability | None
     backends: tuple[str, ...]
     account_set: AccountSet
@@ -89,8 +98,12 @@ def _release(row: dict[str, Any]) -> Release:
         cuda=row.get("cuda"),
         tensorrt=row.get("tensorrt"),
         python=row.get("python"),
+        torch=row.get("torch"),
+        dali=row.get("dali"),
+        tensorflow=row.get("tensorflow"),
         onnxruntime=row.get("onnxruntime"),
         onnx_opset=row.get("onnx_opset"),
+        onnx_ir=row.get("onnx_ir"),
         minimum_compute_capability=ComputeCapability.parse(floor) if floor else None,
         backends=tuple(backend.name for backend in backends() if backend.is_in(row["name"])),
         account_set=AccountSet(row["account_set"]),

@@ -14,6 +14,7 @@ from model_build.checks.dali_tensors import dali_tensors
 from model_build.checks.engine_profiles import engine_profiles
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
+from model_build.checks.environment_versions import environment_versions
 from model_build.checks.execution_accelerators import execution_accelerators
 from model_build.checks.instance_groups import instance_groups
 from model_build.checks.known_backends import known_backends
@@ -43,6 +44,7 @@ from model_build.checks.version_policies import version_policies
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.repository import Repository
 from model_build.source import ModelSource
+from model_build.target import BuildTarget
 
 Rule = Callable[[Repository], Iterator[tuple[Place, str]]]
 
@@ -90,6 +92,9 @@ FOR_RECIPE = (recipe_meets_files, engine_profiles)
 FOR_RELEASE = (release_backends, onnx_opset)
 """Rules that also depend on the release of Triton that will serve the repository."""
 
+FOR_TARGET = (environment_versions,)
+"""Rules that hold a model as people wrote it against a target that it is built for."""
+
 
 def of_source(source: ModelSource) -> tuple[Rule, ...]:
     """Return every rule about a model as people wrote it."""
@@ -116,6 +121,20 @@ def read(source: ModelSource) -> Repository:
     repository = Repository.read(source.folder)
     check(repository, of_source(source))
     return repository
+
+
+def check_target(source: ModelSource, target: BuildTarget) -> None:
+    """Raise `RepositoryInvalid` with everything that keeps a model from being built for `target`.
+
+    It needs no file of the build.
+    """
+    found = [
+        Finding(rule.__name__, place, message)
+        for rule in FOR_TARGET
+        for place, message in rule(source, target)
+    ]
+    if found:
+        raise RepositoryInvalid(found)
 
 
 def findings(repository: Repository, rules: Iterable[Rule]) -> list[Finding]:

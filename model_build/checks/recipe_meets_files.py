@@ -15,6 +15,7 @@ from model_build.recipe import (
     Recipe,
     Step,
     TensorFlowOnnx,
+    TorchScript,
 )
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -61,7 +62,7 @@ def _sources(step: Step, planned: Recipe) -> list[tuple[str, str]]:
             return [] if _has_files(planned) else [("weights", step.weights)]
         case PythonPackages():
             return [("requirements", step.requirements)]
-        case TensorFlowOnnx() | GraphDef() | Dali():
+        case TorchScript() | TensorFlowOnnx() | GraphDef() | Dali():
             return [
                 ("source", step.source.partition(":")[0]),
                 ("environment", step.environment),

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SEED = 20230711
 """Seeds the inputs on which a gate compares; the figures in a manifest can be had again with it."""
 
+FRACTIONS = (0.0, 0.1, 0.5, 1.0)
+"""Where between the smallest sizes of the axes and the largest a gate compares."""
+
 Array = npt.NDArray[Any]
 Sizes = dict[str, int]
 """A size for each dynamic axis."""
@@ -120,9 +123,4 @@ def pytorch(model: TorchModel) -> Form:
 
 def shapes_of(model: TorchModel) -> list[Sizes]:
     """Return the smallest sizes, the largest, and some between."""
-    bounds = model.axis_bounds()
-    fractions = (0.0, 0.1, 0.5, 1.0)
-    return [
-        {name: round(low + fraction * (high - low)) for name, (low, high) in bounds.items()}
-        for fraction in fractions
-    ]
+    return [model.sizes_at(fraction) for fraction in FRACTIONS]

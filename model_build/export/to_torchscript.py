@@ -1,77 +1,47 @@
 """PyTorch to TorchScript, for Triton's pytorch_libtorch platform."""
 
-import io
-import warnings
-import zipfile
+import json
 from pathlib import Path
-from typing import Any
 
-from model_build.export import gate, torch_source
+import numpy as np
+
+from model_build.export import environments, gate, torch_model
 from model_build.export.step_context import StepContext
-from model_build.export.torch_model import TorchModel
 from model_build.recipe import TorchScript
 
-_OF_THIS_MACHINE = (".debug_pkl", "serialization_id")
-"""Members of a TorchScript file that hold paths of the exporting machine, or follow from them."""
+WORKER = Path(__file__).parent / "in_environment" / "torchscript_worker.py"
 
 
 def export(step: TorchScript, *, to: Path, context: StepContext) -> tuple[str, gate.GateReport]:
     """Trace the module into the file `to` and return how closely that answers like the module.
 
-    The bytes depend on the weights and on the pinned torch alone. Raises `GateFailed` and
-    `BuildError` as the ONNX export does.
+    Both run in the recipe's environment, whose torch writes the file. The bytes depend on the
+    weights and on the pinned packages alone. Raises `BuildError` when the source fails and
+    `GateFailed` as the other exports do.
     """
-    import torch
-
-    model = torch_source.load(step.source, context)
-    with warnings.catch_warnings():  # torch.jit is deprecated, and what Triton's platform takes
-        warnings.simplefilter("ignore")
-        to.write_bytes(_without_paths(_traced(model)))
-        traced = torch.jit.load(to, map_location="cpu")  # type: ignore[no-untyped-call]
-
-    report = gate.compare(
-        gate.Form(name=to.name, run=_runner(traced, model)),
-        gate.pytorch(model),
-        model,
-        step.gate,
-        shapes=gate.shapes_of(model),
+    answers = context.scratch / f"{to.name}.npz"
+    environments.run_in(
+        context.model_folder / step.environment,
+        WORKER,
+        {
+            "source": str((context.model_folder / step.source).absolute()),
+            "torch_model": torch_model.__file__,
+            "weights": str(context.weights) if context.weights else None,
+            "seed": context.seed,
+            "input_seed": gate.SEED,
+            "fractions": gate.FRACTIONS,
+            "to": str(to),
+            "answers": str(answers),
+        },
+        progress=context.progress,
     )
-    return "TorchScript and PyTorch", report
-
-
-def _runner(traced: Any, model: TorchModel) -> gate.Run:
-    import torch
-
-    def run(inputs: dict[str, Any]) -> list[gate.Array]:
-        with torch.inference_mode():
-            outputs = traced(*(inputs[name] for name in model.inputs))
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        return [output.numpy() for output in outputs]
-
-    return run
-
-
-def _traced(model: TorchModel) -> bytes:
-    import torch
-
-    sizes = {name: low for name, (low, _) in model.axis_bounds().items()}
-    inputs = model.sample(sizes, torch.Generator().manual_seed(gate.SEED))
-    with torch.inference_mode():
-        example = tuple(inputs[name] for name in model.inputs)
-        traced = torch.jit.trace(model.module, example)  # type: ignore[no-untyped-call]
-    buffer = io.BytesIO()
-    torch.jit.save(traced, buffer)
-    return buffer.getvalue()
-
-
-def _without_paths(content: bytes) -> bytes:
-    """Return the same zip without what torch needs for error messages only."""
-    stripped = io.BytesIO()
-    with (
-        zipfile.ZipFile(io.BytesIO(content)) as source,
-        zipfile.ZipFile(stripped, "w", zipfile.ZIP_STORED) as target,
-    ):
-        for name in source.namelist():
-            if not name.endswith(_OF_THIS_MACHINE):
-                target.writestr(zipfile.ZipInfo(name), source.read(name))
-    return stripped.getvalue()
+    with np.load(answers) as kept:
+        arrays = dict(kept)
+    shapes = json.loads(str(arrays.pop("shapes")))
+    differences = gate.Differences(to.name, "PyTorch")
+    for name, theirs in arrays.items():
+        case, form, output = name.split("/", 2)
+        if form == "module":
+            ours = arrays[f"{case}/file/{output}"]
+            differences.add(ours, theirs, output=output, inputs=str(shapes[int(case)]))
+    return "TorchScript and PyTorch", differences.report(step.gate, shapes=shapes)

@@ -1,4 +1,8 @@
-"""What an export function in `models/` hands to the builder."""
+"""What an export function in `models/` hands to the builder.
+
+In a recipe's environment this file is all that there is of `model_build`: it needs the standard
+library alone.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,3 +31,10 @@ class TorchModel:
     def axis_bounds(self) -> dict[str, tuple[int, int]]:
         """Return every dynamic axis once: name -> (smallest, largest) size."""
         return {name: bounds for axes in self.axes.values() for name, bounds in axes.items()}
+
+    def sizes_at(self, fraction: float) -> dict[str, int]:
+        """Return a size for each axis: the smallest at 0, the largest at 1."""
+        return {
+            name: round(low + fraction * (high - low))
+            for name, (low, high) in self.axis_bounds().items()
+        }

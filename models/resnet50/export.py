@@ -25,6 +25,7 @@ def resnet50(weights: Path | None) -> TorchModel:
     """
     if weights is None:
         resnet = ResNetForImageClassification(ResNetConfig(num_labels=1000))
+        _draw(resnet)
     else:
         resnet = ResNetForImageClassification.from_pretrained(weights, local_files_only=True)
     return TorchModel(
@@ -34,6 +35,18 @@ def resnet50(weights: Path | None) -> TorchModel:
         axes={"INPUT__0": {"batch": (1, 4)}},
         sample=sample,
     )
+
+
+def _draw(resnet: torch.nn.Module) -> None:
+    """Draw the weights from the seed alone: what transformers draws depends on its version."""
+    generator = torch.Generator().manual_seed(torch.initial_seed())
+    for name, weight in resnet.named_parameters():
+        if weight.dim() > 1:
+            torch.nn.init.kaiming_normal_(
+                weight, mode="fan_out", nonlinearity="relu", generator=generator
+            )
+        elif name.endswith("bias"):
+            torch.nn.init.zeros_(weight)
 
 
 def sample(sizes: dict[str, int], generator: torch.Generator) -> dict[str, torch.Tensor]:

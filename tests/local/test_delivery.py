@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from tests.local.builds import log_of_the_last_build
 from tests.local.conftest import ROOT, Checkout
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while

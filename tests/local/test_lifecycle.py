@@ -193,7 +193,7 @@ def test_build_that_fails_its_gate_leaves_everything_as_it_was(
     said = " ".join(failed.stdout.split())
     assert "Build of line failed" in said
     assert "the recipe's gate allows 1.00e-06: nothing is published" in said
-    assert "making line/1/model.pt" in log_of_the_last_build()
+    assert "making line/1/model.onnx" in log_of_the_last_build()
     assert client.resolve("line") == before
     assert _keys() == keys
 

@@ -40,13 +40,14 @@ ensemble_scheduling { step [
 LINE_RECIPE = """
 description: A line through the origin, exported by PyTorch
 files:
-  line/1/model.pt:
-    to: torchscript
+  line/1/model.onnx:
+    to: onnx
     source: export.py:line
+    opset: 18
     gate: { max_absolute_difference: 1.0e-6 }
 """
 LINE_CONFIG = """
-platform: "pytorch_libtorch"
+backend: "onnxruntime"
 max_batch_size: 8
 input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
 output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
@@ -88,7 +89,7 @@ def write_python(folder: Path, code: str) -> Path:
 
 
 def write_line(folder: Path) -> Path:
-    """Write `line`, a TorchScript model that a build exports and holds against PyTorch."""
+    """Write `line`, an ONNX model that a build exports and holds against PyTorch."""
     return write(
         folder,
         {

@@ -1,5 +1,6 @@
 """Triton against transformers' ResNet50 of the same seed, as TorchScript and as ONNX."""
 
+import runpy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ MODELS = Path(__file__).parents[2]
 
 def _expected(pictures: "np.ndarray[Any, np.dtype[np.float32]]") -> Any:
     import torch
-    from transformers import ResNetConfig, ResNetForImageClassification
 
+    export = runpy.run_path(str(MODELS / "resnet50" / "export.py"))
     torch.manual_seed(50)
-    model = ResNetForImageClassification(ResNetConfig(num_labels=1000)).eval()
+    resnet = export["resnet50"](None).module.resnet
     with torch.inference_mode():
-        return model(torch.from_numpy(pictures)).logits.numpy()
+        return resnet(torch.from_numpy(pictures)).logits.numpy()
 
 
 @pytest.mark.parametrize("name", ["resnet50", "resnet50-onnx"])

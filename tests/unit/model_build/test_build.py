@@ -115,6 +115,25 @@ def test_a_configuration_is_emitted_for_its_target(doubled: Path, tmp_path: Path
         assert group.Kind.Name(group.kind) == kind
 
 
+def test_a_format_that_the_release_may_not_read_is_refused_before_it_is_made(
+    doubled: Path, write_files: "WriteFiles"
+) -> None:
+    step = "{ to: dali, source: export.py:f, environment: pins.txt }"
+    write_files(
+        doubled,
+        {
+            "recipe.yaml": f"description: x\nfiles: {{ double/1/model.dali: {step} }}\n",
+            "double/config.pbtxt": (doubled / "double/config.pbtxt")
+            .read_text()
+            .replace('"python"', '"dali"'),
+            "pins.txt": "nvidia-dali-cuda120==2.4.0\n",
+            "export.py": "",
+        },
+    )
+    with pytest.raises(RepositoryInvalid, match=r"pins nvidia-dali-cuda120==2\.4\.0, Triton 24"):
+        _build(doubled)
+
+
 def test_the_manifest_names_model_digest_target_and_archive(doubled: Path) -> None:
     with _built(doubled, GPU, name="other") as built:
         _, written = _pack(built)

@@ -102,6 +102,16 @@ def test_an_engine_must_be_one_that_the_builder_can_compile(
         plan.check_target(BuildTarget.parse(target), builder=A10G)
 
 
+def test_an_environment_must_be_no_newer_than_the_release_of_a_target() -> None:
+    plan = plan_model(find_model(MODELS, "resnet50"))
+    pinned = r"models/resnet50/recipe\.yaml:16: resnet50/1/model\.pt: .*pins torch==2\.4\.1"
+    with pytest.raises(RepositoryInvalid, match=pinned):
+        plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
+    for other in ("resnet50-onnx", "resnet50-tensorrt"):
+        plan = plan_model(find_model(MODELS, other))
+        plan.check_target(BuildTarget.parse("cpu-24.03"), builder=None)
+
+
 def test_a_plan_names_the_engines_and_the_alternative() -> None:
     plan = plan_model(find_model(MODELS, "resnet50-tensorrt"))
     assert plan.engines == ("resnet50/1/model.plan",)

@@ -1,4 +1,5 @@
 import pytest
+from packaging.version import Version
 
 from platform_facts import (
     AccountSet,
@@ -25,8 +26,10 @@ def test_every_release_that_sagemaker_published_is_there_newest_first() -> None:
 def test_a_row_arrives_as_it_stands_in_the_table() -> None:
     row = release("25.09")
     assert (row.cuda, row.python) == ("13.0.1.012", "3.12.3")
+    assert (row.torch, row.dali, row.tensorflow) == ("2.9.0a0+50eac811a6", "1.51.2", None)
+    assert (row.onnx_opset, row.onnx_ir) == (23, 11)
     assert row.minimum_compute_capability == ComputeCapability(7, 5)
-    assert row.unsourced == ("tensorrt", "builder_tag")
+    assert row.unsourced == ("tensorrt", "builder_tag", "tensorflow")
 
 
 def test_the_accounts_changed_with_23_12() -> None:
@@ -68,32 +71,39 @@ def test_tensorflow_is_in_no_release_after_25_02_and_the_other_backends_are_in_a
     }
 
 
-def test_a_release_pairs_with_the_builder_of_its_month_except_26_05() -> None:
-    others = {row.name: row.builder_tag for row in releases()}
-    assert others.pop("26.05") == "26.04-py3"
-    assert others == {name: f"{name}-py3" for name in others}
+def test_a_release_pairs_with_the_builder_of_its_month() -> None:
+    tags = {row.name: row.builder_tag for row in releases()}
+    assert tags == {name: f"{name}-py3" for name in tags}
 
 
-def _version(written: str) -> tuple[int, ...]:
-    return tuple(map(int, written.split(".")))
+@pytest.mark.parametrize("field", ["python", "torch", "onnxruntime", "onnx_opset", "onnx_ir"])
+def test_a_newer_release_never_has_something_older(field: str) -> None:
+    found = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
+    versions = [Version(str(it)).release for it in found]  # two commits of one version are equal
+    assert len(versions) > 10
+    assert versions == sorted(versions, reverse=True)
 
 
-def test_a_newer_release_never_has_an_older_onnx_runtime_or_opset() -> None:
-    known = [row for row in releases() if row.onnxruntime and row.onnx_opset]
-    pairs = [(_version(row.onnxruntime or ""), row.onnx_opset) for row in known]
-    assert len(known) > 10
-    assert [version for version, _ in pairs] == sorted((it for it, _ in pairs), reverse=True)
-    assert [opset for _, opset in pairs] == sorted((it for _, it in pairs if it), reverse=True)
+@pytest.mark.parametrize("field", ["tensorrt", "torch", "dali", "tensorflow", "onnxruntime"])
+def test_every_version_is_one_that_pip_can_compare(field: str) -> None:
+    found = [getattr(row, field) for row in releases() if getattr(row, field) is not None]
+    assert [str(Version(it)) for it in found] == found
 
 
-def test_an_opset_is_known_where_the_onnx_runtime_is() -> None:
-    wrong = [row for row in releases() if (row.onnxruntime is None) != (row.onnx_opset is None)]
+def test_opset_and_ir_are_known_where_the_onnx_runtime_is() -> None:
+    fields = ("onnxruntime", "onnx_opset", "onnx_ir")
+    wrong = [row for row in releases() if len({getattr(row, it) is None for it in fields}) > 1]
     assert [row.name for row in wrong] == []
 
 
-def test_one_onnx_runtime_accepts_one_opset_in_whatever_release() -> None:
-    opsets = {(row.onnxruntime, row.onnx_opset) for row in releases()}
-    assert len(opsets) == len({version for version, _ in opsets})
+def test_one_onnx_runtime_accepts_one_opset_and_one_ir_in_whatever_release() -> None:
+    accepted = {(row.onnxruntime, row.onnx_opset, row.onnx_ir) for row in releases()}
+    assert len(accepted) == len({version for version, _, _ in accepted})
+
+
+def test_tensorflow_has_a_version_only_where_it_is_shipped() -> None:
+    known = [row.name for row in releases() if row.tensorflow]
+    assert known == ["24.09", "24.05"]
 
 
 def test_the_floor_of_compute_capability_never_falls() -> None:

@@ -26,7 +26,7 @@ def test_models_are_shipped_with_and_without_alternatives() -> None:
 def test_every_rule_is_a_module_of_its_name_and_says_what_it_asks_for() -> None:
     folder = Path(checks.__file__).parent
     modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    rules = [*checks.BUILT, *checks.FOR_RELEASE, *checks.FOR_RECIPE]
+    rules = [*checks.BUILT, *checks.FOR_RELEASE, *checks.FOR_RECIPE, *checks.FOR_TARGET]
     assert {rule.__name__ for rule in rules} == modules
     for rule in rules:
         assert rule.__module__ == f"model_build.checks.{rule.__name__}"

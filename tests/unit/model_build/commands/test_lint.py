@@ -110,13 +110,14 @@ def test_a_recipe_that_is_no_mapping_is_told_what_to_write(
 def test_what_several_alternatives_share_is_told_once(
     misnamed: Path, write_files: "WriteFiles", capsys: pytest.CaptureFixture[str]
 ) -> None:
-    step = "{ to: torchscript, source: export.py:f, gate: { max_absolute_difference: 1 } }"
+    step = "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1 } }"
     write_files(
         misnamed,
         {
             "recipe.yaml": "description: x\nfiles:\n  double/1/words.txt: "
             "{ to: copy, weights: words.txt }\nalternatives:\n"
-            f"  one: {{ double/1/model.pt: {step} }}\n  two: {{ double/1/model.pt: {step} }}\n",
+            f"  one: {{ double/1/model.onnx: {step} }}\n"
+            f"  two: {{ double/1/model.onnx: {step} }}\n",
         },
     )
     code, data = _findings(capsys, "models")

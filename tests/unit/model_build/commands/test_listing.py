@@ -38,7 +38,7 @@ def test_alternatives_and_repositories_without_a_recipe_are_listed_too(
         doubled,
         {
             "recipe.yaml": "description: Twice a number\nalternatives:\n  faster:\n"
-            "    double/1/model.py: { to: torchscript, source: export.py:f, "
+            "    double/1/model.py: { to: onnx, source: export.py:f, opset: 18, "
             "gate: { max_absolute_difference: 1 } }\n",
             "export.py": "",
         },

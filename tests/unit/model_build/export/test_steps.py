@@ -45,7 +45,11 @@ def _context(folder: Path, said: Lines, weights: Path | None = None) -> StepCont
 @pytest.mark.parametrize(
     ("step", "exporter", "found"),
     [
-        (_step("torchscript", **FROM_PYTHON), "to_torchscript", ("a and b", REPORT)),
+        (
+            _step("torchscript", environment="pins.txt", **FROM_PYTHON),
+            "to_torchscript",
+            ("a and b", REPORT),
+        ),
         (_step("onnx", opset=18, **FROM_PYTHON), "to_onnx", ("a and b", REPORT)),
         (
             _step("tensorrt", opset=18, engine=ENGINE, **FROM_PYTHON),

@@ -182,8 +182,10 @@ alternatives:
     twice/1/model.pt:
       to: torchscript
       source: export.py:twice
+      environment: pins.txt
       gate: { max_absolute_difference: 0.1 }
 """,
     "export.py": "",
+    "pins.txt": "torch==2.4.1\n",
     "twice/config.pbtxt": ONNX["twice/config.pbtxt"],
 }

@@ -1,0 +1,102 @@
+"""The release reads back what a recipe's environment writes."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.version import Version
+
+import checked_yaml
+import platform_facts
+from model_build import recipe
+from model_build.findings import Place
+from model_build.recipe import Dali, GraphDef, Step, TorchScript
+from model_build.source import ModelSource
+from model_build.target import BuildTarget
+
+
+class _Writer(NamedTuple):
+    """What writes a format: its name in `platform_facts.Release`, and PyPI's for it."""
+
+    name: str
+    package: re.Pattern[str]
+
+
+_WRITERS: dict[type[Step], _Writer] = {
+    TorchScript: _Writer("torch", re.compile(r"torch")),
+    GraphDef: _Writer("tensorflow", re.compile(r"tensorflow([-_.]cpu)?")),
+    Dali: _Writer("dali", re.compile(r"nvidia[-_.]dali[-_.]cuda[0-9]+")),
+}
+_PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
+
+
+def environment_versions(source: ModelSource, target: BuildTarget) -> Iterator[tuple[Place, str]]:
+    """An environment pins what writes its format, no newer than the target's release has it.
+
+    Sources: torch is forward compatible for two weeks (pytorch/pytorch wiki, PyTorch's Python
+    Frontend Backward and Forward Compatibility Policy), TensorFlow for three
+    (tf.compat.forward_compatible); DALI writes operators that older ones do not know
+    (NVIDIA/DALI#2933). All three read what older versions wrote.
+    """
+    release = platform_facts.release(target.release)
+    for keys, file, step in source.steps():
+        _, made = recipe.for_target(file, step, target)
+        writer = _WRITERS.get(type(made))
+        if writer is None or source.files.get(file) is not step:
+            continue
+        assert isinstance(made, TorchScript | GraphDef | Dali)
+        environment = source.folder / made.environment
+        line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "environment")
+        place = Place(source.folder / recipe.FILE, line)
+        pins = _pins(environment, writer.package)
+        if not pins:
+            yield (
+                place,
+                f"{file}: {made.environment} pins no {writer.name}, which writes the file: add "
+                f"{_wanted(writer.name, release)}",
+            )
+        for pinned_at, package, version in pins:
+            has = getattr(release, writer.name)
+            if has is not None and _order(version) > _order(has):
+                yield (
+                    place,
+                    f"{file}: {made.environment}:{pinned_at} pins {package}=={version}, Triton "
+                    f"{release.name} has {has}, which need not read what a newer one wrote: write "
+                    f"{_wanted(writer.name, release)}{_or_release(writer.name, version)}",
+                )
+
+
+def _pins(environment: Path, package: re.Pattern[str]) -> list[tuple[int, str, str]]:
+    """Return line, name and version of each line that pins a package of that name."""
+    lines = enumerate(environment.read_text(encoding="utf-8").splitlines(), start=1)
+    found = [(number, _PIN.match(line)) for number, line in lines]
+    return [
+        (number, match["package"], match["version"])
+        for number, match in found
+        if match and package.fullmatch(match["package"].lower())
+    ]
+
+
+def _order(version: str) -> Version:
+    """What is compared: the commit behind the plus says nothing of age."""
+    return Version(Version(version).public)
+
+
+def _wanted(name: str, release: platform_facts.Release) -> str:
+    has = getattr(release, name)
+    if has is None:
+        return f"the {name} to use"
+    bound = _order(has)
+    if bound.is_prerelease:
+        return f"a {name} before {bound.base_version}"
+    return f"{name} {bound} or older"
+
+
+def _or_release(name: str, version: str) -> str:
+    """Name the oldest release that has a version as new, if one has."""
+    for release in reversed(platform_facts.releases()):
+        has = getattr(release, name)
+        if has is not None and _order(has) >= _order(version):
+            return f", or choose Triton {release.name} or newer"
+    return ""

@@ -1,0 +1,133 @@
+"""What an environment pins, held against what the release of a target has."""
+
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildTarget, ModelSource
+from model_build.checks.environment_versions import environment_versions
+
+GATE = "gate: { max_absolute_difference: 1 }"
+RECIPE = f"""\
+description: Every format that a release must read back
+files:
+  traced/1/model.pt:
+    {{ to: torchscript, source: e.py:f, environment: torch.txt, {GATE} }}
+  frozen/1/model.graphdef:
+    {{ to: graphdef, source: e.py:f, environment: keras.txt, opset: 17, {GATE} }}
+  pictures/1/model.dali:
+    {{ to: dali, source: e.py:f, environment: dali.txt }}
+alternatives:
+  onnx:
+    traced/1/model.onnx: {{ to: onnx, source: e.py:f, opset: 18, {GATE} }}
+  newer:
+    traced/1/model.pt:
+      to: torchscript
+      source: e.py:f
+      environment: newer.txt
+      {GATE}
+"""
+PINS = {
+    "torch.txt": "numpy==1.26.4\ntorch==2.4.1  # no newer than 24.09's\ntorchvision==9.0\n",
+    "newer.txt": "torch == 2.13.0+cpu\n",
+    "keras.txt": "keras==3.6.0\ntensorflow_cpu==2.16.1\n",
+    "dali.txt": "nvidia-dali-cuda120==1.35.0 \\\n    --hash=sha256:00\n",
+}
+
+
+def told(folder: Path, target: str, alternative: str | None = None, **pins: str) -> list[str]:
+    """Write the model, with other `pins` in some files; return what is told of its recipe."""
+    (folder / "recipe.yaml").write_text(RECIPE)
+    for name, text in {**PINS, **{f"{key}.txt": it for key, it in pins.items()}}.items():
+        (folder / name).write_text(text)
+    found = list(environment_versions(ModelSource(folder, alternative), BuildTarget.parse(target)))
+    assert {place.path for place, _ in found} <= {folder / "recipe.yaml"}
+    return [f"{place.line}: {message}" for place, message in found]
+
+
+@pytest.mark.parametrize("target", ["cpu-24.09", "cuda-24.09-sm86", "cuda-26.05-sm86"])
+def test_what_a_release_reads_back_is_told_nothing(tmp_path: Path, target: str) -> None:
+    assert told(tmp_path, target) == []
+
+
+def test_a_newer_torch_is_told_where_it_is_pinned_and_what_to_write(tmp_path: Path) -> None:
+    assert told(tmp_path, "cuda-24.09-sm86", torch="a==1\ntorch==2.9.0\n") == [
+        "4: traced/1/model.pt: torch.txt:2 pins torch==2.9.0, Triton 24.09 has "
+        "2.5.0a0+b465a5843b, which need not read what a newer one wrote: write a torch before "
+        "2.5.0, or choose Triton 26.03 or newer"
+    ]
+
+
+def test_a_version_is_newer_than_its_own_alphas(tmp_path: Path) -> None:
+    assert told(tmp_path, "cpu-24.09", torch="torch==2.5.0")
+    assert not told(tmp_path, "cpu-24.09", torch="torch==2.5.0a0+ffffffff")
+    assert not told(tmp_path, "cpu-24.09", torch="torch==2.5.0.dev20240901")
+
+
+def test_a_torch_newer_than_every_release_s_has_no_release_to_choose(tmp_path: Path) -> None:
+    (line,) = told(tmp_path, "cpu-25.09", "newer")
+    assert line == (
+        "16: traced/1/model.pt: newer.txt:1 pins torch==2.13.0+cpu, Triton 25.09 has "
+        "2.9.0a0+50eac811a6, which need not read what a newer one wrote: write a torch before 2.9.0"
+    )
+
+
+def test_everything_that_is_newer_is_told(tmp_path: Path) -> None:
+    assert told(tmp_path, "cpu-24.03") == [
+        "4: traced/1/model.pt: torch.txt:2 pins torch==2.4.1, Triton 24.03 has 2.3.0a0+40ec155e58, "
+        "which need not read what a newer one wrote: write a torch before 2.3.0, or choose Triton "
+        "24.09 or newer",
+        "8: pictures/1/model.dali: dali.txt:1 pins nvidia-dali-cuda120==1.35.0, Triton 24.03 has "
+        "1.31, which need not read what a newer one wrote: write dali 1.31 or older, or choose "
+        "Triton 24.05 or newer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "refused"),
+    [("cuda-24.05-sm86", True), ("cpu-24.05", False), ("cuda-25.04-sm86", False)],
+)
+def test_tensorflow_counts_where_a_graphdef_is_served(
+    tmp_path: Path, target: str, refused: bool
+) -> None:
+    lines = [it for it in told(tmp_path, target) if "tensorflow" in it]
+    assert bool(lines) == refused
+
+
+def test_a_version_of_the_release_that_nobody_knows_is_not_compared(tmp_path: Path) -> None:
+    assert told(tmp_path, "cuda-23.06-sm86", dali="nvidia_dali_cuda120==1.26.0\n") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        (
+            "torch",
+            "4: traced/1/model.pt: torch.txt pins no torch, which writes the file: add a torch "
+            "before 2.5.0",
+        ),
+        (
+            "keras",
+            "6: frozen/1/model.graphdef: keras.txt pins no tensorflow, which writes the file: add "
+            "tensorflow 2.16.1 or older",
+        ),
+        (
+            "dali",
+            "8: pictures/1/model.dali: dali.txt pins no dali, which writes the file: add dali "
+            "1.39.0 or older",
+        ),
+    ],
+)
+def test_an_environment_pins_what_writes_its_file(tmp_path: Path, name: str, line: str) -> None:
+    unpinned = "# torch==1\ntorchvision==1\ntorch>=1\ntensorflow-estimator==1\nnvidia-dali==1\n"
+    assert told(tmp_path, "cuda-24.09-sm86", **{name: unpinned}) == [line]
+
+
+def test_a_missing_pin_is_told_where_the_release_s_version_is_unknown_too(tmp_path: Path) -> None:
+    (line,) = told(tmp_path, "cpu-22.05", torch="", dali="nvidia-dali-cuda120==1.35.0")
+    assert line.endswith("torch.txt pins no torch, which writes the file: add the torch to use")
+
+
+def test_only_the_files_of_the_chosen_alternative_count(tmp_path: Path) -> None:
+    assert told(tmp_path, "cpu-24.09", "onnx", torch="torch==2.13.0") == []
+    assert told(tmp_path, "cpu-24.09", torch="torch==2.13.0")
