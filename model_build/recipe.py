@@ -237,8 +237,9 @@ class GraphDef(_Strict):
 class Dali(_Strict):
     """A serialized DALI pipeline.
 
-    `source` takes the device on which images are decoded, `"mixed"` or, for CPU targets, `"cpu"`,
-    and returns a `nvidia.dali.Pipeline`. It runs in an environment like `TorchScript`'s.
+    `source` takes nothing and returns a `nvidia.dali.Pipeline` on the CPU; for a GPU the builder
+    moves its image decoders there, and what follows them. It runs in an environment like
+    `TorchScript`'s.
     """
 
     backend: ClassVar[str] = "dali"

@@ -1,7 +1,7 @@
 """Serializes a DALI pipeline, in an environment that has DALI.
 
 It is run as a script, knows nothing of the package around it, and reads its order from standard
-input: `source` (FILE.py:FUNCTION), `decoder` ("cpu" or "mixed") and `to`.
+input: `source` (FILE.py:FUNCTION) and `to`.
 """
 
 import json
@@ -15,7 +15,9 @@ def main(order: dict[str, str]) -> None:
     # DALI writes the file names of its sources into the pipeline: a fixed one makes equal bytes.
     module: dict[str, Any] = {"__name__": "pipeline"}
     exec(compile(Path(file).read_text(encoding="utf-8"), "pipeline.py", "exec"), module)
-    pipeline = module[function](order["decoder"])
+    pipeline = module[function]()
+    if pipeline.seed in (None, -1):
+        sys.exit("give the pipeline a seed: without one DALI writes another into every file")
     Path(order["to"]).write_bytes(pipeline.serialize())
 
 

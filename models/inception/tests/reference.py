@@ -19,13 +19,17 @@ order = json.load(sys.stdin)
 sys.path.insert(0, order["folder"])
 sys.dont_write_bytecode = True
 from export import inception
-from nvidia.dali import Pipeline
+from nvidia.dali import Pipeline, types
 from pipeline import preprocess
 
 encoded = [np.frombuffer(Path(name).read_bytes(), np.uint8) for name in order["pictures"]]
 pipeline = Pipeline.deserialize(
-    preprocess("cpu").serialize(),
-    **{"batch_size": 1, "num_threads": 1, "device_id": None, "prefetch_queue_depth": 1},
+    preprocess().serialize(),
+    batch_size=1,
+    num_threads=1,
+    device_id=types.CPU_ONLY_DEVICE_ID,
+    exec_pipelined=False,
+    exec_async=False,
 )
 pipeline.build()
 decoded = [pipeline.run(DALI_INPUT_0=[picture])[0].as_array()[0] for picture in encoded]

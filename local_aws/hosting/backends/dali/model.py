@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
 
 import triton_python_backend_utils as pb_utils
-from nvidia.dali import Pipeline
+from nvidia.dali import Pipeline, types
 
 if TYPE_CHECKING:
     from local_aws.hosting.backends.stand_in import Arrays, StandIn
@@ -30,8 +30,9 @@ class TritonPythonModel(StandIn):
             filename=str(self.path),
             batch_size=self.max_batch_size,
             num_threads=1,
-            device_id=None,
-            prefetch_queue_depth=1,  # an answer for each run
+            device_id=types.CPU_ONLY_DEVICE_ID,
+            exec_pipelined=False,  # an answer for each run
+            exec_async=False,
         )
         self.pipeline.build()
 
