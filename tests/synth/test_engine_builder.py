@@ -29,7 +29,7 @@ def test_engines_are_compiled_on_one_a10g_in_the_newest_image(models_template: T
     given = project(models_template)
     assert given["Environment"] == {
         "ComputeType": "BUILD_GENERAL1_SMALL",
-        "Image": "nvcr.io/nvidia/tensorrt:26.04-py3",
+        "Image": "nvcr.io/nvidia/tensorrt:26.05-py3",
         "ImagePullCredentialsType": "SERVICE_ROLE",
         "PrivilegedMode": False,
         "Type": "LINUX_GPU_CONTAINER",
