@@ -1,4 +1,4 @@
-"""How GitHub's workflows reach the account of a stage: as roles, for an hour, without keys."""
+"""How GitHub's workflows reach the account of a stage: as roles, for hours, without keys."""
 
 from aws_cdk import ArnFormat, CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
@@ -20,6 +20,8 @@ class DeliveryStack(Stack):
     what it delivered.
     """
 
+    LONGEST_DELIVERY = Duration.hours(6)  # GitHub ends a job then; engines may queue for hours
+
     def __init__(
         self,
         scope: Construct,
@@ -34,12 +36,12 @@ class DeliveryStack(Stack):
         existing = delivery.provider_exists
         self._provider = self._existing_provider() if existing else self._new_provider()
 
-        review = self._role("Review", "ref:refs/heads/main")
+        review = self._role("Review", "ref:refs/heads/main", session=Duration.hours(1))
         review.add_to_policy(self._may_assume("lookup"))
 
         # A job with an environment has no other subject: what the environment asks for, such as
         # the approval of a person, comes before the role.
-        deploy = self._role("Deploy", f"environment:{stage_name}")
+        deploy = self._role("Deploy", f"environment:{stage_name}", session=self.LONGEST_DELIVERY)
         deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
         for statement in (*self._smoke_test(stage_name), *self._looking_after(stage_name)):
             deploy.add_to_policy(statement)
@@ -59,7 +61,7 @@ class DeliveryStack(Stack):
         )
         return iam.OidcProviderNative.from_oidc_provider_arn(self, "GitHub", arn)
 
-    def _role(self, name: str, *subjects: str) -> iam.Role:
+    def _role(self, name: str, *subjects: str, session: Duration) -> iam.Role:
         """Return a role for tokens with one of `subjects`: no wildcard, so nothing else fits."""
         role = iam.Role(
             self,
@@ -73,7 +75,7 @@ class DeliveryStack(Stack):
                     }
                 },
             ),
-            max_session_duration=Duration.hours(1),
+            max_session_duration=session,
         )
         CfnOutput(self, f"{name}RoleArn", value=role.role_arn)
         return role

@@ -30,8 +30,7 @@ class ModelBuilder(Construct):
     manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done. Engines are compiled by
     the project `GPU_PROJECT`, for which it waits until `BUILD_DEADLINE` (seconds since 1970).
 
-    The project never changes with a model. `start_function` and `poll_function` take the provider's
-    events, from whoever builds outside of a deploy, too.
+    `start_function` and `poll_function` take the provider's events from anybody else, too.
     """
 
     QUEUE_TIMEOUT = Duration.minutes(30)
@@ -121,18 +120,15 @@ class ModelBuilder(Construct):
 
     def _provider(self) -> custom_resources.Provider:
         starts, polls, bucket = self.start_function, self.poll_function, self.bucket.bucket
-        for actions, resource in (
-            (["s3:GetObject"], bucket.arn_for_objects("*.json")),
-            (["s3:ListBucket"], bucket.bucket_arn),  # without it, 403 where there is no object
-            (["codebuild:StartBuild"], self.project.project_arn),
+        for function, action, resource in (
+            (starts, "s3:GetObject", bucket.arn_for_objects("*.json")),
+            (starts, "s3:ListBucket", bucket.bucket_arn),  # without it, 403 where nothing is
+            (starts, "codebuild:StartBuild", self.project.project_arn),
+            (polls, "codebuild:BatchGetBuilds", self.project.project_arn),
+            (polls, "logs:GetLogEvents", self._build.log.log_group_arn),
         ):
-            starts.add_to_role_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
+            function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))
         self.bucket.key.grant_decrypt(starts)
-        for actions, resource in (
-            (["codebuild:BatchGetBuilds"], self.project.project_arn),
-            (["logs:GetLogEvents"], self._build.log.log_group_arn),
-        ):
-            polls.add_to_role_policy(iam.PolicyStatement(actions=actions, resources=[resource]))
         return custom_resources.Provider(
             self,
             "Provider",

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import fields
+from fnmatch import fnmatch
 from typing import Any
 
 import boto3
@@ -12,7 +13,8 @@ from botocore.stub import Stubber
 import model_build
 from endpoint_client import EndpointClient
 from model_build.commands import publish
-from model_build.publishing import bucket
+from model_build.engines import accepted_results, job_bucket
+from model_build.publishing import bucket, engines
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building
@@ -23,6 +25,7 @@ from stages.schema import AlarmsStage
 from tests.synth.conftest import Templates
 from triton_sagemaker import AlarmThresholds
 from triton_sagemaker.build_handler import index
+from triton_sagemaker.model_bucket import ENGINE_JOBS
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
 OUTPUTS = (building.START_FUNCTION, building.POLL_FUNCTION)
@@ -100,6 +103,18 @@ def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Temp
         building.POLL_FUNCTION: "index.is_complete",
     }
     assert set(named.values()) == set(FUNCTIONS)
+
+
+def test_builds_write_jobs_and_results_where_the_gpu_project_may_reach_them(
+    templates: Templates,
+) -> None:
+    unused: Any = None
+    place = job_bucket.JobBucket(unused, "models", "0" * 64)
+    assert job_bucket.PREFIX == ENGINE_JOBS
+    assert fnmatch(f"{place.job_folder}model.onnx", f"{ENGINE_JOBS}*/job/*")
+    assert fnmatch(f"{place.raw_folder}/build/model.plan", f"{ENGINE_JOBS}*/raw/*")
+    assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
+    assert engines.GPU_PROJECT in templates("prod")["prod-models"]["Outputs"]
 
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:

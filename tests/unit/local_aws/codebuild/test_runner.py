@@ -53,6 +53,16 @@ def test_commands_see_settings_of_this_machine_but_not_its_secrets(
     assert printed(made) == ["unset http://localhost:1/simple", python]
 
 
+def test_packages_come_from_where_this_machine_gets_them(
+    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "here")
+    given = {"PIP_EXTRA_INDEX_URL": "there"}
+    made = build(environment=given, build=['echo "$PIP_EXTRA_INDEX_URL"'])
+    made.run()
+    assert printed(made) == ["here"]
+
+
 @pytest.mark.usefixtures("something_typed")
 def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
     made = build(build=["read -r line || echo nothing to read"])
