@@ -22,6 +22,7 @@ files:
   traced/1/model.pt:
     to: torchscript
     source: export_torch.py:attention
+    environment: torch.txt
     gate: *gate
   keras/1/model.onnx:
     to: tensorflow-onnx
@@ -108,6 +109,7 @@ def every_exporter(tmp_path: Path) -> Path:
         "export_keras.py": KERAS,
         "pipeline.py": (inception / "pipeline.py").read_text(),
         "requirements.txt": (inception / "requirements-export.txt").read_text(),
+        "torch.txt": (MODELS / "resnet50" / "requirements-export.txt").read_text(),
         "onnx/config.pbtxt": CONFIG.format(backend="onnxruntime", output="Y"),
         "traced/config.pbtxt": CONFIG.format(backend="pytorch", output="Y__0"),
         "keras/config.pbtxt": CONFIG.format(backend="onnxruntime", output="Y"),

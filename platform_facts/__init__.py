@@ -18,7 +18,7 @@ from platform_facts._inference_amis import InferenceAmi, inference_ami, inferenc
 from platform_facts._instances import InstanceType, instance_type, instance_types
 from platform_facts._prices import Prices, prices
 from platform_facts._regions import Region, region, regions
-from platform_facts._releases import AccountSet, Release, release, releases
+from platform_facts._releases import AccountSet, Release, oldest_release, release, releases
 from platform_facts._support import Support
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "inference_amis",
     "instance_type",
     "instance_types",
+    "oldest_release",
     "prices",
     "region",
     "regions",

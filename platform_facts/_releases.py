@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -82,6 +83,11 @@ def releases() -> tuple[Release, ...]:
 def release(name: str) -> Release:
     """Return the release called `name`, such as "25.09". Raises UnknownFact."""
     return find("SageMaker Triton release", name, _by_name())
+
+
+def oldest_release(that: Callable[[Release], bool]) -> Release | None:
+    """Return the oldest release for which `that` holds, None where it holds for none."""
+    return next(filter(that, reversed(releases())), None)
 
 
 @cache

@@ -24,8 +24,8 @@ from model_build.checks.model_warmups import model_warmups
 from model_build.checks.no_links import no_links
 from model_build.checks.one_entry import one_entry
 from model_build.checks.one_response import one_response
-from model_build.checks.onnx_opset import onnx_opset
 from model_build.checks.onnx_tensors import onnx_tensors
+from model_build.checks.onnx_versions import onnx_versions
 from model_build.checks.python_models import python_models
 from model_build.checks.python_parameters import python_parameters
 from model_build.checks.pytorch_parameters import pytorch_parameters
@@ -89,7 +89,7 @@ BUILT: tuple[Rule, ...] = (
 FOR_RECIPE = (recipe_meets_files, engine_profiles)
 """Rules that hold a recipe against what people write."""
 
-FOR_RELEASE = (release_backends, onnx_opset)
+FOR_RELEASE = (release_backends, onnx_versions)
 """Rules that also depend on the release of Triton that will serve the repository."""
 
 FOR_TARGET = (environment_versions,)

@@ -95,8 +95,10 @@ def _wanted(name: str, release: platform_facts.Release) -> str:
 
 def _or_release(name: str, version: str) -> str:
     """Name the oldest release that has a version as new, if one has."""
-    for release in reversed(platform_facts.releases()):
+
+    def as_new(release: platform_facts.Release) -> bool:
         has = getattr(release, name)
-        if has is not None and _order(has) >= _order(version):
-            return f", or choose Triton {release.name} or newer"
-    return ""
+        return has is not None and _order(has) >= _order(version)
+
+    oldest = platform_facts.oldest_release(as_new)
+    return f", or choose Triton {oldest.name} or newer" if oldest else ""

@@ -18,8 +18,9 @@ def export(step: Onnx, *, to: Path, context: StepContext) -> tuple[str, gate.Gat
     """Write the ONNX file `to` and return how closely it answers like the module it came from.
 
     The bytes depend on the weights and on the pinned versions alone: what torch notes about the
-    exporting machine (stack traces with paths) is taken out. Raises `GateFailed` when the two
-    differ by more than the step's gate allows, and `BuildError` when the source cannot be used.
+    exporting machine (stack traces with paths, what its own build is for) is taken out. Raises
+    `GateFailed` when the two differ by more than the step's gate allows, and `BuildError` when the
+    source cannot be used.
     """
     model = torch_source.load(step.source, context)
     _write(model, opset=step.opset, to=to)
@@ -81,11 +82,17 @@ def _write(model: TorchModel, *, opset: int, to: Path) -> None:
                 for name in model.inputs
             ),
             opset_version=opset,
+            dynamo=True,
             external_data=False,
             verbose=False,
         )
     exported = onnx.load(to)
     _strip_traces(exported)
+    # The oldest of the releases that know the operators read the file too.
+    exported.ir_version = onnx.helper.find_min_ir_version_for(
+        exported.opset_import, ignore_unknown=True
+    )
+    exported.producer_version = exported.producer_version.partition("+")[0]  # for a CPU, or a GPU
     onnx.save(exported, to)
 
 

@@ -24,11 +24,12 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Graph:
-    """The outside of an ONNX file. `opset` is that of ONNX's own operators."""
+    """The outside of an ONNX file. `opset` is that of ONNX's own operators, `ir` of the file."""
 
     inputs: list[FileTensor]
     outputs: list[FileTensor]
     opset: int
+    ir: int
 
 
 def read_graph(path: Path) -> Graph | None:
@@ -49,6 +50,7 @@ def read_graph(path: Path) -> Graph | None:
         inputs=[_tensor(it) for it in model.graph.input if it.name not in constants],
         outputs=[_tensor(it) for it in model.graph.output],
         opset=max(opsets),
+        ir=model.ir_version,
     )
 
 

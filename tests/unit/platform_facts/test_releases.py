@@ -7,6 +7,7 @@ from platform_facts import (
     UnknownFact,
     cuda_satisfies,
     inference_ami,
+    oldest_release,
     release,
     releases,
 )
@@ -134,3 +135,9 @@ def test_an_unknown_release_is_refused_with_the_closest_and_all_names() -> None:
         'no SageMaker Triton release "25.9": did you mean 25.09? Known: 26.05, 26.03, 25.09, '
     )
     assert message.endswith(", 21.08")
+
+
+def test_the_oldest_release_that_has_something_is_found() -> None:
+    oldest = oldest_release(lambda row: (row.onnx_opset or 0) >= 20)
+    assert oldest == release("24.03")
+    assert oldest_release(lambda row: row.name > "99") is None

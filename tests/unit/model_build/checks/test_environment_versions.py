@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from model_build import BuildTarget, ModelSource
+import platform_facts
+from model_build import BuildTarget, ModelSource, all_models, checks
 from model_build.checks.environment_versions import environment_versions
+
+SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
+RELEASES = [it.name for it in platform_facts.releases() if it.name >= "24.09"]
 
 GATE = "gate: { max_absolute_difference: 1 }"
 RECIPE = f"""\
@@ -131,3 +135,12 @@ def test_a_missing_pin_is_told_where_the_release_s_version_is_unknown_too(tmp_pa
 def test_only_the_files_of_the_chosen_alternative_count(tmp_path: Path) -> None:
     assert told(tmp_path, "cpu-24.09", "onnx", torch="torch==2.13.0") == []
     assert told(tmp_path, "cpu-24.09", torch="torch==2.13.0")
+
+
+@pytest.mark.parametrize("model", SHIPPED, ids=lambda it: it.name)
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_shipped_model_is_read_back_by_every_release_from_24_09_on(
+    model: ModelSource, release: str
+) -> None:
+    for target in (f"cpu-{release}", f"cuda-{release}-sm86"):
+        assert list(environment_versions(model, BuildTarget.parse(target))) == []

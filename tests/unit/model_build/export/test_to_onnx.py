@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+import torch
 from onnx import helper
 
 from model_build import BuildError, GateFailed
@@ -110,6 +111,18 @@ def test_an_exported_file_takes_and_gives_what_the_model_names(exported: Exporte
 def test_an_exported_file_is_of_the_opset_that_the_recipe_asks_for(exported: Exported) -> None:
     versions = {entry.domain: entry.version for entry in onnx.load(exported.file).opset_import}
     assert versions[""] == 18
+
+
+def test_an_exported_file_is_as_old_as_its_opset_allows(exported: Exported) -> None:
+    assert onnx.load(exported.file).ir_version == 8  # what opset 18 came with
+
+
+def test_an_exported_file_does_not_say_for_which_processor_torch_was_built(
+    exported: Exported,
+) -> None:
+    model = onnx.load(exported.file)
+    assert model.producer_name == "pytorch"
+    assert model.producer_version == torch.__version__.partition("+")[0]
 
 
 def test_an_exported_file_holds_its_weights_itself(exported: Exported) -> None:

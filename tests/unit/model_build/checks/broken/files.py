@@ -15,6 +15,7 @@ def onnx(
     outputs: Shapes,
     *,
     opset: int = 18,
+    ir: int = 8,
     types: Mapping[str, str] | None = None,
     weights: Sequence[str] = (),
 ) -> bytes:
@@ -36,7 +37,7 @@ def onnx(
         [helper.make_tensor(name, TensorProto.FLOAT, [1], [0.0]) for name in weights],
     )
     # onnx itself writes newer files than ONNX Runtime reads.
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=10)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=ir)
     content: bytes = model.SerializeToString()
     return content
 

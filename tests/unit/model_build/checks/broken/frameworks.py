@@ -209,14 +209,26 @@ CASES = [
             "the batch axis [onnx_tensors]",
         ],
     ),
-    # onnx_opset
+    # onnx_versions
     Case(
         "an ONNX file is newer than the release",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, opset=20)},
         [
             "twice/1/model.onnx: has opset 20; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
-            "to 19: export with opset: 19 or lower [onnx_opset]",
+            "to 19: export with opset: 19 or lower, or choose Triton 24.03 or newer "
+            "[onnx_versions]",
+        ],
+        release="24.01",
+    ),
+    Case(
+        "an ONNX file is of a newer IR version than the release reads",
+        ONNX,
+        {"twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n", 2]}, ir=10)},
+        [
+            "twice/1/model.onnx: has IR version 10; ONNX Runtime 1.16.3 of Triton 24.01 knows up "
+            "to 9: save it with ir_version = 9 or lower, or choose Triton 24.05 or newer "
+            "[onnx_versions]",
         ],
         release="24.01",
     ),

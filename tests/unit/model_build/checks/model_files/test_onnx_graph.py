@@ -26,22 +26,23 @@ def _model(
     *,
     weights: list[onnx.TensorProto] | None = None,
     opsets: dict[str, int] | None = None,
+    ir: int = 10,
 ) -> onnx.ModelProto:
     graph = helper.make_graph([], "graph", inputs, outputs, weights)
     versions = [helper.make_opsetid(*it) for it in (opsets or {"": 18}).items()]
-    return helper.make_model(graph, opset_imports=versions)
+    return helper.make_model(graph, opset_imports=versions, ir_version=ir)
 
 
 X = _value("x", TensorProto.FLOAT, ["batch", 3])
 
 
-def test_a_file_tells_its_tensors_and_opset(tmp_path: Path) -> None:
+def test_a_file_tells_its_tensors_and_versions(tmp_path: Path) -> None:
     y = _value("y", TensorProto.INT64, [2, "n"])
-    graph = read_graph(_save(tmp_path / "m.onnx", _model([X], [y])))
+    graph = read_graph(_save(tmp_path / "m.onnx", _model([X], [y], ir=9)))
     assert graph is not None
     assert graph.inputs == [FileTensor("x", "TYPE_FP32", [-1, 3])]
     assert graph.outputs == [FileTensor("y", "TYPE_INT64", [2, -1])]
-    assert graph.opset == 18
+    assert (graph.opset, graph.ir) == (18, 9)
 
 
 @pytest.mark.parametrize(
