@@ -3,26 +3,33 @@
 import json
 import re
 from dataclasses import fields
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import boto3
 import pytest
+from aws_cdk.assertions import Template
 from botocore.stub import Stubber
 
 import model_build
+import platform_facts
 from endpoint_client import EndpointClient
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
+from model_build.engines.codebuild import CodeBuildGpu
+from model_build.engines.job_bucket import JobBucket
 from model_build.publishing import bucket, engines
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building
 from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
-from stacks.model_stack import BUILDSPEC
+from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
 from stages.schema import AlarmsStage
 from tests.synth.conftest import Templates
+from tests.synth.policies import conditions, grants
 from triton_sagemaker import AlarmThresholds
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
@@ -105,17 +112,54 @@ def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Temp
     assert set(named.values()) == set(FUNCTIONS)
 
 
-def test_builds_write_jobs_and_results_where_the_gpu_project_may_reach_them(
-    templates: Templates,
-) -> None:
-    unused: Any = None
-    place = job_bucket.JobBucket(unused, "models", "0" * 64)
-    assert job_bucket.PREFIX == ENGINE_JOBS
-    assert fnmatch(f"{place.job_folder}model.onnx", f"{ENGINE_JOBS}*/job/*")
-    assert fnmatch(f"{place.raw_folder}/build/model.plan", f"{ENGINE_JOBS}*/raw/*")
-    assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
-    assert engines.GPU_PROJECT in templates("prod")["prod-models"]["Outputs"]
-
-
 def test_a_stage_can_set_every_alarm_threshold() -> None:
     assert set(AlarmsStage.model_fields) == {it.name for it in fields(AlarmThresholds)}
+
+
+@pytest.fixture
+def gpu_build() -> Any:
+    """What a build of a model asks of StartBuild, for a job called HASH."""
+    codebuild = MagicMock()
+    gpu = CodeBuildGpu(s3=MagicMock(), codebuild=codebuild, logs=None, bucket="B", project="P")
+    job: Any = SimpleNamespace(release=platform_facts.releases()[0])
+    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), token="T")
+    return codebuild.start_build.call_args.kwargs
+
+
+def test_a_gpu_build_may_read_its_job_and_write_its_result(
+    gpu_build: Any, models_template: Template
+) -> None:
+    (source,) = gpu_build["secondarySourcesOverride"]
+    assert f"$CODEBUILD_SRC_DIR_{source['sourceIdentifier']}" in str(ENGINE_BUILDSPEC)
+    folder = source["location"].removeprefix("B/")
+    allowed = grants(models_template, "EnginesProjectRole")
+    assert _matches(f"ModelsBucket/{folder}job.json", allowed["s3:GetObject"])
+    listing = conditions(models_template, "EnginesProjectRole")["s3:ListBucket"]
+    assert _matches(folder, [listing["StringLike"]["s3:prefix"]])
+    result = f"{gpu_build['artifactsOverride']['path']}/BUILD/result.json"
+    assert _matches(f"ModelsBucket/{result}", allowed["s3:PutObject"])
+
+
+def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
+    gpu_build: Any, models_template: Template
+) -> None:
+    condition = conditions(models_template, "BuilderProjectRole")["codebuild:StartBuild"]
+    images = condition["StringLike"]["codebuild:environment.image"]
+    assert _matches(gpu_build["imageOverride"], [images])
+    overridden = {it.removesuffix("Override") for it in gpu_build if it.endswith("Override")}
+    assert overridden == {"artifacts", "image", "secondarySources"}  # no others are allowed
+
+
+def test_jobs_are_forgotten_and_accepted_engines_are_not() -> None:
+    assert job_bucket.PREFIX == ENGINE_JOBS
+    assert not accepted_results.PREFIX.startswith(ENGINE_JOBS)
+
+
+def test_publish_finds_the_gpu_project_of_a_stage(templates: Templates) -> None:
+    models = templates("prod")["prod-models"]
+    project = models["Resources"][models["Outputs"][engines.GPU_PROJECT]["Value"]["Ref"]]
+    assert project["Properties"]["Environment"]["Type"] == "LINUX_GPU_CONTAINER"
+
+
+def _matches(value: str, patterns: list[str]) -> bool:
+    return any(fnmatchcase(value, pattern) for pattern in patterns)
