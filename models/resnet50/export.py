@@ -38,15 +38,16 @@ def resnet50(weights: Path | None) -> TorchModel:
 
 
 def _draw(resnet: torch.nn.Module) -> None:
-    """Draw the weights from the seed alone: what transformers draws depends on its version."""
+    """Draw weights as transformers does, but from the seed alone: its own depend on its version."""
     generator = torch.Generator().manual_seed(torch.initial_seed())
-    for name, weight in resnet.named_parameters():
-        if weight.dim() > 1:
+    for module in resnet.modules():
+        if isinstance(module, torch.nn.Conv2d):
             torch.nn.init.kaiming_normal_(
-                weight, mode="fan_out", nonlinearity="relu", generator=generator
+                module.weight, mode="fan_out", nonlinearity="relu", generator=generator
             )
-        elif name.endswith("bias"):
-            torch.nn.init.zeros_(weight)
+        elif isinstance(module, torch.nn.Linear):
+            torch.nn.init.kaiming_uniform_(module.weight, a=5**0.5, generator=generator)
+            torch.nn.init.zeros_(module.bias)
 
 
 def sample(sizes: dict[str, int], generator: torch.Generator) -> dict[str, torch.Tensor]:
