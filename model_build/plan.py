@@ -37,18 +37,22 @@ class ModelPlan:
         """Raise `BuildError` where the model cannot be built for `target`.
 
         Its release may be too old for what an environment of the recipe writes, or `builder`'s GPU
-        may not compile its engines. `builder` is None for a machine without a GPU, which builds
-        for CPU targets.
+        may not compile its engines. `builder` is None where there is no GPU to compile on.
         """
         checks.check_target(ModelSource(self.folder, self.alternative), target)
-        if not self.engines or target.compute_capability is None or builder is None:
+        if not self.engines or target.compute_capability is None:
             return
+        where = f"{Place(self.folder / FILE)}: {', '.join(self.engines)}"
+        if builder is None:
+            raise BuildError(
+                f"{where}: CodeBuild has no GPU in this region to compile an engine on: choose "
+                "another region, or serve the model as ONNX or TorchScript, which need no engine"
+            )
         served = ComputeCapability.parse(target.compute_capability)
         try:
             compatibility_level(builder=builder, served=served)
         except BuildError as error:
-            place = Place(self.folder / FILE)
-            raise BuildError(f"{place}: {', '.join(self.engines)}: {error}") from None
+            raise BuildError(f"{where}: {error}") from None
 
     @property
     def target_model(self) -> str:

@@ -14,7 +14,7 @@ class Region:
     `account_since_23_12` holds the images of release 23.12 and later, `account_before_23_12` the
     earlier ones (None: no such account is listed). `releases` are the names of the releases that
     the region is known to have; of `undocumented_releases` no source says either way; it has no
-    others.
+    others. `codebuild_gpu`: CodeBuild has machines with a GPU here.
     """
 
     name: str
@@ -23,6 +23,7 @@ class Region:
     account_before_23_12: str | None
     releases: tuple[str, ...]
     undocumented_releases: tuple[str, ...]
+    codebuild_gpu: bool
     source: str
 
     @property
@@ -57,14 +58,18 @@ def region(name: str) -> Region:
 
 @cache
 def _by_name() -> dict[str, Region]:
+    table = read_table("regions.toml")
+    with_gpu = table["codebuild_gpu"]["regions"]
     return {
-        name: _region(name, row, partition)
-        for partition in read_table("regions.toml")["partition"].values()
+        name: _region(name, row, partition, codebuild_gpu=name in with_gpu)
+        for partition in table["partition"].values()
         for name, row in partition["regions"].items()
     }
 
 
-def _region(name: str, row: dict[str, Any], partition: dict[str, Any]) -> Region:
+def _region(
+    name: str, row: dict[str, Any], partition: dict[str, Any], *, codebuild_gpu: bool
+) -> Region:
     before = row.get("before")
     return Region(
         name=name,
@@ -73,6 +78,7 @@ def _region(name: str, row: dict[str, Any], partition: dict[str, Any]) -> Region
         account_before_23_12=before,
         releases=_with_an_account(partition["releases"], before),
         undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
+        codebuild_gpu=codebuild_gpu,
         source=partition["source"],
     )
 

@@ -102,7 +102,7 @@ class EndpointStack(Stack):
 
     def _build(self, plan: ModelPlan, source: s3_assets.Asset, target: BuildTarget) -> BuiltModel:
         try:
-            plan.check_target(target, builder=platform_facts.codebuild_gpu().compute_capability)
+            plan.check_target(target, builder=self._gpu_of_builds())
         except BuildError as error:
             raise BuildError(f"{self._settings_place}: {error}") from None
         return self._models.builder.build(
@@ -115,6 +115,12 @@ class EndpointStack(Stack):
             key=f"{self._prefix(target)}{plan.target_model}",
             source=source,
         )
+
+    def _gpu_of_builds(self) -> platform_facts.ComputeCapability | None:
+        """Return the compute capability on which engines are compiled, None where there is none."""
+        if not platform_facts.region(self._stage.region).codebuild_gpu:
+            return None
+        return platform_facts.codebuild_gpu().compute_capability
 
     def _source(self, plan: ModelPlan) -> s3_assets.Asset:
         return s3_assets.Asset(

@@ -26,15 +26,7 @@ class ModelStack(Stack):
     def __init__(self, scope: Construct, construct_id: str, *, env: Environment) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = ModelBucket(self, "Models")
-        newest = platform_facts.releases()[0]
-        engines = EngineBuilder(
-            self,
-            "Engines",
-            bucket=self.bucket,
-            source=self._gpu_step(),
-            buildspec=codebuild.BuildSpec.from_object_to_yaml(ENGINE_BUILDSPEC),
-            image=f"nvcr.io/nvidia/tensorrt:{newest.builder_tag}",
-        )
+        engines = self._engine_builder() if _has_gpus(env) else None
         self.builder = ModelBuilder(
             self,
             "Builder",
@@ -43,10 +35,22 @@ class ModelStack(Stack):
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
             engines=engines,
         )
-        CfnOutput(self, "GpuProject", value=engines.project.project_name)
+        if engines:
+            CfnOutput(self, "GpuProject", value=engines.project.project_name)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         acknowledge_models(self, env)
+
+    def _engine_builder(self) -> EngineBuilder:
+        newest = platform_facts.releases()[0]
+        return EngineBuilder(
+            self,
+            "Engines",
+            bucket=self.bucket,
+            source=self._gpu_step(),
+            buildspec=codebuild.BuildSpec.from_object_to_yaml(ENGINE_BUILDSPEC),
+            image=f"nvcr.io/nvidia/tensorrt:{newest.builder_tag}",
+        )
 
     def _builder_source(self) -> s3_assets.Asset:
         """The code that builds, without models and prices: their changes leave it as it is."""
@@ -71,6 +75,12 @@ class ModelStack(Stack):
         )
 
 
+def _has_gpus(env: Environment) -> bool:
+    """Whether CodeBuild has machines with a GPU in a region: else it may refuse the project."""
+    assert env.region is not None
+    return platform_facts.region(env.region).codebuild_gpu
+
+
 BUILDSPEC = {
     "version": "0.2",
     "phases": {
@@ -85,7 +95,7 @@ BUILDSPEC = {
                 ' --alternative "${MODEL_ALTERNATIVE:-}"'
                 ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
                 ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
-                ' --gpu-project "$GPU_PROJECT" --deadline "$BUILD_DEADLINE"',
+                ' --gpu-project "${GPU_PROJECT:-}" --deadline "$BUILD_DEADLINE"',
             ]
         },
     },

@@ -9,9 +9,11 @@ from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
 NEVER_OVERRIDDEN = (
+    "encryptionKey",
     "environment.computeType",
     "environment.environmentVariables.name",
     "environment.fleet.fleetArn",
+    "environment.privilegedMode",
     "environment.type",
     "serviceRole",
     "source.buildspec",
@@ -73,7 +75,10 @@ class EngineBuilder(Construct):
         self._build.allow(
             ["s3:PutObject"], [bucket.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")]
         )
-        self._build.allow(["s3:ListBucket"], [arn], {"StringLike": {"s3:prefix": job}})
+        # No document says which prefix CodeBuild lists for a folder as its source.
+        self._build.allow(
+            ["s3:ListBucket"], [arn], {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
+        )
         self._build.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
 
     def allow_run(self, build: BuildProject) -> None:

@@ -28,12 +28,13 @@ class ModelBuilder(Construct):
     what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless it is empty), `MODEL_DIGEST`,
     `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key); it must write the archive's
     manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done. Engines are compiled by
-    the project `GPU_PROJECT`, for which it waits until `BUILD_DEADLINE` (seconds since 1970).
+    the project `GPU_PROJECT`, for which it waits until `BUILD_DEADLINE` (seconds since 1970);
+    without `engines` there is none, and no model may need one.
 
     `start_function` and `poll_function` take the provider's events from anybody else, too.
     """
 
-    QUEUE_TIMEOUT = Duration.minutes(30)
+    QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
     BUILD_TIMEOUT = Duration.hours(4)
     TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
 
@@ -45,7 +46,7 @@ class ModelBuilder(Construct):
         bucket: ModelBucket,
         source: s3_assets.Asset,
         buildspec: codebuild.BuildSpec,
-        engines: EngineBuilder,
+        engines: EngineBuilder | None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
@@ -88,7 +89,7 @@ class ModelBuilder(Construct):
         )
 
     def _project(
-        self, source: s3_assets.Asset, buildspec: codebuild.BuildSpec, engines: EngineBuilder
+        self, source: s3_assets.Asset, buildspec: codebuild.BuildSpec, engines: EngineBuilder | None
     ) -> BuildProject:
         build = BuildProject(
             self,
@@ -102,7 +103,7 @@ class ModelBuilder(Construct):
             queue_timeout=self.QUEUE_TIMEOUT,
             timeout=self.BUILD_TIMEOUT,
             variables={
-                "GPU_PROJECT": engines.project.project_name,
+                **({"GPU_PROJECT": engines.project.project_name} if engines else {}),
                 "PIP_EXTRA_INDEX_URL": TORCH_FOR_CPUS,
             },
         )
@@ -115,7 +116,8 @@ class ModelBuilder(Construct):
             [bucket.arn_for_objects("*")],
         )
         build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
-        engines.allow_run(build)
+        if engines:
+            engines.allow_run(build)
         return build
 
     def _provider(self) -> custom_resources.Provider:

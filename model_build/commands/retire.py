@@ -2,6 +2,7 @@
 
 import argparse
 from collections import defaultdict
+from typing import TYPE_CHECKING
 
 import boto3
 
@@ -12,6 +13,9 @@ from model_build.errors import BuildError
 from model_build.publishing.bucket import manifest_key
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.engines import delete_unused, jobs_of
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
 from model_build.publishing.hosted import archive_prefixes
 
 
@@ -31,7 +35,7 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Delete archive and manifest below every prefix of the endpoint, then unused engines."""
+    """Delete archive and manifest below every prefix of the endpoint, and unused engines."""
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     archive = file_name(options.model, options.version)
     for name, entry in catalog.entries().items():
@@ -41,21 +45,30 @@ def run(options: argparse.Namespace) -> Outcome:
                 "version or roll back first"
             )
     s3 = boto3.client("s3")
-    deleted = []
-    jobs: dict[str, set[str]] = defaultdict(set)
+    keys: dict[str, list[str]] = defaultdict(list)
     endpoint_name = f"{options.stage}-{options.endpoint}"
     for prefix in archive_prefixes(boto3.client("sagemaker"), endpoint_name):
-        key = prefix.prefix + archive
-        found = s3.list_objects_v2(Bucket=prefix.bucket, Prefix=key.removesuffix(SUFFIX))
-        there = [it["Key"] for it in found.get("Contents", ())]
-        if manifest_key(key) in there:
-            jobs[prefix.bucket] |= jobs_of(s3, prefix.bucket, manifest_key(key))
-        for part in (manifest_key(key), key):  # without its manifest, an archive is none
-            if part in there:
-                s3.delete_object(Bucket=prefix.bucket, Key=part)
-                deleted.append(f"s3://{prefix.bucket}/{part}")
-    for bucket, engines in jobs.items():
-        deleted += [f"s3://{bucket}/{it}" for it in delete_unused(s3, bucket, engines)]
+        keys[prefix.bucket].append(prefix.prefix + archive)
+    deleted = [place for bucket in keys for place in _delete(s3, bucket, keys[bucket])]
     if not deleted:
         return Outcome(text=f"{archive} was not there: nothing to delete", data=[])
     return Outcome(text="\n".join(f"deleted {place}" for place in deleted), data=deleted)
+
+
+def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
+    """Delete engines, then manifests, then archives: what is interrupted can be repeated."""
+    there = {part for key in archives for part in _parts(s3, bucket, key)}
+    manifests = [it for it in map(manifest_key, archives) if it in there]
+    jobs = {job for manifest in manifests for job in jobs_of(s3, bucket, manifest)}
+    deleted = delete_unused(s3, bucket, jobs, retired=manifests)
+    for key in archives:
+        for part in (manifest_key(key), key):  # without its manifest, an archive is none
+            if part in there:
+                s3.delete_object(Bucket=bucket, Key=part)
+                deleted.append(part)
+    return [f"s3://{bucket}/{key}" for key in deleted]
+
+
+def _parts(s3: "S3Client", bucket: str, archive: str) -> list[str]:
+    found = s3.list_objects_v2(Bucket=bucket, Prefix=archive.removesuffix(SUFFIX))
+    return [it["Key"] for it in found.get("Contents", ())]

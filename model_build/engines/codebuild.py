@@ -1,5 +1,7 @@
 """Engine jobs on CodeBuild's GPU project of a stage."""
 
+import hashlib
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,8 +12,10 @@ from botocore.exceptions import ClientError
 
 import platform_facts
 from model_build.engines.engine_job import EngineJob
+from model_build.engines.engine_result import is_whole
 from model_build.engines.job_bucket import JobBucket
 from model_build.errors import BuildError
+from model_build.gpu_step.result import FILE as RESULT
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 
@@ -52,41 +56,48 @@ class CodeBuildGpu:
     def run(self, job: EngineJob, *, to: Path, progress: Progress) -> None:
         """Have the job done, and download what the step left. Raises `BuildError`."""
         place = JobBucket(self.s3, self.bucket, job.digest)
-        build = self._under_way(place) or self._start(job, place)
-        progress(f"{build} compiles the engine on a GPU, job {job.digest[:12]}")
-        self._wait(build, progress)
-        place.download_raw(build, to=to)
-
-    def _under_way(self, place: JobBucket) -> str | None:
-        """Return the build of the newest attempt, unless it has failed."""
         claim = place.last_claim()
-        if claim is None:
-            return None
-        status = self._describe(claim.build).get("buildStatus")
-        if status == "IN_PROGRESS":
-            return claim.build
-        return claim.build if status == "SUCCEEDED" and place.has_raw(claim.build) else None
+        if claim and self._may_be_followed(claim.build):
+            self._wait(job, claim.build, progress)
+            if place.download_raw(claim.build, to=to) and is_whole(to, job):
+                return
+            progress(f"{claim.build} left no whole result: the engine is compiled anew")
+            shutil.rmtree(to)
+        build = self._start(job, place, attempt=claim.attempt + 1 if claim else 1)
+        self._wait(job, build, progress)
+        if not place.download_raw(build, to=to):
+            raise BuildError(
+                f"{build} left no {RESULT} below s3://{self.bucket}/{place.raw_folder}: the GPU "
+                "step did not end. Deploy again: it is compiled anew"
+            )
 
-    def _start(self, job: EngineJob, place: JobBucket) -> str:
-        """Start a build and claim the job for it; where somebody else was first, theirs it is.
+    def _may_be_followed(self, build: str) -> bool:
+        """Whether a build goes on or has succeeded; one of another project is nobody's here."""
+        if not build.startswith(f"{self.project}:"):
+            return False
+        return self._describe(build).get("buildStatus") in ("IN_PROGRESS", "SUCCEEDED")
+
+    def _start(self, job: EngineJob, place: JobBucket, *, attempt: int) -> str:
+        """Start a build and claim the attempt for it; where somebody else was first, his it is.
 
         All who start the same attempt within five minutes are given one build, by the token.
         """
         place.upload(job)
-        last = place.last_claim()
-        attempt = last.attempt + 1 if last else 1
-        build = self._start_build(job, place, token=f"{job.digest[:48]}-{attempt}")
+        build = self._start_build(job, place, attempt=attempt)
         claim = place.claim(attempt, build)
         if claim.build != build:
             self.codebuild.stop_build(id=build)
         return claim.build
 
-    def _start_build(self, job: EngineJob, place: JobBucket, *, token: str) -> str:
+    def _start_build(self, job: EngineJob, place: JobBucket, *, attempt: int) -> str:
+        image = f"{IMAGE}:{job.release.builder_tag}"
+        # Another project, or another image with the same TensorRT, would be another request.
+        named = f"{self.project} {image} {job.digest} {attempt}"
         try:
             started = self.codebuild.start_build(
                 projectName=self.project,
-                idempotencyToken=token,
-                imageOverride=f"{IMAGE}:{job.release.builder_tag}",
+                idempotencyToken=hashlib.sha256(named.encode()).hexdigest(),
+                imageOverride=image,
                 secondarySourcesOverride=[
                     {
                         "type": "S3",
@@ -110,8 +121,9 @@ class CodeBuildGpu:
             raise BuildError(f"CodeBuild starts no GPU build ({said}): {QUOTA}") from None
         return started["build"]["id"]
 
-    def _wait(self, build: str, progress: Progress) -> None:
+    def _wait(self, job: EngineJob, build: str, progress: Progress) -> None:
         """Return when the build has succeeded; raise with what it said when it has not."""
+        progress(f"{build} compiles the engine on a GPU, job {job.digest[:12]}")
         phase = ""
         while True:
             record = self._describe(build)
@@ -170,5 +182,6 @@ class CodeBuildGpu:
             )
         except ClientError:  # no log, or not allowed: the phase's own words are there
             return ""
-        errors = [it["message"] for it in found["events"] if it["message"].startswith("error: ")]
-        return errors[-1].removeprefix("error: ").strip() if errors else ""
+        lines = [line for it in found["events"] for line in it["message"].splitlines()]
+        errors = [it.removeprefix("error: ") for it in lines if it.startswith("error: ")]
+        return errors[-1].strip() if errors else ""

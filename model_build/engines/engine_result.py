@@ -1,6 +1,7 @@
 """The result of an engine job in a folder, as the GPU step left it."""
 
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ from model_build.engines.engine_job import Arrays, EngineJob
 from model_build.errors import BuildError
 from model_build.gpu_step import result as step
 from model_build.gpu_step.errors import StepError
+from model_build.gpu_step.files import DATATYPES
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,25 @@ class EngineResult:
 
     @classmethod
     def read(cls, folder: Path, job: EngineJob) -> "EngineResult":
-        """Read and check the result of `job`. Raises `BuildError`."""
+        """Read the result of `job` and check that it fits. Raises `BuildError`."""
         try:
-            return cls(folder, step.read(folder, job=job.digest))
+            result = step.read(folder, job=job.digest)
         except StepError as error:
             raise BuildError(str(error)) from None
+        given = [[it.name for it in case] for case in result.outputs]
+        if given != [job.job.outputs] * len(job.job.cases):
+            raise BuildError(
+                f"{folder / step.FILE} has the outputs {given}, the job asks for "
+                f"{job.job.outputs} in each of {len(job.job.cases)} cases"
+            )
+        for tensor in (tensor for case in result.outputs for tensor in case):
+            size = (folder / tensor.file).stat().st_size
+            if size != prod(tensor.shape) * DATATYPES.get(tensor.datatype, -1):
+                raise BuildError(
+                    f"{folder / tensor.file} has {size} bytes, which are no {tensor.datatype} of "
+                    f"shape {tensor.shape}"
+                )
+        return cls(folder, result)
 
     @property
     def plan(self) -> Path:
@@ -42,3 +58,12 @@ class EngineResult:
             }
             for case in self.result.outputs
         ]
+
+
+def is_whole(folder: Path, job: EngineJob) -> bool:
+    """Whether a folder has a result of `job` with all its files."""
+    try:
+        EngineResult.read(folder, job)
+    except BuildError:
+        return False
+    return True

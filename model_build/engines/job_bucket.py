@@ -13,10 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model_build.engines.engine_job import EngineJob
-from model_build.errors import BuildError
 from model_build.gpu_step import job as step
 from model_build.gpu_step import result as step_result
-from model_build.gpu_step.errors import StepError
 from model_build.write_once import write_once
 
 if TYPE_CHECKING:
@@ -58,10 +56,8 @@ class JobBucket:
 
     def last_claim(self) -> Claim | None:
         """Return the newest attempt that anybody has made."""
-        found = self.s3.list_objects_v2(Bucket=self.bucket, Prefix=self._claims)
-        if not (keys := sorted(it["Key"] for it in found.get("Contents", ()))):
-            return None
-        return self._read_claim(keys[-1])
+        keys = sorted(self._keys(self._claims))
+        return self._read_claim(keys[-1]) if keys else None
 
     def claim(self, attempt: int, build: str) -> Claim:
         """Write down that `build` makes this attempt; return the claim that was first."""
@@ -71,40 +67,23 @@ class JobBucket:
             return Claim(attempt, build)
         return self._read_claim(key)
 
-    def has_raw(self, build: str) -> bool:
-        """Whether a build has left a result."""
-        return step_result.FILE in self._raw_files(build)
+    def download_raw(self, build: str, *, to: Path) -> bool:
+        """Fetch what a build has left; return whether a result is among it.
 
-    def download_raw(self, build: str, *, to: Path) -> None:
-        """Fetch what a build has left. Raises `BuildError` where it is not whole."""
-        keys = self._raw_files(build)
-        to.mkdir(parents=True)
-        self._download(step_result.FILE, keys, build, to)
-        try:
-            content = (to / step_result.FILE).read_bytes()
-            files = step_result.parse(content, shown_as=keys[step_result.FILE]).files()
-        except StepError as error:
-            raise BuildError(str(error)) from None
-        for name in files:
-            self._download(name, keys, build, to)
-
-    def _download(self, name: str, keys: dict[str, str], build: str, to: Path) -> None:
-        if name not in keys:
-            raise BuildError(
-                f"{build} left no {name} below s3://{self.bucket}/{self.raw_folder}: the GPU step "
-                "did not end, or its result was removed. Deploy again: it is compiled anew"
-            )
-        self.s3.download_file(self.bucket, keys[name], str(to / name))
-
-    def _raw_files(self, build: str) -> dict[str, str]:
-        """Return a build's artifacts, name -> key: they are in a folder that ends in its id.
-
-        CodeBuild's documents do not say whether that is the whole id or what follows its colon.
+        The artifacts are in a folder that ends in the build's id: CodeBuild's documents do not say
+        whether that is the whole id or what follows its colon.
         """
-        found = self.s3.list_objects_v2(Bucket=self.bucket, Prefix=f"{self.raw_folder}/")
-        keys = [it["Key"] for it in found.get("Contents", ())]
+        to.mkdir(parents=True)
         own = build.rpartition(":")[2]
-        return {key.rpartition("/")[2]: key for key in keys if key.split("/")[-2].endswith(own)}
+        for key in self._keys(f"{self.raw_folder}/"):
+            folder, _, name = key.rpartition("/")
+            if folder.endswith(own):
+                self.s3.download_file(self.bucket, key, str(to / name))
+        return (to / step_result.FILE).is_file()
+
+    def _keys(self, prefix: str) -> list[str]:
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
+        return [it["Key"] for page in pages for it in page.get("Contents", ())]
 
     @property
     def _claims(self) -> str:

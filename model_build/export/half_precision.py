@@ -4,15 +4,19 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from model_build.errors import BuildError
+
 
 def to_half_precision(onnx_file: Path, to: Path) -> None:
     """Write `onnx_file` with FP16 weights and operators to `to`; its tensors keep their types.
 
     TensorRT 11 takes precisions from the network alone, and older versions can: one file says the
-    same to all of them.
+    same to all of them. Raises `BuildError` where ONNX Runtime cannot load what comes out: before a
+    GPU is asked.
     """
     import onnx
-    from onnxconverter_common import float16
+    import onnxruntime
+    from onnxruntime.transformers import float16
 
     model = onnx.load(onnx_file)
     _end_outputs(model.graph)
@@ -20,6 +24,13 @@ def to_half_precision(onnx_file: Path, to: Path) -> None:
         warnings.simplefilter("ignore")
         model = float16.convert_float_to_float16(model, keep_io_types=True)
     onnx.save(model, to)
+    try:
+        onnxruntime.InferenceSession(to, providers=["CPUExecutionProvider"])
+    except Exception as error:  # of types that ONNX Runtime does not export
+        raise BuildError(
+            f"the model cannot be turned into FP16 ({' '.join(str(error).split())}): write "
+            "`precision: fp32` for its engine"
+        ) from None
 
 
 def _end_outputs(graph: Any) -> None:

@@ -8,10 +8,14 @@ from typing import Any
 from google.protobuf.message import Message
 
 from model_build.engines.engine_job import Arrays
+from model_build.errors import BuildError
 from model_build.export import gate, torch_source
 from model_build.export.step_context import StepContext
 from model_build.export.torch_model import TorchModel
 from model_build.recipe import Onnx
+
+_SAID = 600
+"""How much of another library's error is told, in characters."""
 
 
 def export(step: Onnx, *, to: Path, context: StepContext) -> tuple[str, gate.GateReport]:
@@ -23,14 +27,24 @@ def export(step: Onnx, *, to: Path, context: StepContext) -> tuple[str, gate.Gat
     source cannot be used.
     """
     model = torch_source.load(step.source, context)
-    _write(model, opset=step.opset, to=to)
-    report = gate.compare(
-        onnx_runtime(to, model),
-        gate.pytorch(model),
-        model,
-        step.gate,
-        shapes=gate.shapes_of(model),
-    )
+    try:
+        _write(model, opset=step.opset, to=to)
+        report = gate.compare(
+            onnx_runtime(to, model),
+            gate.pytorch(model),
+            model,
+            step.gate,
+            shapes=gate.shapes_of(model),
+        )
+    except BuildError:
+        raise
+    except Exception as error:  # torch's and ONNX Runtime's have no type of their own
+        said = " ".join(str(error).split())[:_SAID]
+        raise BuildError(
+            f"{context.model_folder / step.source} cannot be exported to ONNX as it is: "
+            f"{type(error).__name__}: {said}. Do the TorchModel's inputs, outputs, axes and sample "
+            "fit its module?"
+        ) from error
     return "ONNX and PyTorch", report
 
 

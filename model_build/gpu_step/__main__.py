@@ -7,6 +7,7 @@ import importlib
 import platform
 import shutil
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from . import job as jobs
 from .compiler import compile_engine, load
 from .driver import Driver, image_cuda
 from .errors import StepError
+from .logger import Said
 from .result import FILE, PLAN, Result
 from .runner import EngineRunner
 
@@ -30,6 +32,10 @@ def main(arguments: list[str]) -> int:
         _do(job, to)
     except StepError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
+        return 1
+    except Exception as error:  # whatever it is: a build's reader sees the line alone
+        traceback.print_exc()
+        print(f"error: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
         return 1
     return 0
 
@@ -52,13 +58,15 @@ def _do(folder: Path, to: Path) -> None:
     _refuse_another_machine(job, driver, trt)
     driver.activate()
     _say(f"compiling job {job.digest}")
-    plan = compile_engine(trt, folder / jobs.ONNX, job, say=_say)
+    said = Said(trt, _say)
+    plan = compile_engine(trt, folder / jobs.ONNX, job, said=said, say=_say)
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     (to / PLAN).write_bytes(plan)
     _say(f"running the engine ({len(plan) / 1e6:.1f} MB) on {len(job.cases)} sets of inputs")
-    runtime = trt.Runtime(trt.Logger(trt.Logger.ERROR))
-    runner = EngineRunner(trt, load(trt, runtime, plan, level=job.level), driver)
+    runtime = trt.Runtime(said.logger)
+    engine = load(trt, runtime, plan, level=job.level, said=said)
+    runner = EngineRunner(trt, engine, driver, said)
     outputs = [
         runner.run(case, job.outputs, read=folder, to=to, prefix=f"output-{index}")
         for index, case in enumerate(job.cases)

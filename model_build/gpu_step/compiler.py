@@ -8,25 +8,24 @@ ONNX file everywhere, and the flag is set where it exists and is needed.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from .errors import StepError
 from .job import AMPERE_PLUS, Job
+from .logger import Said, Say
 
 MIB = 1024 * 1024
-Say = Callable[[str], None]
 
 
-def compile_engine(trt: Any, onnx_file: Path, job: Job, *, say: Say) -> bytes:
+def compile_engine(trt: Any, onnx_file: Path, job: Job, *, said: Said, say: Say) -> bytes:
     """Return the serialized engine.
 
     `trt` is the module `tensorrt`. Raises `StepError` with every error of the ONNX parser, and
-    where no engine comes out.
+    with TensorRT's own where no engine comes out.
     """
-    logger = _logger(trt, say)
-    builder = trt.Builder(logger)
+    builder = trt.Builder(said.logger)
     network = builder.create_network(_network_flags(trt))
-    parser = _parse(trt, network, logger, onnx_file)
+    _parse(trt, network, said.logger, onnx_file)
     config = builder.create_builder_config()
     if job.precision == "fp16" and not _is_strongly_typed(trt):
         config.set_flag(trt.BuilderFlag.FP16)
@@ -41,13 +40,12 @@ def compile_engine(trt: Any, onnx_file: Path, job: Job, *, say: Say) -> bytes:
     if hasattr(trt, "IProgressMonitor"):
         config.progress_monitor = _monitor(trt, say)
     plan = builder.build_serialized_network(network, config)
-    del parser  # not before: the weights in the network are its (TensorRT's developer guide)
     if plan is None:
-        raise StepError("TensorRT made no engine: its errors are above")
+        raise StepError(f"TensorRT made no engine{said.why()}")
     return bytes(plan)
 
 
-def load(trt: Any, runtime: Any, plan: bytes, *, level: str) -> Any:
+def load(trt: Any, runtime: Any, plan: bytes, *, level: str, said: Said) -> Any:
     """Return the engine of a plan, which lives no longer than its `runtime`.
 
     Raises `StepError` unless it has the level that was asked for: an export was seen to lose it
@@ -55,7 +53,7 @@ def load(trt: Any, runtime: Any, plan: bytes, *, level: str) -> Any:
     """
     engine = runtime.deserialize_cuda_engine(plan)
     if engine is None:
-        raise StepError("TensorRT cannot load the engine that it has just made")
+        raise StepError(f"TensorRT cannot load the engine that it has just made{said.why()}")
     if level == AMPERE_PLUS:
         found = engine.hardware_compatibility_level
         if found != trt.HardwareCompatibilityLevel.AMPERE_PLUS:
@@ -93,11 +91,11 @@ def _add_profile(builder: Any, config: Any, profile: dict[str, dict[str, list[in
         )
 
 
-def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> Any:
-    """Fill the network and return the parser, which owns its weights."""
+def _parse(trt: Any, network: Any, logger: Any, onnx_file: Path) -> None:
+    """Fill the network, which keeps the parser that owns its weights (pyOnnx.cpp, keep_alive)."""
     parser = trt.OnnxParser(network, logger)
     if parser.parse_from_file(str(onnx_file)):
-        return parser
+        return
     errors = [parser.get_error(index) for index in range(parser.num_errors)]
     said = "; ".join(
         f"{_where(error)}: {error.desc()} [{error.code()}, {error.file()}:{error.line()}]"
@@ -116,18 +114,6 @@ def _where(error: Any) -> str:
         where += f" {error.node_name()} ({error.node_operator()})"
         where += "".join(f" in {function}" for function in error.local_function_stack())
     return where
-
-
-def _logger(trt: Any, say: Say) -> Any:
-    class Logger(trt.ILogger):  # type: ignore[misc]
-        def __init__(self) -> None:
-            trt.ILogger.__init__(self)
-
-        def log(self, severity: Any, message: str) -> None:
-            if severity <= trt.ILogger.Severity.WARNING:
-                say(f"TensorRT: {message}")
-
-    return Logger()
 
 
 def _monitor(trt: Any, say: Say) -> Any:

@@ -17,6 +17,14 @@ LIBRARY = "libcuda.so.1"
 PROC = Path("/proc/driver/nvidia/version")
 _MAJOR, _MINOR = 75, 76  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR
 _NAME_BYTES = 100
+_NO_GPU = "finds no GPU that can be used (nvidia-smi says what it sees)"
+_FAILED = {
+    "cuInit": _NO_GPU,
+    "cuDeviceGet": _NO_GPU,
+    "cuMemAlloc_v2": "has not that much memory: write smaller max shapes into the profiles",
+    "cuCtxSynchronize": "could not run the engine",
+}
+"""What it means that a function fails."""
 
 
 class Driver:
@@ -92,10 +100,10 @@ class Driver:
     def _call(self, function: str, *arguments: object) -> None:
         code = getattr(self._library, function)(*arguments)
         if code:
+            what = _FAILED.get(function, "failed")
             raise StepError(
-                f"the NVIDIA driver {self.version or 'of this machine'} finds no GPU that can be "
-                f"used: {function} gave CUDA error {code}{self._meaning(code)}; nvidia-smi says "
-                "what the driver sees"
+                f"the NVIDIA driver {self.version or 'of this machine'} {what}: {function} gave "
+                f"CUDA error {code}{self._meaning(code)}"
             )
 
     def _meaning(self, code: int) -> str:

@@ -10,6 +10,11 @@ from .errors import StepError
 
 READ_BYTES = 1024 * 1024
 
+DATATYPES = {
+    "float32": 4, "float16": 2, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "bool": 1,
+}  # fmt: skip
+"""Data types that a gate can compare, by numpy's names -> bytes of a value."""
+
 
 class Tensor(NamedTuple):
     """A tensor in a file: little-endian, row by row. `datatype` is numpy's name, such as int32."""

@@ -9,11 +9,9 @@ from typing import Any
 
 from .driver import Driver
 from .errors import StepError
-from .files import Tensor
+from .files import DATATYPES, Tensor
+from .logger import Said
 
-_BYTES = {
-    "float32": 4, "float16": 2, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "bool": 1,
-}  # fmt: skip
 _DATATYPES = {
     "FLOAT": "float32",
     "HALF": "float16",
@@ -29,9 +27,14 @@ _DATATYPES = {
 class EngineRunner:
     """Runs one engine, case by case; `trt` is the module `tensorrt`."""
 
-    def __init__(self, trt: Any, engine: Any, driver: Driver) -> None:
-        self._engine, self._driver = engine, driver
+    def __init__(self, trt: Any, engine: Any, driver: Driver, said: Said) -> None:
+        self._engine, self._driver, self._said = engine, driver, said
         self._context = engine.create_execution_context()
+        if self._context is None:
+            raise StepError(
+                f"TensorRT has no memory to run the engine{said.why()}. Write smaller max shapes "
+                "into the recipe's profiles"
+            )
         # Versions have different sets of types.
         self._datatypes = {
             getattr(trt.DataType, theirs): ours
@@ -53,7 +56,7 @@ class EngineRunner:
                 self._give(tensor, (read / tensor.file).read_bytes(), held)
             made = [(name, *self._room_for(name, held)) for name in outputs]
             if not self._context.execute_async_v3(0):
-                raise StepError("TensorRT failed to run the engine: its errors are above")
+                raise StepError(f"TensorRT failed to run the engine{self._said.why()}")
             self._driver.wait()
             return [
                 self._keep(name, shape, address, to / f"{prefix}-{index}.bin")
@@ -74,7 +77,10 @@ class EngineRunner:
                 ]
                 for low, size, high in zip(smallest, tensor.shape, largest)
             ):
-                self._context.set_optimization_profile_async(index, 0)
+                if not self._context.set_optimization_profile_async(index, 0):
+                    raise StepError(
+                        f"TensorRT refuses optimization profile {index}{self._said.why()}"
+                    )
                 return
         raise StepError(f"no optimization profile has shapes {[it.shape for it in case]}")
 
@@ -111,9 +117,18 @@ class EngineRunner:
         )
 
     def _size(self, name: str, shape: list[int]) -> int:
-        return prod(shape) * _BYTES[self._datatype(name)]
+        return prod(shape) * DATATYPES[self._datatype(name)]
 
     def _datatype(self, name: str) -> str:
+        """Return the type of a tensor that is in the GPU's memory.
+
+        Those that decide shapes are in the host's (NvInferRuntime.h, getTensorLocation).
+        """
+        if self._engine.get_tensor_location(name).name != "DEVICE":
+            raise StepError(
+                f'the tensor "{name}" decides a shape: export the model so that shapes follow from '
+                "those of its inputs"
+            )
         found = self._engine.get_tensor_dtype(name)
         if found not in self._datatypes:
             raise StepError(f'the tensor "{name}" is {found}, which no gate can compare')

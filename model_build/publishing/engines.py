@@ -1,14 +1,17 @@
 """Engines of the archives in a model bucket, and what becomes of those that no archive has."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import boto3
 
-from model_build.engines import accepted_results, job_bucket
+from model_build.archive import SUFFIX
+from model_build.engines import accepted_results
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
@@ -16,6 +19,7 @@ from model_build.engines.provider import Engines, GpuRunner
 from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.progress import Progress
+from model_build.publishing.bucket import manifest_key
 from platform_facts import ComputeCapability
 
 if TYPE_CHECKING:
@@ -38,9 +42,9 @@ def stage_engines(bucket: str, *, stage: str) -> Engines:
 
 @dataclass(frozen=True)
 class StageGpu:
-    """This machine's GPU, or without one the GPU project of a deployed stage.
+    """This machine's GPU where `tensorrt` is installed, else the GPU project of a deployed stage.
 
-    Which one it is, is found out when an engine is wanted.
+    The project is asked for when an engine is wanted.
     """
 
     bucket: str
@@ -56,18 +60,21 @@ class StageGpu:
 
     @cached_property
     def _gpu(self) -> GpuRunner:
-        try:
-            ThisMachine().compute_capability()
-        except BuildError:
-            return _codebuild(self.bucket, _gpu_project(self.stage), deadline=None)
-        return ThisMachine()
+        if find_spec("tensorrt"):
+            return ThisMachine()
+        return _codebuild(self.bucket, _gpu_project(self.stage), deadline=None)
 
 
-def delete_unused(s3: "S3Client", bucket: str, jobs: set[str]) -> list[str]:
-    """Delete the results of `jobs` that no archive's manifest names; return the deleted keys."""
+def delete_unused(
+    s3: "S3Client", bucket: str, jobs: set[str], *, retired: Collection[str]
+) -> list[str]:
+    """Delete the results of `jobs` that no archive's manifest names; return the deleted keys.
+
+    `retired` are manifests that are about to be deleted.
+    """
     if not jobs:
         return []
-    unused = jobs - _used(s3, bucket)
+    unused = jobs - _used(s3, bucket, retired)
     deleted = []
     for job in sorted(unused):
         keys = _keys(s3, bucket, f"{accepted_results.PREFIX}{job}/")
@@ -84,12 +91,13 @@ def jobs_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
     return {engine["job"] for engine in manifest.get("engines", {}).values()}
 
 
-def _used(s3: "S3Client", bucket: str) -> set[str]:
-    own = (accepted_results.PREFIX, job_bucket.PREFIX)
+def _used(s3: "S3Client", bucket: str, retired: Collection[str]) -> set[str]:
+    """Return the jobs that manifests name: each stands beside its archive."""
+    keys = _keys(s3, bucket, "")
+    manifests = {manifest_key(key) for key in keys if key.endswith(SUFFIX)}
     return {
         job
-        for key in _keys(s3, bucket, "")
-        if key.endswith(".json") and not key.startswith(own)
+        for key in manifests.intersection(keys).difference(retired)
         for job in jobs_of(s3, bucket, key)
     }
 

@@ -3,9 +3,12 @@
 import json
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
 
 from release.delivery.errors import NotDelivered
 from release.delivery.steps import say
@@ -55,7 +58,12 @@ class Builder:
 
         Raises `NotDelivered` at the first that fails; the others go on, and are found next time.
         """
-        running = [it for it in map(self._started, archives) if "BuildId" in it.event]
+        running: list[_Build] = []
+        for archive in archives:
+            with _naming_others(running):
+                build = self._started(archive)
+            if "BuildId" in build.event:
+                running.append(build)
         said = time.monotonic()
         while running:
             running = self._still_running(running)
@@ -77,24 +85,36 @@ class Builder:
         return build
 
     def _still_running(self, builds: Sequence[_Build]) -> list[_Build]:
-        running = []
+        running: list[_Build] = []
         for number, build in enumerate(builds):
-            try:
-                if not self._asked(self.poll, build.event)["IsComplete"]:
-                    running.append(build)
-                    continue
-            except NotDelivered as error:
-                others = [it.name for it in (*running, *builds[number + 1 :])]
-                went_on = f"\n  goes on in CodeBuild: {', '.join(others)}" if others else ""
-                raise NotDelivered(f"{error}{went_on}") from None
-            say(f"  built {build.key} ({build.minutes})")
+            with _naming_others([*running, *builds[number + 1 :]]):
+                done = self._asked(self.poll, build.event)["IsComplete"]
+            if done:
+                say(f"  built {build.key} ({build.minutes})")
+            else:
+                running.append(build)
         return running
 
     def _asked(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
         """Return a function's answer. Raises `NotDelivered` with what it failed with."""
-        answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
+        try:
+            answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
+        except (BotoCoreError, ClientError) as error:
+            raise NotDelivered(f"AWS: {error}") from None
         said: dict[str, Any] = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             key = event["ResourceProperties"]["Key"]
             raise NotDelivered(f"{key}: {said['errorMessage']}")
         return said
+
+
+@contextmanager
+def _naming_others(builds: Sequence[_Build]) -> Iterator[None]:
+    """Let a failure say which builds go on."""
+    try:
+        yield
+    except NotDelivered as error:
+        others = ", ".join(it.name for it in builds)
+        raise NotDelivered(
+            f"{error}\n  goes on in CodeBuild: {others}" if others else str(error)
+        ) from None

@@ -8,6 +8,7 @@ import ctypes
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,7 @@ _api.answers |= {
     "Builder.build_serialized_network": _build,
     "Runtime.deserialize_cuda_engine": _deserialize,
     "ICudaEngine.get_tensor_dtype": _datatype,
+    "ICudaEngine.get_tensor_location": SimpleNamespace(name="DEVICE"),
     "ICudaEngine.get_tensor_profile_shape": lambda name, index: _plan["profiles"][index][name],
     "IExecutionContext.set_input_shape": _set_input_shape,
     "IExecutionContext.set_tensor_address": _set_address,

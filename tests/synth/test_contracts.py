@@ -121,8 +121,8 @@ def gpu_build() -> Any:
     """What a build of a model asks of StartBuild, for a job called HASH."""
     codebuild = MagicMock()
     gpu = CodeBuildGpu(s3=MagicMock(), codebuild=codebuild, logs=None, bucket="B", project="P")
-    job: Any = SimpleNamespace(release=platform_facts.releases()[0])
-    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), token="T")
+    job: Any = SimpleNamespace(digest="HASH", release=platform_facts.releases()[0])
+    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), attempt=1)
     return codebuild.start_build.call_args.kwargs
 
 

@@ -18,7 +18,9 @@ MODEL, CONFIG, ENDPOINT = (
 BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
 
 
-def text_endpoint(*, production: bool = False, **settings: Any) -> Template:
+def text_endpoint(
+    *, production: bool = False, region: str = "us-east-1", **settings: Any
+) -> Template:
     """The endpoint of a stage, by default a trial stage, that serves minilm."""
     settings = {
         **{"models": ["minilm"], "instance_type": "ml.g5.xlarge", "instance_count": 2},
@@ -26,11 +28,11 @@ def text_endpoint(*, production: bool = False, **settings: Any) -> Template:
     }
     stage = Stage.model_validate(
         {
-            **{"region": "us-east-1", "release": "25.09", "production": production},
+            **{"region": region, "release": "25.09", "production": production},
             "endpoints": {"text": settings},
         }
     )
-    app, env = App(), Environment(region="us-east-1")
+    app, env = App(), Environment(region=region)
     stack = EndpointStack(
         app,
         "dev-text",
@@ -53,6 +55,13 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
         for it in resources.values()
         if it["Type"] == kind
     ]
+
+
+def test_an_engine_is_refused_where_codebuild_has_no_gpu() -> None:
+    place = r"stages/dev\.yaml: endpoints\.text: .*/recipe\.yaml: encoder/1/model\.plan: "
+    with pytest.raises(BuildError, match=place + "CodeBuild has no GPU in this region"):
+        text_endpoint(region="eu-north-1")
+    text_endpoint(region="eu-north-1", instance_type="ml.m5.xlarge")
 
 
 # Order

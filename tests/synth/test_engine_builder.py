@@ -63,8 +63,18 @@ def test_a_build_reads_jobs_writes_results_and_may_do_nothing_else(
         **{action: ["ModelsKey"] for action in USES_THE_KEY},
     }
     assert conditions(models_template, "EnginesProjectRole") == {
-        "s3:ListBucket": {"StringLike": {"s3:prefix": "engine-jobs/*/job/*"}}
+        "s3:ListBucket": {"StringLike": {"s3:prefix": "engine-jobs/*"}}
     }
+
+
+def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
+    stack = ModelStack(App(), "models", env=Environment(region="eu-north-1"))
+    template = Template.from_stack(stack)
+    (project,) = template.find_resources("AWS::CodeBuild::Project").values()
+    environment = project["Properties"]["Environment"]
+    assert environment["Type"] == "LINUX_CONTAINER"
+    assert [it["Name"] for it in environment["EnvironmentVariables"]] == ["PIP_EXTRA_INDEX_URL"]
+    assert "GpuProject" not in template.to_json()["Outputs"]
 
 
 def test_the_step_s_own_folder_is_all_that_comes_beside_the_gpu(tmp_path: Path) -> None:

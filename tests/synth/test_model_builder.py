@@ -44,7 +44,7 @@ def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is
 def test_a_delivery_waits_as_long_as_a_build_takes(models_template: Template) -> None:
     given = project(models_template)
     assert building.WAIT_MINUTES + index.GRACE_SECONDS / 60 < given["TimeoutInMinutes"] == 240
-    assert given["QueuedTimeoutInMinutes"] == 30
+    assert given["QueuedTimeoutInMinutes"] == 240
 
 
 def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
@@ -87,9 +87,11 @@ def test_a_build_chooses_the_release_of_the_gpu_s_image_and_not_what_runs_in_it(
         "codebuild:StartBuild": {
             "StringLike": {"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"},
             "Null": {
+                "codebuild:encryptionKey": "true",
                 "codebuild:environment.computeType": "true",
                 "codebuild:environment.environmentVariables.name": "true",
                 "codebuild:environment.fleet.fleetArn": "true",
+                "codebuild:environment.privilegedMode": "true",
                 "codebuild:environment.type": "true",
                 "codebuild:serviceRole": "true",
                 "codebuild:source.buildspec": "true",

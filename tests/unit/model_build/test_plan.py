@@ -102,6 +102,13 @@ def test_an_engine_must_be_one_that_the_builder_can_compile(
         plan.check_target(BuildTarget.parse(target), builder=A10G)
 
 
+def test_without_a_gpu_to_compile_on_only_models_without_engines_are_built_for_gpus() -> None:
+    target = BuildTarget.parse("cuda-25.09-sm86")
+    plan_model(find_model(MODELS, "resnet50")).check_target(target, builder=None)
+    with pytest.raises(BuildError, match=r"1/model\.plan: CodeBuild has no GPU in this region"):
+        plan_model(find_model(MODELS, "bert")).check_target(target, builder=None)
+
+
 def test_an_environment_must_be_no_newer_than_the_release_of_a_target() -> None:
     plan = plan_model(find_model(MODELS, "resnet50"))
     pinned = r"models/resnet50/recipe\.yaml:16: resnet50/1/model\.pt: .*pins torch==2\.4\.1"

@@ -45,7 +45,8 @@ def test_an_engine_that_no_other_archive_has_is_deleted_with_it(
     for job in ("shared", "own"):
         deployed.s3.objects[f"engines/{job}/result.json"] = {"Body": b"{}"}
     deleted = data_of("retire", "minilm", OLD, *ENDPOINT)
-    assert deleted[2:] == ["s3://bucket/engines/own/result.json"]
+    assert deleted[0] == "s3://bucket/engines/own/result.json"
+    assert [it.rpartition(".")[2] for it in deleted[1:]] == ["json", "gz"]
     assert "engines/shared/result.json" in deployed.s3.objects
 
 

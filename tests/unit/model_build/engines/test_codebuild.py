@@ -1,12 +1,14 @@
 """A job is compiled by one build, which whoever needs it follows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
+import platform_facts
 from model_build import BuildError
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
@@ -70,7 +72,7 @@ def test_a_job_is_uploaded_compiled_and_its_result_downloaded(
     (asked,) = codebuild.started
     assert asked == {
         "projectName": "gpu",
-        "idempotencyToken": f"{job.digest[:48]}-1",
+        "idempotencyToken": asked["idempotencyToken"],
         "imageOverride": "nvcr.io/nvidia/tensorrt:25.09-py3",
         "secondarySourcesOverride": [
             {
@@ -222,8 +224,7 @@ def test_a_build_that_fails_says_why_and_the_next_attempt_compiles_anew(
         codebuild.end(second)
 
     _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
-    tokens = [it["idempotencyToken"][-2:] for it in codebuild.started]
-    assert tokens == ["-1", "-2"]
+    assert len({it["idempotencyToken"] for it in codebuild.started}) == 2
 
 
 def test_a_result_that_is_half_written_is_told_and_compiled_anew(
@@ -234,7 +235,10 @@ def test_a_result_that_is_half_written_is_told_and_compiled_anew(
         codebuild.leave(_only(codebuild), job.digest, left)
         codebuild.end(_only(codebuild))
 
-    with pytest.raises(BuildError, match=r"left no result\.json below s3://bucket/engine-jobs/"):
+    with pytest.raises(
+        BuildError,
+        match=r"left no result\.json below .* the GPU step did not end",
+    ):
         _gpu(codebuild, s3, half).run(job, to=tmp_path / "first", progress=Lines())
 
     def whole() -> None:
@@ -302,4 +306,94 @@ def test_a_log_that_cannot_be_read_hides_no_failure(
         codebuild.end(_only(codebuild), "FAILED", phases=[PHASE])
 
     with pytest.raises(BuildError, match="failed in phase BUILD: exit status 1"):
+        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "raw", progress=Lines())
+
+
+@pytest.mark.parametrize("damage", ["missing", "changed"])
+def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    artifacts: Any,
+    tmp_path: Path,
+    damage: str,
+) -> None:
+    def broken() -> None:
+        content = {"missing": {}, "changed": {"model.plan": b"other"}}[damage]
+        rest = {name: it for name, it in artifacts.items() if name != "model.plan"}
+        codebuild.leave(_only(codebuild), job.digest, {**rest, **content})
+        codebuild.end(_only(codebuild))
+
+    _gpu(codebuild, s3, broken).run(job, to=tmp_path / "first", progress=Lines())
+    with pytest.raises(BuildError, match=r"model\.plan"):
+        EngineResult.read(tmp_path / "first", job)
+
+    def whole() -> None:
+        second = list(codebuild.builds)[-1]
+        codebuild.leave(second, job.digest, artifacts)
+        codebuild.end(second)
+
+    said = Lines()
+    _gpu(codebuild, s3, whole).run(job, to=tmp_path / "second", progress=said)
+    assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
+    assert any("left no whole result: the engine is compiled anew" in it for it in said.lines)
+
+
+def test_who_claims_while_a_job_is_uploaded_is_followed(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def somebody_else_claims(asked: dict[str, Any]) -> None:
+        del s3.before["PutObject"]  # at the first file of the job
+        with pytest.raises(KeyboardInterrupt):
+            _gpu(codebuild, s3, interrupted).run(job, to=tmp_path / "theirs", progress=Lines())
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    def compile_it() -> None:
+        codebuild.leave(_only(codebuild), job.digest, artifacts)
+        codebuild.end(_only(codebuild))
+
+    s3.before["PutObject"] = somebody_else_claims
+    _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "ours", progress=Lines())
+    assert len(codebuild.started) == 1
+
+
+def test_a_build_of_another_project_is_nobodys_here(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    s3.objects[f"engine-jobs/{job.digest}/claims/0001.json"] = {"Body": b'{"build": "old:1"}'}
+
+    def compile_it() -> None:
+        codebuild.leave(_only(codebuild), job.digest, artifacts)
+        codebuild.end(_only(codebuild))
+
+    _gpu(codebuild, s3, compile_it).run(job, to=tmp_path / "raw", progress=Lines())
+    assert f"engine-jobs/{job.digest}/claims/0002.json" in s3.objects
+
+
+def test_another_project_or_image_is_another_request(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
+    for project, asked in (("gpu", job), ("gpu", older), ("of-prod", job)):
+        s3.objects.clear()
+        gpu = replace(_gpu(codebuild, s3, interrupted), project=project)
+        with pytest.raises((KeyboardInterrupt, BuildError)):
+            gpu.run(asked, to=tmp_path / "raw", progress=Lines())
+    assert len({it["idempotencyToken"] for it in codebuild.started}) == 3
+
+
+def test_an_error_that_shares_an_event_with_other_lines_is_found(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    codebuild.log = ["compiling\nerror: too small\n"]
+
+    def fail() -> None:
+        codebuild.end(_only(codebuild), "FAILED", phases=[PHASE])
+
+    with pytest.raises(BuildError, match="failed in phase BUILD: too small"):
         _gpu(codebuild, s3, fail).run(job, to=tmp_path / "raw", progress=Lines())

@@ -113,3 +113,25 @@ def test_what_is_no_result_is_refused(job: EngineJob, tmp_path: Path) -> None:
     (tmp_path / "result" / "result.json").write_text('{"outputs": 3}')
     with pytest.raises(BuildError, match=r"result\.json is not the result of an engine job"):
         EngineResult.read(tmp_path / "result", job)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"outputs": []}, r"has the outputs \[\], the job asks for \['Y'\] in each of 1 cases"),
+        ({"datatype": "object"}, r"has 8 bytes, which are no object of shape \[1, 2\]"),
+        ({"shape": [1, 3]}, r"has 8 bytes, which are no float32 of shape \[1, 3\]"),
+        ({"name": "Z"}, r"has the outputs \[\['Z'\]\], the job asks for \['Y'\]"),
+    ],
+)
+def test_a_result_that_does_not_fit_its_job_is_refused(
+    job: EngineJob, tmp_path: Path, changed: dict[str, Any], message: str
+) -> None:
+    good = write_result(tmp_path / "result", job).result
+    ((tensor,),) = good.outputs
+    lying = good._replace(
+        outputs=changed["outputs"] if "outputs" in changed else [[tensor._replace(**changed)]]
+    )
+    (tmp_path / "result" / "result.json").write_bytes(lying.json_bytes())
+    with pytest.raises(BuildError, match=message):
+        EngineResult.read(tmp_path / "result", job)

@@ -1,6 +1,5 @@
 """The calls that compile an engine, held against the API of TensorRT 8.6, 10.16 and 11.4."""
 
-import weakref
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 from model_build.gpu_step.compiler import compile_engine, load
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.job import Job
-from tests.gpu_stand_in import recorded_api
+from model_build.gpu_step.logger import Said
 from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
 
 JOB = Job(
@@ -33,8 +32,13 @@ JOB = Job(
 
 def _compile(trt: RecordedTensorRt, **changed: Any) -> tuple[bytes, list[str]]:
     lines: list[str] = []
-    job = JOB._replace(**changed)
-    return compile_engine(trt, Path("bert.onnx"), job, say=lines.append), lines
+    job, said = JOB._replace(**changed), Said(trt, lines.append)
+    return compile_engine(trt, Path("bert.onnx"), job, said=said, say=lines.append), lines
+
+
+def _load(trt: RecordedTensorRt, *, level: str) -> None:
+    said = Said(trt, print)
+    load(trt, trt.Runtime(said.logger), b"plan", level=level, said=said)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -80,7 +84,7 @@ def test_an_engine_is_loaded_with_the_level_that_was_asked_for(
 ) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["ICudaEngine.hardware_compatibility_level"] = found
-    load(trt, trt.Runtime(trt.Logger()), b"plan", level=level)
+    _load(trt, level=level)
     assert "Runtime.deserialize_cuda_engine(<4 bytes>)" in trt.calls
 
 
@@ -89,14 +93,14 @@ def test_an_engine_that_lost_its_level_is_refused(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["ICudaEngine.hardware_compatibility_level"] = 0
     with pytest.raises(StepError, match=r"level 0, AMPERE_PLUS was asked for: it would not run"):
-        load(trt, trt.Runtime(trt.Logger()), b"plan", level="ampere-plus")
+        _load(trt, level="ampere-plus")
 
 
 def test_an_engine_that_cannot_be_loaded_is_an_error() -> None:
     trt = RecordedTensorRt("10.16.1.11")
     trt.answers["Runtime.deserialize_cuda_engine"] = None
     with pytest.raises(StepError, match="cannot load the engine that it has just made"):
-        load(trt, trt.Runtime(trt.Logger()), b"plan", level="none")
+        _load(trt, level="none")
 
 
 def _errors(trt: RecordedTensorRt) -> None:
@@ -157,7 +161,7 @@ def test_an_inconsistent_profile_is_one_too() -> None:
 def test_no_engine_is_an_error(version: str) -> None:
     trt = RecordedTensorRt(version)
     trt.answers["Builder.build_serialized_network"] = None
-    with pytest.raises(StepError, match=r"TensorRT made no engine"):
+    with pytest.raises(StepError, match=r"TensorRT made no engine, and did not say why"):
         _compile(trt)
 
 
@@ -181,23 +185,22 @@ def test_the_compilation_tells_how_far_it_is() -> None:
     ]
 
 
-def test_the_parser_lives_until_the_engine_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The weights in the network are the parser's (TensorRT's developer guide, ONNX parser)."""
+def test_why_tensorrt_makes_no_engine_is_told_in_one_line() -> None:
     trt = RecordedTensorRt("10.16.1.11")
-    parsers: list[weakref.ref[Any]] = []
-    make = recorded_api._Class.__call__
+    lines: list[str] = []
+    said = Said(trt, lines.append)
+    severities = trt.ILogger.Severity
 
-    def noted(made_of: Any, *arguments: Any) -> Any:
-        made = make(made_of, *arguments)
-        if made_of._name == "OnnxParser":
-            parsers.append(weakref.ref(made))
-        return made
+    def fail(*_: Any) -> None:
+        for number in range(4):
+            said.logger.log(severities.ERROR, f"IBuilder::buildSerializedNetwork:\n Error {number}")
+        said.logger.log(severities.WARNING, "slow")
+        said.logger.log(severities.VERBOSE, "of no interest")
 
-    def build(*_: Any) -> bytes:
-        (parser,) = parsers
-        assert parser() is not None
-        return b"plan"
-
-    monkeypatch.setattr(recorded_api._Class, "__call__", noted)
-    trt.answers["Builder.build_serialized_network"] = build
-    assert _compile(trt)[0] == b"plan"
+    trt.answers["Builder.build_serialized_network"] = fail
+    with pytest.raises(StepError) as refused:
+        compile_engine(trt, Path("bert.onnx"), JOB, said=said, say=lines.append)
+    errors = "; ".join(f"IBuilder::buildSerializedNetwork: Error {it}" for it in (1, 2, 3))
+    assert str(refused.value) == f"TensorRT made no engine: {errors}"
+    assert lines[-1] == "TensorRT: slow"
+    assert len(lines) == 5

@@ -2,6 +2,7 @@
 
 import ctypes
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 from model_build.gpu_step.driver import Driver
 from model_build.gpu_step.errors import StepError
 from model_build.gpu_step.files import Tensor, sha256
+from model_build.gpu_step.logger import Said
 from model_build.gpu_step.runner import EngineRunner
 from tests.gpu_stand_in.driver_stand_in import DriverStandIn
 from tests.gpu_stand_in.recorded_api import VERSIONS, RecordedTensorRt
@@ -43,6 +45,7 @@ def _module(version: str) -> RecordedTensorRt:
             [(5, 3), (6, 3), (8, 3)],
         ][index],
         "ICudaEngine.get_tensor_dtype": trt.DataType.FLOAT,
+        "ICudaEngine.get_tensor_location": SimpleNamespace(name="DEVICE"),
         "IExecutionContext.set_input_shape": lambda _, shape: (
             bool(held.update(shape=shape)) or True
         ),
@@ -59,7 +62,7 @@ def _run(trt: RecordedTensorRt, folder: Path, *, batch: int = 6, kind: str = "fl
     array = np.arange(batch * 3, dtype=kind).reshape(batch, 3)
     (folder / "input.bin").write_bytes(array.tobytes())
     given = Tensor("x", kind, [batch, 3], "input.bin", sha256(folder / "input.bin"))
-    runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver())
+    runner = EngineRunner(trt, trt._make("ICudaEngine"), Driver(), Said(trt, print))
     return runner.run([given], ["y"], read=folder, to=folder, prefix="output-0")
 
 
@@ -99,7 +102,16 @@ def test_the_first_profile_with_the_inputs_shapes_is_taken(
         ),
         ({"IExecutionContext.set_input_shape": False}, 'the engine has no tensor "x"'),
         ({"IExecutionContext.set_tensor_address": False}, 'the engine has no tensor "x"'),
-        ({"IExecutionContext.execute_async_v3": False}, "TensorRT failed to run the engine"),
+        ({"IExecutionContext.execute_async_v3": False}, "TensorRT failed to run the engine, and"),
+        (
+            {"IExecutionContext.set_optimization_profile_async": False},
+            "TensorRT refuses optimization profile 1, and did not say why",
+        ),
+        ({"ICudaEngine.create_execution_context": None}, "has no memory to run the engine"),
+        (
+            {"ICudaEngine.get_tensor_location": SimpleNamespace(name="HOST")},
+            'the tensor "x" decides a shape: export the model',
+        ),
         ({"IExecutionContext.get_tensor_shape": (-1, 3)}, "depends on the data: export the model"),
     ],
 )

@@ -41,9 +41,10 @@ def stacks(s3: FakeS3, monkeypatch: pytest.MonkeyPatch) -> _Stacks:
     return stacks
 
 
-def _machine(monkeypatch: pytest.MonkeyPatch, *, gpu: bool) -> None:
-    driver = DriverStandIn(capability=(8, 9), fails="" if gpu else "cuInit")
-    monkeypatch.setattr(ctypes, "CDLL", lambda _: driver)
+def _machine(monkeypatch: pytest.MonkeyPatch, *, tensorrt: bool) -> None:
+    """A machine with a GPU, as many have, and with or without TensorRT."""
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: DriverStandIn(capability=(8, 9)))
+    monkeypatch.setattr(engines, "find_spec", {"tensorrt": tensorrt or None}.__getitem__)
 
 
 def test_a_build_in_codebuild_compiles_in_the_project_that_it_is_told(stacks: _Stacks) -> None:
@@ -53,10 +54,10 @@ def test_a_build_in_codebuild_compiles_in_the_project_that_it_is_told(stacks: _S
     assert isinstance(engines.bucket_engines("bucket", project=None).gpu, ThisMachine)
 
 
-def test_a_laptop_without_a_gpu_compiles_in_the_stages_project(
+def test_a_laptop_without_tensorrt_compiles_in_the_stages_project(
     stacks: _Stacks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _machine(monkeypatch, gpu=False)
+    _machine(monkeypatch, tensorrt=False)
     gpu = engines.stage_engines("bucket", stage="dev").gpu
     assert gpu.compute_capability() == ComputeCapability(8, 6)
     asked: list[str] = []
@@ -65,10 +66,10 @@ def test_a_laptop_without_a_gpu_compiles_in_the_stages_project(
     assert asked == ["gpu-of-dev"]
 
 
-def test_a_laptop_with_a_gpu_compiles_on_it(
+def test_a_laptop_with_tensorrt_compiles_on_its_gpu(
     stacks: _Stacks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _machine(monkeypatch, gpu=True)
+    _machine(monkeypatch, tensorrt=True)
     gpu = engines.stage_engines("bucket", stage="dev").gpu
     assert gpu.compute_capability() == ComputeCapability(8, 9)
 
@@ -76,7 +77,7 @@ def test_a_laptop_with_a_gpu_compiles_on_it(
 def test_a_stage_that_has_no_gpu_project_yet_is_told_to_be_deployed(
     stacks: _Stacks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _machine(monkeypatch, gpu=False)
+    _machine(monkeypatch, tensorrt=False)
     stacks.outputs = []
     with pytest.raises(BuildError, match=r"dev-models has no output GpuProject: .* Deploy it"):
         engines.stage_engines("bucket", stage="dev").gpu.compute_capability()
@@ -93,9 +94,10 @@ def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> 
         for name, job in {"a": shared, "b": shared}.items()
     }
     s3.objects[f"{KEY}before-engines.json"] = {"Body": b"{}"}
-    s3.objects["engine-jobs/x/job/job.json"] = {"Body": b"no manifest"}
+    s3.objects |= {f"{KEY}{it}.tar.gz": {"Body": b""} for it in ("a", "b", "before-engines")}
+    s3.objects["somebody/else.json"] = {"Body": b"no manifest"}
     assert engines.jobs_of(s3.client, "bucket", f"{KEY}a.json") == {shared}
-    deleted = engines.delete_unused(s3.client, "bucket", {shared, unused})
+    deleted = engines.delete_unused(s3.client, "bucket", {shared, unused}, retired=[f"{KEY}b.json"])
     assert deleted[0] == f"engines/{unused}/result.json"  # the rest is no result without it
     assert len(deleted) == 3
     assert kept.fetch(shared, to=tmp_path / "shared")
@@ -103,5 +105,5 @@ def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> 
 
 
 def test_without_engines_no_manifest_is_read(s3: FakeS3) -> None:
-    assert engines.delete_unused(s3.client, "bucket", set()) == []
+    assert engines.delete_unused(s3.client, "bucket", set(), retired=[]) == []
     assert s3.calls == []

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
 from release.delivery import building
@@ -23,11 +24,14 @@ class FakeLambda:
         self.polls: dict[str, list[bool | str]] = {}
         self.started: list[dict[str, Any]] = []
         self.has_archive: set[str] = set()
+        self.refused: set[str] = set()
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         event = json.loads(Payload)
         key = event["ResourceProperties"]["Key"]
         if FunctionName == "start":
+            if key in self.refused:
+                raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
             self.started.append(event)
             return _answered(
                 {"PhysicalResourceId": "model"}
@@ -122,6 +126,15 @@ def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
     assert str(raised.value) == (
         f"{failing['Key']}: Build failed: the gate\n  goes on in CodeBuild: {other}"
     )
+
+
+def test_a_build_that_cannot_be_started_names_those_that_go_on(functions: FakeLambda) -> None:
+    functions.refused = {VISION["Key"]}
+    with pytest.raises(NotDelivered) as refused:
+        Builder(functions, "start", "poll").build([TEXT, VISION])
+    first, second = str(refused.value).splitlines()
+    assert first.startswith("AWS: An error occurred (TooManyRequestsException)")
+    assert second == "  goes on in CodeBuild: text.tar.gz (b:t)"
 
 
 def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) -> None:

@@ -1,0 +1,33 @@
+"""What TensorRT says while it works."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+Say = Callable[[str], None]
+
+_LAST = 3
+
+
+class Said:
+    """TensorRT's logger, as `logger`, and the last errors that it was told."""
+
+    def __init__(self, trt: Any, say: Say) -> None:
+        self._errors: list[str] = []
+        said = self
+
+        class Logger(trt.ILogger):  # type: ignore[misc]
+            def __init__(self) -> None:
+                trt.ILogger.__init__(self)
+
+            def log(self, severity: Any, message: str) -> None:
+                if severity <= trt.ILogger.Severity.WARNING:
+                    say(f"TensorRT: {message}")
+                if severity <= trt.ILogger.Severity.ERROR:
+                    said._errors.append(" ".join(message.split()))
+
+        self.logger = Logger()
+
+    def why(self) -> str:
+        """Return the last errors as the end of a sentence; a build's reader sees one line of it."""
+        return ": " + "; ".join(self._errors[-_LAST:]) if self._errors else ", and did not say why"
