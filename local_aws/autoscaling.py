@@ -65,17 +65,27 @@ class AutoScaling:
     def variants(self, endpoint: str) -> set[str]:
         """Return the variants of an endpoint that are registered."""
         with self._lock:
-            found = [VARIANT.fullmatch(resource) for _, resource, _ in self._targets]
-        return {it["variant"] for it in found if it and it["endpoint"] == endpoint}
+            keys = [it for it in self._targets if _endpoint_of(it) == endpoint]
+        return {resource.rpartition("/")[2] for _, resource, _ in keys}
 
     def deregister(self, request: Record) -> Record:
         """DeregisterScalableTarget, which deletes the target's policies."""
         with self._lock:
-            if self._targets.pop(_key(request), None) is None:
+            if _key(request) not in self._targets:
                 raise ApiError("ObjectNotFoundException", "No scalable target found.")
-            for key in [key for key in self._policies if key[0] == _key(request)]:
-                del self._policies[key]
+            self._remove(_key(request))
         return {}
+
+    def forget(self, endpoint: str) -> None:
+        """Deregister every variant of an endpoint that is deleted."""
+        with self._lock:
+            for key in [it for it in self._targets if _endpoint_of(it) == endpoint]:
+                self._remove(key)
+
+    def _remove(self, key: TargetKey) -> None:
+        del self._targets[key]
+        for policy in [it for it in self._policies if it[0] == key]:
+            del self._policies[policy]
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
@@ -190,6 +200,10 @@ def _call_if_found(service: JsonService, operation: str, request: Record) -> Non
 
 def _key(request: Record) -> TargetKey:
     return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
+
+
+def _endpoint_of(key: TargetKey) -> str:
+    return key[1].split("/")[1]
 
 
 _LISTS = {"PolicyNames": "PolicyName", "ResourceIds": "ResourceId"}

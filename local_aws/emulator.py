@@ -63,6 +63,7 @@ class _Emulated:
         self.hosting = Hosting(
             Host(triton, folder.backends, folder.instances, s3),
             scaled_variants=lambda endpoint: scaling.variants(endpoint),
+            deregister=lambda endpoint: scaling.forget(endpoint),
         )
         self.codebuild = CodeBuild(
             s3=s3,

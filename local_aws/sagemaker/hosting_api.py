@@ -51,12 +51,19 @@ class Plan:
 class Hosting:
     """What exists, by name. Every method is safe to call from any thread.
 
-    `scaled_variants` returns the variants of an endpoint that are registered for scaling.
+    `scaled_variants` returns the variants of an endpoint that are registered for scaling,
+    `deregister` ends that when the endpoint is deleted.
     """
 
-    def __init__(self, host: Host, *, scaled_variants: Callable[[str], Collection[str]]) -> None:
+    def __init__(
+        self,
+        host: Host,
+        *,
+        scaled_variants: Callable[[str], Collection[str]],
+        deregister: Callable[[str], None],
+    ) -> None:
         self._host = host
-        self._scaled_variants = scaled_variants
+        self._scaled_variants, self._deregister = scaled_variants, deregister
         self._lock = threading.RLock()
         self._models: dict[str, Record] = {}
         self._configs: dict[str, Record] = {}
@@ -180,13 +187,17 @@ class Hosting:
 
         Refused while the endpoint is created, updated or deleted already; source: what
         aws/amazon-sagemaker-operator-for-k8s waits for (`DeleteEndpointInProgressMessagePrefix`).
+        Its variants are deregistered as scalable targets: the developer guide, "Delete endpoints
+        configured for auto scaling".
         """
+        name = request["EndpointName"]
         with self._lock:
-            endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            endpoint = ENDPOINT.find(self._endpoints, name)
             if endpoint.description["EndpointStatus"] not in ("InService", "Failed"):
                 raise _in_progress(endpoint)
             self._set(endpoint, EndpointStatus="Deleting")
             endpoint.leaving, endpoint.fleet = endpoint.fleet, None
+        self._deregister(name)
         self._in_background(self._take_down, endpoint)
         return {}
 

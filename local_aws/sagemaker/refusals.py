@@ -34,10 +34,12 @@ def check_model(request: Record, s3: "S3Client") -> None:
     """Raise `ApiError` if CreateModel does."""
     _refuse_not_emulated("model", request)
     containers = request.get("Containers", [])
-    if "PrimaryContainer" in request and containers:  # no source
+    # Source, of both: aws/amazon-sagemaker-operator-for-k8s#164, "either a single primary
+    # container, xor a list of container definitions".
+    if "PrimaryContainer" in request and containers:
         raise _invalid("Give PrimaryContainer or Containers, not both.")
     containers = containers or [it for it in [request.get("PrimaryContainer")] if it is not None]
-    if not containers:  # no source
+    if not containers:
         raise _invalid("A model needs a PrimaryContainer.")
     if len(containers) > 1:
         raise _invalid("The local AWS has no inference pipelines: give one container.")

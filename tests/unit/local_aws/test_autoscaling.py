@@ -128,6 +128,15 @@ def test_deregistering_a_target_deletes_its_policies(scaling: AutoScaling) -> No
     assert (targets(scaling), policies(scaling)) == ([], [])
 
 
+def test_an_endpoint_that_is_deleted_is_forgotten_with_its_policies(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    scaling.forget("tex")
+    assert (len(targets(scaling)), len(policies(scaling))) == (1, 1)
+    scaling.forget("text")
+    assert (targets(scaling), policies(scaling)) == ([], [])
+
+
 def test_targets_are_filtered_by_namespace_and_dimension(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     scaling.register(

@@ -89,7 +89,7 @@ def fleets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleets]:
 
 @pytest.fixture
 def scaled() -> set[str]:
-    """The variants that are registered for scaling, of any endpoint."""
+    """The variants of the endpoint `Text` that are registered for scaling."""
     return set()
 
 
@@ -97,7 +97,11 @@ def scaled() -> set[str]:
 def hosting(fleets: Fleets, s3: Any, scaled: set[str]) -> Hosting:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
-    made = Hosting(SimpleNamespace(s3=s3), scaled_variants=lambda _: scaled)  # type: ignore[arg-type]
+    made = Hosting(
+        SimpleNamespace(s3=s3),  # type: ignore[arg-type]
+        scaled_variants=lambda name: scaled if name == "Text" else (),
+        deregister=lambda name: scaled.clear() if name == "Text" else None,
+    )
     made.create_model(model("m"))
     for name in ("one", "two"):
         made.create_endpoint_config(config(name))

@@ -579,6 +579,21 @@ def test_a_scaled_variant_keeps_its_instances(
     assert in_service(hosting)["EndpointConfigName"] == "three"
 
 
+def test_a_deleted_endpoint_is_no_target_of_scaling(
+    hosting: Hosting, fleets: Fleets, scaled: set[str]
+) -> None:
+    fleets.ready.clear()
+    create(hosting)
+    scaled.add("only")
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        hosting.delete_endpoint(TEXT)
+    assert scaled
+    fleets.ready.set()
+    in_service(hosting)
+    delete(hosting)
+    assert not scaled
+
+
 def test_a_deleted_endpoint_is_deleting_until_its_calls_are_answered(
     hosting: Hosting, fleets: Fleets
 ) -> None:

@@ -185,7 +185,9 @@ GOOD: dict[str, dict[str, Any]] = {
     },
 }
 ABSENT = object()
-BAD = (ABSENT, None, True, -1, 2**62, 1e300, "", "../x", "m" * 5000, [], [[]], {}, {"x": 1}, [None])
+BAD: tuple[Any, ...] = (
+    ABSENT, None, True, -1, 2**62, 1e300, "", "../x", "m" * 5000, [], [[]], {}, {"x": 1}, [None],
+)  # fmt: skip
 
 
 def spoilt(value: Any) -> Iterator[Any]:
