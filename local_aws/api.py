@@ -46,7 +46,7 @@ class JsonService:
         shape: Any = self._model.operation_model(name).input_shape
         try:
             report = ParamValidator().validate(request, shape)
-        except RuntimeError as error:  # a timestamp that no calendar has
+        except RuntimeError as error:  # a timestamp of no calendar, a list too deep to show
             raise ApiError("SerializationException", str(error)) from None
         if report.has_errors():
             raise ApiError("ValidationException", report.generate_report())
@@ -56,7 +56,6 @@ class JsonService:
     def _answer(self, name: str, body: bytes) -> Answer:
         try:
             request = json.loads(body or b"{}", **_NUMBERS)
-            str(request)  # as deep as this goes, nothing that reads it recurses too deeply
         except (ValueError, RecursionError) as error:
             raise ApiError("SerializationException", f"The body is no JSON: {error}") from None
         return json_answer(200, self.call(name, request))

@@ -215,6 +215,10 @@ class Hosting:
                     raise ApiError(
                         "ValidationException", f"Could not find variant {wanted['VariantName']}."
                     )
+                if "ServerlessUpdateConfig" in wanted:
+                    raise ApiError(
+                        "ValidationException", "The local AWS has no serverless variants."
+                    )
                 for api, name in variants.DESIRED.items():
                     if api in wanted:
                         variant[f"Desired{name}"] = wanted[api]

@@ -108,6 +108,11 @@ def test_what_aws_takes_is_taken() -> None:
     )
 
 
+def test_the_greatest_number_is_taken() -> None:
+    most = variant(VolumeSizeInGB=512, InitialInstanceCount=2**31 - 1)
+    refuse_violations(most, shape_of("CreateEndpointConfig"))
+
+
 def test_tags_have_letters_and_no_control_characters() -> None:
     request = {"ModelName": "m", "Tags": [{"Key": "a\tb", "Value": "a#"}]}
     assert refusal("CreateModel", request).startswith("2 validation errors")

@@ -200,13 +200,15 @@ def test_an_endpoint_that_never_settles_fails_after_a_while(
         endpoint.create("Logical", TEXT, "stack")
 
 
-def test_a_deleted_endpoints_instances_are_stopped(
-    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+def test_a_deletion_ends_when_the_endpoint_is_gone(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
+    fleets.quiet.clear()
+    monkeypatch.setattr("time.sleep", lambda _: fleets.quiet.set())
     endpoint.delete(arn, TEXT)
-    assert fleets.started[0].events == ["draining", "stopped"]
     assert hosting.list_endpoints({})["Endpoints"] == []
+    assert fleets.started[0].events == ["draining", "stopped"]
 
 
 def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: SageMaker) -> None:

@@ -340,6 +340,14 @@ def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
     assert variant_of(hosting, "CurrentInstanceCount") == (1,)
 
 
+def test_what_is_not_emulated_is_not_passed_over(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    with pytest.raises(ApiError, match="no serverless variants"):
+        set_by_hand(hosting, ServerlessUpdateConfig={"MaxConcurrency": 1})
+    assert status(hosting) == "InService"
+
+
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
@@ -635,6 +643,15 @@ def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fle
     hosting.stop()
     assert [fleet.events for fleet in fleets.started] == [["stopped"], ["stopped"]]
     assert refuses_to_serve(hosting)
+
+
+def test_stop_leaves_instances_alone_that_ended_before(hosting: Hosting, fleets: Fleets) -> None:
+    create(hosting)
+    in_service(hosting)
+    update(hosting)
+    in_service(hosting)
+    hosting.stop()
+    assert [fleet.events for fleet in fleets.made] == [["draining", "stopped"], ["stopped"]]
 
 
 def test_stop_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
