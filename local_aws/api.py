@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import botocore.session
 from botocore.validate import ParamValidator
 
+from local_aws.constraints import refuse_violations
 from local_aws.errors import ApiError
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -42,17 +44,32 @@ class JsonService:
                 "UnknownOperationException", f"the local AWS has no {name}: it is not emulated"
             )
         shape: Any = self._model.operation_model(name).input_shape
-        report = ParamValidator().validate(request, shape)
+        try:
+            report = ParamValidator().validate(request, shape)
+        except RuntimeError as error:  # a timestamp of no calendar, a list too deep to show
+            raise ApiError("SerializationException", str(error)) from None
         if report.has_errors():
             raise ApiError("ValidationException", report.generate_report())
+        refuse_violations(request, shape)
         return self._operations[name](request)
 
     def _answer(self, name: str, body: bytes) -> Answer:
         try:
-            request = json.loads(body or b"{}")
-        except ValueError as error:
+            request = json.loads(body or b"{}", **_NUMBERS)
+        except (ValueError, RecursionError) as error:
             raise ApiError("SerializationException", f"The body is no JSON: {error}") from None
         return json_answer(200, self.call(name, request))
+
+
+def _number(text: str) -> int | float:
+    """Read a number of a request; AWS's types have 64 bits at most, and no NaN or Infinity."""
+    number = float(text)
+    if not math.isfinite(number) or abs(number) >= 2**63:
+        raise ValueError(f"{text[:20]} is not a number that AWS takes")
+    return int(text) if text.lstrip("-").isdigit() else number
+
+
+_NUMBERS: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
 
 
 def json_answer(status: int, content: dict[str, Any]) -> Answer:

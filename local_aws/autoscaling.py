@@ -8,12 +8,14 @@ import re
 import threading
 import time
 import uuid
+from collections.abc import Iterable
 from typing import Any
 
 from local_aws.api import JsonService
 from local_aws.cloudformation import Created, ResourceType, typed
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
+from local_aws.paging import page
 from local_aws.sagemaker.hosting_api import Hosting
 
 Record = dict[str, Any]
@@ -55,23 +57,40 @@ class AutoScaling:
         with self._lock:
             arn = _arn("scalable-target", uuid.uuid4().hex[:8])
             born = {"CreationTime": time.time(), "ScalableTargetARN": arn}
-            target = self._targets[_key(request)] = {**born, **self._targets.get(_key(request), {})}
-            target.update(request)
+            target = {**born, **self._targets.get(_key(request), {}), **request}
+            _refuse_limits(target)
+            self._targets[_key(request)] = target
             return {"ScalableTargetARN": target["ScalableTargetARN"]}
+
+    def variants(self, endpoint: str) -> set[str]:
+        """Return the variants of an endpoint that are registered."""
+        with self._lock:
+            keys = [it for it in self._targets if _endpoint_of(it) == endpoint]
+        return {resource.rpartition("/")[2] for _, resource, _ in keys}
 
     def deregister(self, request: Record) -> Record:
         """DeregisterScalableTarget, which deletes the target's policies."""
         with self._lock:
-            if self._targets.pop(_key(request), None) is None:
+            if _key(request) not in self._targets:
                 raise ApiError("ObjectNotFoundException", "No scalable target found.")
-            for key in [key for key in self._policies if key[0] == _key(request)]:
-                del self._policies[key]
+            self._remove(_key(request))
         return {}
+
+    def forget(self, endpoint: str) -> None:
+        """Deregister every variant of an endpoint that is deleted."""
+        with self._lock:
+            for key in [it for it in self._targets if _endpoint_of(it) == endpoint]:
+                self._remove(key)
+
+    def _remove(self, key: TargetKey) -> None:
+        del self._targets[key]
+        for policy in [it for it in self._policies if it[0] == key]:
+            del self._policies[policy]
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
         with self._lock:
-            return {"ScalableTargets": _matching(self._targets.values(), request)}
+            return _page("ScalableTargets", self._targets.values(), request, size=50)
 
     def put_policy(self, request: Record) -> Record:
         """PutScalingPolicy."""
@@ -95,7 +114,7 @@ class AutoScaling:
     def describe_policies(self, request: Record) -> Record:
         """DescribeScalingPolicies."""
         with self._lock:
-            return {"ScalingPolicies": _matching(self._policies.values(), request)}
+            return _page("ScalingPolicies", self._policies.values(), request, size=10)
 
 
 class ScalableTarget(ResourceType):
@@ -183,16 +202,41 @@ def _key(request: Record) -> TargetKey:
     return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
 
 
+def _endpoint_of(key: TargetKey) -> str:
+    return key[1].split("/")[1]
+
+
 _LISTS = {"PolicyNames": "PolicyName", "ResourceIds": "ResourceId"}
 """Filters that name several values of one member; they may be left empty."""
 
 
-def _matching(records: Any, request: Record) -> list[Record]:
+def _page(name: str, records: Iterable[Record], request: Record, *, size: int) -> Record:
+    """Return what matches, a page of at most `size`; source: the API reference, by MaxResults."""
+    if not 1 <= request.get("MaxResults", size) <= size:
+        raise ApiError("ValidationException", f"MaxResults must be between 1 and {size}.")
     allowed = {
         **{name: [request[name]] for name in ScalableTarget.replacing if name in request},
         **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},
     }
-    return [it for it in records if all(it[name] in values for name, values in allowed.items())]
+    found, more = page(
+        [it for it in records if all(it[name] in values for name, values in allowed.items())],
+        request,
+        key=lambda it: (it["CreationTime"], it.get("PolicyName", "") + it["ResourceId"]),
+        size=size,
+        refusal="InvalidNextTokenException",
+    )
+    return {name: found, **more}
+
+
+def _refuse_limits(target: Record) -> None:
+    """Both are "required when registering a new scalable target", says the API reference."""
+    missing = [it for it in ("MinCapacity", "MaxCapacity") if it not in target]
+    if missing:
+        raise ApiError("ValidationException", f"A new scalable target needs {missing[0]}.")
+    if target["MinCapacity"] > target["MaxCapacity"]:  # no source
+        raise ApiError(
+            "ValidationException", "Minimum capacity cannot be greater than maximum capacity."
+        )
 
 
 def _arn(kind: str, rest: str) -> str:

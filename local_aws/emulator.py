@@ -60,7 +60,11 @@ class _Emulated:
         triton = find_triton()
         backends.install(triton, folder.backends)
         s3 = session.client("s3")
-        self.hosting = Hosting(Host(triton, folder.backends, folder.instances, s3))
+        self.hosting = Hosting(
+            Host(triton, folder.backends, folder.instances, s3),
+            scaled_variants=lambda endpoint: scaling.variants(endpoint),
+            deregister=lambda endpoint: scaling.forget(endpoint),
+        )
         self.codebuild = CodeBuild(
             s3=s3,
             logs=session.client("logs", config=ONE_ATTEMPT),
@@ -70,17 +74,17 @@ class _Emulated:
             },
         )
         endpoints = SageMaker(self.hosting)
-        scaling = autoscaling.AutoScaling(self.hosting).service
+        scaling = autoscaling.AutoScaling(self.hosting)
         app.SERVICE_HANDLERS.update(
             {
-                "application-autoscaling": scaling,
+                "application-autoscaling": scaling.service,
                 "codebuild": self.codebuild.service,
                 "sagemaker": endpoints,
             }
         )
         cloudformation.register(
             sagemaker_types.resource_types(endpoints.control_plane)
-            | autoscaling.resource_types(scaling)
+            | autoscaling.resource_types(scaling.service)
             | codebuild_types.resource_types(self.codebuild.service)
         )
 

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from local_aws.api import JsonService
@@ -29,17 +30,19 @@ class HostingResource(ResourceType):
         return answer[f"{self.kind}Arn"], {f"{self.kind}Name": name}
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
-        """Only tags change in place, which nothing here reads."""
+        """Only tags change in place."""
+        before, after = ({it["Key"]: it for it in each.get("Tags", [])} for each in (old, new))
+        arn = {"ResourceArn": physical_id}
+        if gone := [key for key in before if key not in after]:
+            self._sagemaker.call("DeleteTags", {**arn, "TagKeys": gone})
+        if after:
+            self._sagemaker.call("AddTags", {**arn, "Tags": list(after.values())})
         return physical_id, {f"{self.kind}Name": self.name(physical_id, new)}
 
     def delete(self, physical_id: str, properties: Properties) -> None:
         """Delete it, if it is still there."""
         request = {f"{self.kind}Name": self.name(physical_id, properties)}
-        try:
-            self._sagemaker.call(f"Delete{self.kind}", request)
-        except ApiError as error:
-            if not error.message.startswith("Could not find"):
-                raise
+        self._if_found(f"Delete{self.kind}", request)
 
     def name(self, physical_id: str, properties: Properties) -> str:
         """Return the resource's name; the ARN has it in lower case, as generated names are."""
@@ -48,6 +51,15 @@ class HostingResource(ResourceType):
     def request(self, properties: Properties) -> Properties:
         """Return what the service's Create operation takes of the properties."""
         return properties
+
+    def _if_found(self, operation: str, request: Properties) -> Properties | None:
+        """Return what the service answers, or None if what the request names is not there."""
+        try:
+            return self._sagemaker.call(operation, request)
+        except ApiError as error:
+            if not error.message.startswith("Could not find"):
+                raise
+            return None
 
 
 class Model(HostingResource):
@@ -86,8 +98,8 @@ class Endpoint(HostingResource):
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
         """Create an endpoint and wait until it is InService.
 
-        One that does not get there is deleted: the stack does not know it yet, and its name would
-        be taken when the stack is deployed again.
+        One that fails is deleted: the stack does not know it yet, and its name would be taken when
+        the stack is deployed again. One that never settles stays, since it cannot be deleted.
         """
         physical_id, attributes = super().create(logical_id, properties, stack)
         try:
@@ -106,13 +118,20 @@ class Endpoint(HostingResource):
             self._wait(name, new["EndpointConfigName"])
         return super().update(physical_id, old, new, stack)
 
+    def delete(self, physical_id: str, properties: Properties) -> None:
+        """Delete the endpoint and wait until it is gone."""
+        super().delete(physical_id, properties)
+        request = {"EndpointName": self.name(physical_id, properties)}
+        for _ in self._moments(request["EndpointName"]):
+            if self._if_found("DescribeEndpoint", request) is None:
+                return
+
     def request(self, properties: Properties) -> Properties:
         """How updates shall be deployed is no matter of CreateEndpoint."""
-        return {"EndpointConfigName": properties["EndpointConfigName"]}
+        return {it: properties[it] for it in ("EndpointConfigName", "Tags") if it in properties}
 
     def _wait(self, name: str, config: str) -> None:
-        deadline = time.monotonic() + STABILIZE_SECONDS
-        while time.monotonic() < deadline:
+        for _ in self._moments(name):
             endpoint = self._sagemaker.call("DescribeEndpoint", {"EndpointName": name})
             status = endpoint["EndpointStatus"]
             if status == "InService" and endpoint["EndpointConfigName"] == config:
@@ -122,8 +141,14 @@ class Endpoint(HostingResource):
                 raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
             if status == "Failed":
                 raise ValueError(f"Endpoint {name} Failed: {reason}")
+
+    def _moments(self, name: str) -> Iterator[None]:
+        """Yield from time to time, for as long as an endpoint may take to settle."""
+        deadline = time.monotonic() + STABILIZE_SECONDS
+        while time.monotonic() < deadline:
+            yield
             time.sleep(0.1)
-        raise ValueError(f"Endpoint {name} did not stabilize within {STABILIZE_SECONDS} s")
+        raise TimeoutError(f"Endpoint {name} did not stabilize within {STABILIZE_SECONDS} s")
 
 
 def resource_types(sagemaker: JsonService) -> dict[str, ResourceType]:

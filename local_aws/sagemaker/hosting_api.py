@@ -1,24 +1,29 @@
 """Models, endpoint configurations and endpoints, as SageMaker's API has them."""
 
+import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from local_aws.environment import ACCOUNT, REGION
+from local_aws.environment import ACCOUNT
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.fleet import Fleet, Host
+from local_aws.sagemaker import variants
+from local_aws.sagemaker.refusals import check_endpoint_config, check_model
+from local_aws.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, MODEL, Kind, Record
+from local_aws.sagemaker.tags import Tags
 
 DRAIN_SECONDS = 60
 
-Record = dict[str, Any]
+log = logging.getLogger(__name__)
 
 
 @dataclass
 class Endpoint:
-    """An endpoint, the fleet that serves it, and the one that shall when it has started.
+    """An endpoint and its fleets: what serves, what shall serve, and what finishes its calls.
 
     `description` is what DescribeEndpoint answers.
     """
@@ -26,86 +31,105 @@ class Endpoint:
     description: Record
     fleet: Fleet | None = None
     starting: Fleet | None = None
+    leaving: Fleet | None = None
 
     def give_up(self) -> list[Fleet]:
         """Return the fleets, which are the caller's to stop from now on."""
-        fleets = [fleet for fleet in (self.starting, self.fleet) if fleet]
-        self.starting = self.fleet = None
+        fleets = [it for it in (self.starting, self.fleet, self.leaving) if it]
+        self.starting = self.fleet = self.leaving = None
         return fleets
 
 
-class Hosting:
-    """What exists, by name. Every method is safe to call from any thread."""
+@dataclass(frozen=True)
+class Plan:
+    """What a fleet is started from; what is deleted meanwhile does not change it."""
 
-    def __init__(self, host: Host) -> None:
+    config: Record
+    models: dict[str, Record]
+
+
+class Hosting:
+    """What exists, by name. Every method is safe to call from any thread.
+
+    `scaled_variants` returns the variants of an endpoint that are registered for scaling,
+    `deregister` ends that when the endpoint is deleted.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        scaled_variants: Callable[[str], Collection[str]],
+        deregister: Callable[[str], None],
+    ) -> None:
         self._host = host
+        self._scaled_variants, self._deregister = scaled_variants, deregister
         self._lock = threading.RLock()
         self._models: dict[str, Record] = {}
         self._configs: dict[str, Record] = {}
         self._endpoints: dict[str, Endpoint] = {}
+        self._tags = Tags()
 
     # Models
 
     def create_model(self, request: Record) -> Record:
         """CreateModel."""
         name = request["ModelName"]
+        check_model(request, self._host.s3)
         with self._lock:
-            _refuse_existing(self._models, name, "model")
-            self._models[name] = {**request, **_born("Model", "model", name)}
+            MODEL.refuse_existing(self._models, name)
+            self._models[name] = self._born(MODEL, request)
             return {"ModelArn": self._models[name]["ModelArn"]}
 
     def describe_model(self, request: Record) -> Record:
         """DescribeModel."""
         with self._lock:
-            return _find(self._models, request["ModelName"], "model")
+            return dict(MODEL.find(self._models, request["ModelName"]))
 
     def delete_model(self, request: Record) -> Record:
-        """DeleteModel."""
+        """DeleteModel: whoever uses it. Source: the API reference, which deletes the entry only."""
         with self._lock:
-            _find(self._models, request["ModelName"], "model")
-            del self._models[request["ModelName"]]
+            self._delete(MODEL, self._models, request["ModelName"])
             return {}
 
     def list_models(self, request: Record) -> Record:
         """ListModels."""
-        return {"Models": self._list(self._models, request, ("ModelName", "ModelArn"))}
+        with self._lock:
+            return MODEL.list(self._models.values(), request)
 
     # Endpoint configurations
 
     def create_endpoint_config(self, request: Record) -> Record:
         """CreateEndpointConfig."""
         name = request["EndpointConfigName"]
+        check_endpoint_config(request)
         with self._lock:
-            _refuse_existing(self._configs, name, "endpoint configuration")
-            for variant in request["ProductionVariants"]:
-                _find(self._models, variant["ModelName"], "model")
-            self._configs[name] = {**request, **_born("EndpointConfig", "endpoint-config", name)}
+            ENDPOINT_CONFIG.refuse_existing(self._configs, name)
+            self._models_of(request)
+            self._configs[name] = self._born(ENDPOINT_CONFIG, request)
             return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
 
     def describe_endpoint_config(self, request: Record) -> Record:
         """DescribeEndpointConfig."""
         with self._lock:
-            return _find(self._configs, request["EndpointConfigName"], "endpoint configuration")
+            return dict(ENDPOINT_CONFIG.find(self._configs, request["EndpointConfigName"]))
 
     def delete_endpoint_config(self, request: Record) -> Record:
-        """DeleteEndpointConfig."""
-        name = request["EndpointConfigName"]
+        """DeleteEndpointConfig: also one that an endpoint uses, or is being updated to.
+
+        The API reference says that one "must not", and what is lost then, but it is not refused:
+        SDK v2's `Predictor.delete_endpoint` deletes the configuration first, and Terraform's
+        provider deletes what still serves (hashicorp/terraform-provider-aws#40048). The endpoint
+        can then not be updated any more.
+        """
         with self._lock:
-            _find(self._configs, name, "endpoint configuration")
-            for endpoint in self._endpoints.values():
-                if endpoint.description["EndpointConfigName"] == name:
-                    user = endpoint.description["EndpointName"]
-                    raise ApiError(
-                        "ValidationException",
-                        f"Cannot delete endpoint configuration {name}: endpoint {user} uses it.",
-                    )
-            del self._configs[name]
+            self._delete(ENDPOINT_CONFIG, self._configs, request["EndpointConfigName"])
             return {}
 
     def list_endpoint_configs(self, request: Record) -> Record:
         """ListEndpointConfigs."""
-        keys = ("EndpointConfigName", "EndpointConfigArn")
-        return {"EndpointConfigs": self._list(self._configs, request, keys)}
+        with self._lock:
+            return ENDPOINT_CONFIG.list(self._configs.values(), request)
 
     # Endpoints
 
@@ -113,76 +137,113 @@ class Hosting:
         """CreateEndpoint: answers at once; the endpoint is InService or Failed later."""
         name = request["EndpointName"]
         with self._lock:
-            _refuse_existing(self._endpoints, name, "endpoint")
-            config = self.describe_endpoint_config(request)
-            endpoint = self._endpoints[name] = Endpoint(
-                {
-                    "EndpointName": name,
-                    "EndpointStatus": "Creating",
-                    "EndpointConfigName": request["EndpointConfigName"],
-                    "ProductionVariants": _variants(config),
-                    **_born("Endpoint", "endpoint", name),
-                },
-                starting=(fleet := Fleet()),
-            )
-        self._in_background(self._bring_up, endpoint, fleet, config)
-        return {"EndpointArn": endpoint.description["EndpointArn"]}
+            ENDPOINT.refuse_existing(self._endpoints, name)
+            plan = self._plan(request)
+            description = {
+                **self._born(ENDPOINT, {"EndpointName": name, "Tags": request.get("Tags", [])}),
+                "EndpointStatus": "Creating",
+                "EndpointConfigName": request["EndpointConfigName"],
+                "ProductionVariants": variants.described(plan.config),
+            }
+            description["LastModifiedTime"] = description["CreationTime"]
+            fleet = Fleet()
+            endpoint = self._endpoints[name] = Endpoint(description, starting=fleet)
+        self._in_background(self._bring_up, endpoint, fleet, plan)
+        return {"EndpointArn": description["EndpointArn"]}
 
     def update_endpoint(self, request: Record) -> Record:
-        """UpdateEndpoint: the old instances serve until the new ones are healthy."""
+        """UpdateEndpoint: the old instances serve until the new ones are healthy.
+
+        No source was found for a refusal of the configuration that serves already: it is deployed.
+        """
+        name = request["EndpointName"]
+        scaled = self._scaled_variants(name)
         with self._lock:
-            endpoint = self._endpoint(request["EndpointName"])
+            endpoint = ENDPOINT.find(self._endpoints, name)
             _refuse_unless_in_service(endpoint)
-            config = self.describe_endpoint_config(request)
+            # Without the old configuration there is no update: the error that is quoted in
+            # hashicorp/terraform-provider-aws#40048 and #48997 names the old one.
+            old = self.describe_endpoint_config(endpoint.description)
+            plan = self._plan(request)
+            _refuse_changed(variants.changed(old, plan.config), scaled)
             self._set(endpoint, EndpointStatus="Updating")
             fleet = endpoint.starting = Fleet()
-            kept = _kept_variants(endpoint.description["ProductionVariants"], config, request)
-        self._in_background(self._replace, endpoint, fleet, config, kept)
+            kept = variants.kept(endpoint.description["ProductionVariants"], plan.config, request)
+        self._in_background(self._replace, endpoint, fleet, plan, kept)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
 
     def describe_endpoint(self, request: Record) -> Record:
         """DescribeEndpoint."""
         with self._lock:
-            return dict(self._endpoint(request["EndpointName"]).description)
+            return dict(ENDPOINT.find(self._endpoints, request["EndpointName"]).description)
 
     def list_endpoints(self, request: Record) -> Record:
         """ListEndpoints."""
-        keys = ("EndpointName", "EndpointArn", "EndpointStatus", "LastModifiedTime")
         with self._lock:
-            descriptions = {name: it.description for name, it in self._endpoints.items()}
-            return {"Endpoints": self._list(descriptions, request, keys)}
+            return ENDPOINT.list((it.description for it in self._endpoints.values()), request)
 
     def delete_endpoint(self, request: Record) -> Record:
-        """DeleteEndpoint: what still starts is ended, what serves finishes what it has."""
+        """DeleteEndpoint: answers at once; the endpoint is Deleting until its calls are answered.
+
+        Refused while the endpoint is created, updated or deleted already; source: what
+        aws/amazon-sagemaker-operator-for-k8s waits for (`DeleteEndpointInProgressMessagePrefix`).
+        Its variants are deregistered as scalable targets: the developer guide, "Delete endpoints
+        configured for auto scaling".
+        """
+        name = request["EndpointName"]
         with self._lock:
-            endpoint = self._endpoint(request["EndpointName"])
+            endpoint = ENDPOINT.find(self._endpoints, name)
+            if endpoint.description["EndpointStatus"] not in ("InService", "Failed"):
+                raise _in_progress(endpoint)
             self._set(endpoint, EndpointStatus="Deleting")
-            del self._endpoints[request["EndpointName"]]
-            fleets = endpoint.give_up()
-        for fleet in fleets:
-            fleet.drain(DRAIN_SECONDS)
-            fleet.stop()
+            endpoint.leaving, endpoint.fleet = endpoint.fleet, None
+        self._deregister(name)
+        self._in_background(self._take_down, endpoint)
         return {}
 
     def update_weights_and_capacities(self, request: Record) -> Record:
-        """UpdateEndpointWeightsAndCapacities: holds at once, since nothing is really scaled."""
+        """UpdateEndpointWeightsAndCapacities: Updating, but nothing is really scaled."""
         with self._lock:
-            endpoint = self._endpoint(request["EndpointName"])
+            endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
             _refuse_unless_in_service(endpoint)
-            variants = {
+            desired = {
                 it["VariantName"]: dict(it) for it in endpoint.description["ProductionVariants"]
             }
             for wanted in request["DesiredWeightsAndCapacities"]:
-                variant = variants.get(wanted["VariantName"])
+                variant = desired.get(wanted["VariantName"])
                 if variant is None:
                     raise ApiError(
                         "ValidationException", f"Could not find variant {wanted['VariantName']}."
                     )
-                for api, kept in _DESIRED.items():
+                if "ServerlessUpdateConfig" in wanted:
+                    raise ApiError(
+                        "ValidationException", "The local AWS has no serverless variants."
+                    )
+                for api, name in variants.DESIRED.items():
                     if api in wanted:
-                        variant[f"Desired{kept}"] = variant[f"Current{kept}"] = wanted[api]
-            self._set(endpoint, ProductionVariants=list(variants.values()))
-            return {"EndpointArn": endpoint.description["EndpointArn"]}
+                        variant[f"Desired{name}"] = wanted[api]
+            self._set(
+                endpoint, EndpointStatus="Updating", ProductionVariants=list(desired.values())
+            )
+        self._in_background(self._reach_desired, endpoint)
+        return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    # Tags
+
+    def add_tags(self, request: Record) -> Record:
+        """AddTags."""
+        with self._lock:
+            return self._tags.add(request)
+
+    def list_tags(self, request: Record) -> Record:
+        """ListTags."""
+        with self._lock:
+            return self._tags.list(request)
+
+    def delete_tags(self, request: Record) -> Record:
+        """DeleteTags."""
+        with self._lock:
+            return self._tags.delete(request)
 
     @contextmanager
     def serving(self, name: str) -> Iterator[tuple[Fleet, dict[str, float]]]:
@@ -208,7 +269,7 @@ class Hosting:
             yield fleet, weights
 
     def stop(self) -> None:
-        """End every instance, also those that still start."""
+        """End every instance, also those that still start or finish their calls."""
         with self._lock:
             fleets = [it for endpoint in self._endpoints.values() for it in endpoint.give_up()]
             self._endpoints.clear()
@@ -217,23 +278,23 @@ class Hosting:
 
     # Transitions, each on a thread of its own
 
-    def _bring_up(self, endpoint: Endpoint, fleet: Fleet, config: Record) -> None:
+    def _bring_up(self, endpoint: Endpoint, fleet: Fleet, plan: Plan) -> None:
         try:
-            self._start(fleet, endpoint, config)
+            self._start(fleet, endpoint, plan)
         except Exception as error:
             fleet.stop()
-            self._set(endpoint, EndpointStatus="Failed", FailureReason=_reason(error))
+            with self._lock:
+                endpoint.starting = None
+                self._set(endpoint, EndpointStatus="Failed", FailureReason=_reason(error))
             return
         with self._lock:
-            if endpoint.starting is fleet:  # else it was deleted, and its instances with it
+            if endpoint.starting is fleet:  # else everything was stopped
                 endpoint.fleet, endpoint.starting = fleet, None
                 self._set(endpoint, EndpointStatus="InService")
 
-    def _replace(
-        self, endpoint: Endpoint, fleet: Fleet, config: Record, variants: list[Record]
-    ) -> None:
+    def _replace(self, endpoint: Endpoint, fleet: Fleet, plan: Plan, kept: list[Record]) -> None:
         try:
-            self._start(fleet, endpoint, config)
+            self._start(fleet, endpoint, plan)
         except Exception as error:
             # The old instances never stopped serving: going back is to end the new ones.
             self._set(endpoint, EndpointStatus="RollingBack", FailureReason=_reason(error))
@@ -243,119 +304,122 @@ class Hosting:
                 self._set(endpoint, EndpointStatus="InService")
             return
         with self._lock:
-            if endpoint.starting is not fleet:  # deleted, and the old instances with it
+            if endpoint.starting is not fleet:  # everything was stopped
                 return
-            old, endpoint.fleet, endpoint.starting = endpoint.fleet, fleet, None
+            endpoint.leaving, endpoint.fleet, endpoint.starting = endpoint.fleet, fleet, None
             endpoint.description.pop("FailureReason", None)
             self._set(
                 endpoint,
-                EndpointConfigName=config["EndpointConfigName"],
-                ProductionVariants=variants,
+                EndpointConfigName=plan.config["EndpointConfigName"],
+                ProductionVariants=kept,
             )
         try:
-            if old:
-                old.drain(DRAIN_SECONDS)
-                old.stop()
+            self._end_leaving(endpoint)
         finally:
             self._set(endpoint, EndpointStatus="InService")
 
-    def _start(self, fleet: Fleet, endpoint: Endpoint, config: Record) -> None:
+    def _take_down(self, endpoint: Endpoint) -> None:
+        try:
+            self._end_leaving(endpoint)
+        finally:
+            name = endpoint.description["EndpointName"]
+            with self._lock:
+                if self._endpoints.get(name) is endpoint:  # else everything was stopped
+                    self._delete(ENDPOINT, self._endpoints, name)
+
+    def _end_leaving(self, endpoint: Endpoint) -> None:
+        """Let the instances that serve no more finish what they have, and end them."""
+        fleet = endpoint.leaving
+        if fleet:
+            fleet.drain(DRAIN_SECONDS)
+            fleet.stop()
+            endpoint.leaving = None
+
+    def _reach_desired(self, endpoint: Endpoint) -> None:
         with self._lock:
-            models = dict(self._models)
-        fleet.start(self._host, endpoint.description["EndpointName"], config, models)
+            reached = [
+                {
+                    **it,
+                    **{
+                        f"Current{name}": it[f"Desired{name}"] for name in variants.DESIRED.values()
+                    },
+                }
+                for it in endpoint.description["ProductionVariants"]
+            ]
+            self._set(endpoint, EndpointStatus="InService", ProductionVariants=reached)
+
+    def _start(self, fleet: Fleet, endpoint: Endpoint, plan: Plan) -> None:
+        fleet.start(self._host, endpoint.description["EndpointName"], plan.config, plan.models)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
         threading.Thread(target=transition, args=arguments, daemon=True).start()
+
+    # What needs the lock
 
     def _set(self, endpoint: Endpoint, **changes: Any) -> None:
         with self._lock:
             endpoint.description.update(changes, LastModifiedTime=time.time())
 
-    def _endpoint(self, name: str) -> Endpoint:
-        try:
-            return self._endpoints[name]
-        except KeyError:
-            raise _not_found(name, "endpoint") from None
+    def _plan(self, request: Record) -> Plan:
+        config = self.describe_endpoint_config(request)
+        return Plan(config, self._models_of(config))
 
-    def _list(
-        self, records: dict[str, Record], request: Record, keys: tuple[str, ...]
-    ) -> list[Record]:
-        with self._lock:
-            return [
-                {key: record[key] for key in (*keys, "CreationTime")}
-                for name, record in sorted(records.items())
-                if request.get("NameContains", "") in name
-            ]
+    def _models_of(self, config: Record) -> dict[str, Record]:
+        """Return the models of a configuration; one that is gone is refused at CreateEndpoint too.
 
+        Source: aws/sagemaker-python-sdk#2112.
+        """
+        names = [it["ModelName"] for it in config["ProductionVariants"]]
+        return {name: MODEL.find(self._models, name) for name in names}
 
-def _born(kind: str, resource: str, name: str) -> Record:
-    arn = f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:{resource}/{name.lower()}"
-    now = time.time()
-    times = {"CreationTime": now, "LastModifiedTime": now} if kind == "Endpoint" else {}
-    return {f"{kind}Arn": arn, "CreationTime": now, **times}
+    def _born(self, kind: Kind, request: Record) -> Record:
+        """Return the description of a resource that is created now; its tags are kept apart."""
+        born = kind.born(request[f"{kind.name}Name"])
+        self._tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
+        return {**{name: it for name, it in request.items() if name != "Tags"}, **born}
 
-
-def _variants(config: Record) -> list[Record]:
-    return [
-        {
-            "VariantName": variant["VariantName"],
-            "CurrentWeight": variant.get("InitialVariantWeight", 1.0),
-            "DesiredWeight": variant.get("InitialVariantWeight", 1.0),
-            "CurrentInstanceCount": variant.get("InitialInstanceCount", 1),
-            "DesiredInstanceCount": variant.get("InitialInstanceCount", 1),
-        }
-        for variant in config["ProductionVariants"]
-    ]
+    def _delete(self, kind: Kind, records: dict[str, Any], name: str) -> None:
+        kind.find(records, name)
+        del records[name]
+        self._tags.gone(kind.arn(name))
 
 
-_DESIRED = {"DesiredInstanceCount": "InstanceCount", "DesiredWeight": "Weight"}
-"""What can be retained or set by hand; DescribeEndpoint has it as current and as desired."""
-
-
-def _kept_variants(old: list[Record], config: Record, request: Record) -> list[Record]:
-    """The configuration's variants, with the counts and weights that an update shall retain."""
-    variants = _variants(config)
-    if not request.get("RetainAllVariantProperties"):
-        return variants
-    excluded = {
-        it["VariantPropertyType"] for it in request.get("ExcludeRetainedVariantProperties", [])
-    }
-    before = {it["VariantName"]: it for it in old}
-    for variant in variants:
-        for api, kept in _DESIRED.items():
-            if api not in excluded and variant["VariantName"] in before:
-                for when in ("Current", "Desired"):
-                    variant[f"{when}{kept}"] = before[variant["VariantName"]][f"{when}{kept}"]
-    return variants
+def _in_progress(endpoint: Endpoint) -> ApiError:
+    arn = endpoint.description["EndpointArn"]
+    return ApiError("ValidationException", f'Cannot update in-progress endpoint "{arn}".')
 
 
 def _refuse_unless_in_service(endpoint: Endpoint) -> None:
     arn, status = (endpoint.description[it] for it in ("EndpointArn", "EndpointStatus"))
     if status == "Failed":
+        # Source: EndpointSummary's API reference, "the only operation that can be performed on a
+        # failed endpoint" is DeleteEndpoint.
         raise ApiError(
             "ValidationException",
-            f"Cannot update failed endpoint {arn}: delete it and create it anew.",
+            f'Cannot update failed endpoint "{arn}": delete it and create it anew.',
         )
     if status != "InService":
-        raise ApiError("ValidationException", f"Cannot update in-progress endpoint {arn}.")
+        raise _in_progress(endpoint)
+
+
+def _refuse_changed(changed: list[str], scaled: Collection[str]) -> None:
+    """Refuse an update that changes a scaled variant's instances, or removes it.
+
+    Source: the developer guide, "Update endpoints that use auto scaling": the call fails; a change
+    of the model alone does not. That a removed variant is refused too has no source.
+    """
+    names = [it for it in changed if it in scaled]
+    if names:
+        raise ApiError(
+            "ValidationException",
+            f"Variant {', '.join(names)} is a scalable target of Application Auto Scaling: call "
+            "DeregisterScalableTarget before it is removed or gets another instance type.",
+        )
 
 
 def _reason(error: Exception) -> str:
-    """Return a FailureReason: our own errors say what to do, others at least what they are."""
-    return str(error) if isinstance(error, LocalAwsError) else f"{type(error).__name__}: {error}"
-
-
-def _find(records: dict[str, Record], name: str, kind: str) -> Record:
-    try:
-        return records[name]
-    except KeyError:
-        raise _not_found(name, kind) from None
-
-
-def _not_found(name: str, kind: str) -> ApiError:
-    return ApiError("ValidationException", f'Could not find {kind} "{name}".')
-
-
-def _refuse_existing(records: Any, name: str, kind: str) -> None:
-    if name in records:
-        raise ApiError("ValidationException", f'Cannot create already existing {kind} "{name}".')
+    """Return a FailureReason: what says itself what to do; of anything else, where to read it."""
+    if isinstance(error, ApiError | LocalAwsError | OSError):
+        return str(error)
+    log.error("the instances did not start", exc_info=error)
+    return "An internal error of the local AWS; its log says which."

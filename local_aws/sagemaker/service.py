@@ -34,6 +34,9 @@ class SageMaker:
                 "DeleteEndpoint": hosting.delete_endpoint,
                 "ListEndpoints": hosting.list_endpoints,
                 "UpdateEndpointWeightsAndCapacities": hosting.update_weights_and_capacities,
+                "AddTags": hosting.add_tags,
+                "ListTags": hosting.list_tags,
+                "DeleteTags": hosting.delete_tags,
             },
         )
 

@@ -113,11 +113,17 @@ def test_archive_that_is_not_there_is_a_validation_error(deployed: Checkout) -> 
         runtime.invoke_endpoint(EndpointName="local-text", TargetModel="no.tar.gz", Body=b"")
 
 
-def test_configuration_in_use_cannot_be_deleted(deployed: Checkout) -> None:
+def test_a_configuration_in_use_can_be_deleted_as_sdk_v2_does(
+    deployed: Checkout, client: EndpointClient
+) -> None:
     sagemaker = boto3.client("sagemaker")
-    config = sagemaker.describe_endpoint(EndpointName="local-text")["EndpointConfigName"]
-    with pytest.raises(sagemaker.exceptions.ClientError, match="endpoint local-text uses it"):
-        sagemaker.delete_endpoint_config(EndpointConfigName=config)
+    name = sagemaker.describe_endpoint(EndpointName="local-text")["EndpointConfigName"]
+    config = sagemaker.describe_endpoint_config(EndpointConfigName=name)
+    sagemaker.delete_endpoint_config(EndpointConfigName=name)
+    ask_line(client)
+    sagemaker.create_endpoint_config(
+        EndpointConfigName=name, ProductionVariants=config["ProductionVariants"]
+    )  # for the stack
 
 
 def test_bad_request_is_refused_as_botocore_s_service_model_says(deployed: Checkout) -> None:

@@ -84,6 +84,14 @@ class FakeS3:
             )
         return {"Body": io.BytesIO(self.objects[Bucket, Key])}
 
+    def head_object(self, *, Bucket: str, Key: str) -> None:  # noqa: N803
+        if (Bucket, Key) not in self.objects:
+            raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadObject")
+
+    def head_bucket(self, *, Bucket: str) -> None:  # noqa: N803
+        if Bucket not in {bucket for bucket, _ in self.objects}:
+            raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadBucket")
+
     def get_paginator(self, operation: str) -> "FakeS3":
         assert operation == "list_objects_v2"
         return self

@@ -52,13 +52,44 @@ def test_no_body_is_an_empty_request() -> None:
     assert ask(service(ListBuilds=lambda it: it), f"{TARGET}ListBuilds", b"")[2] == b"{}"
 
 
-@pytest.mark.parametrize("body", [b"{", b"\xff", b"MODEL=minilm"])
+def deep(levels: int) -> bytes:
+    return b'{"ids": ' + b"[" * levels + b"]" * levels + b"}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{", b"\xff", b"MODEL=minilm", deep(100_000),
+        b'{"a": NaN}', b'{"a": -Infinity}', b'{"a": 1e999}', b'{"a": 9223372036854775808}',
+        b'{"a": ' + b"1" * 5000 + b"}",
+    ],
+)  # fmt: skip
 def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
     status, code, message = refusal(
         ask(service(ListBuilds=unreachable), f"{TARGET}ListBuilds", body)
     )
     assert (status, code) == (400, "SerializationException")
     assert message.startswith("The body is no JSON: ")
+
+
+@pytest.mark.parametrize("levels", range(100, 1100, 100))
+def test_a_body_may_be_deep_without_an_error_of_ours(levels: int) -> None:
+    status, _, _ = refusal(
+        ask(service(BatchGetBuilds=unreachable), f"{TARGET}BatchGetBuilds", deep(levels))
+    )
+    assert status == 400
+
+
+@pytest.mark.parametrize("body", [b"[]", b'"x"', b"5", b"null", b'{"sortOrder": "UP"}'])
+def test_a_body_that_is_no_request_is_refused(body: bytes) -> None:
+    status, code, _ = refusal(ask(service(ListBuilds=unreachable), f"{TARGET}ListBuilds", body))
+    assert (status, code) == (400, "ValidationException")
+
+
+def test_numbers_are_read_as_they_are_written() -> None:
+    asked = service(StartBuild=lambda it: {"read": it["timeoutInMinutesOverride"]})
+    body = b'{"projectName": "p1", "timeoutInMinutesOverride": 60}'
+    assert ask(asked, f"{TARGET}StartBuild", body)[2] == b'{"read": 60}'
 
 
 def test_an_operation_does_not_hold_up_the_event_loop() -> None:

@@ -90,10 +90,50 @@ def test_only_variants_that_exist_are_registered(
     assert targets(scaling) == []
 
 
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({**TARGET, "MinCapacity": 7}, "Minimum capacity cannot be greater than maximum capacity."),
+        ({**KEY, "MaxCapacity": 6}, "A new scalable target needs MinCapacity."),
+        ({**KEY, "MinCapacity": 6}, "A new scalable target needs MaxCapacity."),
+    ],
+)
+def test_limits_are_needed_and_in_order(
+    scaling: AutoScaling, target: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        scaling.register(target)
+    assert (refused.value.code, refused.value.message) == ("ValidationException", message)
+    assert targets(scaling) == []
+
+
+def test_a_change_of_limits_that_is_refused_changes_nothing(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    with pytest.raises(ApiError, match="Minimum capacity"):
+        scaling.register({**KEY, "MinCapacity": 7})
+    assert [it["MinCapacity"] for it in targets(scaling)] == [2]
+
+
+def test_the_registered_variants_of_an_endpoint_are_known(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    assert (scaling.variants("text"), scaling.variants("tex")) == ({"only"}, set())
+    scaling.deregister(KEY)
+    assert scaling.variants("text") == set()
+
+
 def test_deregistering_a_target_deletes_its_policies(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     scaling.put_policy(POLICY)
     assert scaling.deregister(KEY) == {}
+    assert (targets(scaling), policies(scaling)) == ([], [])
+
+
+def test_an_endpoint_that_is_deleted_is_forgotten_with_its_policies(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    scaling.forget("tex")
+    assert (len(targets(scaling)), len(policies(scaling))) == (1, 1)
+    scaling.forget("text")
     assert (targets(scaling), policies(scaling)) == ([], [])
 
 
@@ -142,6 +182,34 @@ def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
             call(request)
         assert refused.value.code == "ObjectNotFoundException"
         assert refused.value.message == message
+
+
+@pytest.mark.parametrize(("size", "number"), [({}, 10), ({"MaxResults": 4}, 4)])
+def test_policies_are_described_a_page_at_a_time(
+    scaling: AutoScaling, size: dict[str, int], number: int
+) -> None:
+    scaling.register(TARGET)
+    for each in range(11):
+        scaling.put_policy({**POLICY, "PolicyName": f"p{each:02}"})
+    answer = scaling.describe_policies(size)
+    found = [it["PolicyName"] for it in answer["ScalingPolicies"]]
+    assert found == [f"p{each:02}" for each in range(number)]
+    while "NextToken" in answer:
+        answer = scaling.describe_policies({**size, "NextToken": answer["NextToken"]})
+        found += [it["PolicyName"] for it in answer["ScalingPolicies"]]
+    assert found == [f"p{each:02}" for each in range(11)]
+
+
+@pytest.mark.parametrize("most", [-1, 0, 51])
+def test_a_page_has_at_most_what_the_api_says(scaling: AutoScaling, most: int) -> None:
+    with pytest.raises(ApiError, match="MaxResults must be between 1 and 50"):
+        scaling.describe_targets({"MaxResults": most})
+
+
+def test_a_token_that_is_none_is_refused_by_its_own_code(scaling: AutoScaling) -> None:
+    with pytest.raises(ApiError) as refused:
+        scaling.describe_targets({"NextToken": "x"})
+    assert refused.value.code == "InvalidNextTokenException"
 
 
 def test_a_deleted_policy_leaves_its_target(scaling: AutoScaling) -> None:

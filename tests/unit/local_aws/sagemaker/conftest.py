@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -87,10 +88,21 @@ def fleets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleets]:
 
 
 @pytest.fixture
-def hosting(fleets: Fleets) -> Hosting:
+def scaled() -> set[str]:
+    """The variants of the endpoint `Text` that are registered for scaling."""
+    return set()
+
+
+@pytest.fixture
+def hosting(fleets: Fleets, s3: Any, scaled: set[str]) -> Hosting:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
-    made = Hosting("the host")  # type: ignore[arg-type]
-    made.create_model({"ModelName": "m", "PrimaryContainer": {"Image": "triton"}})
+    s3.objects["models", "m.tar.gz"] = b""
+    made = Hosting(
+        SimpleNamespace(s3=s3),  # type: ignore[arg-type]
+        scaled_variants=lambda name: scaled if name == "Text" else (),
+        deregister=lambda name: scaled.clear() if name == "Text" else None,
+    )
+    made.create_model(model("m"))
     for name in ("one", "two"):
         made.create_endpoint_config(config(name))
     return made
@@ -102,7 +114,16 @@ def sagemaker(hosting: Hosting) -> SageMaker:
     return SageMaker(hosting)
 
 
+CONTAINER = {"Image": "triton", "ModelDataUrl": "s3://models/m.tar.gz"}
+VARIANT = {"VariantName": "only", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1}
+
+
+def model(name: str, **container: Any) -> dict[str, Any]:
+    """Return a request for a model of one container."""
+    return {"ModelName": name, "PrimaryContainer": {**CONTAINER, **container}}
+
+
 def config(name: str, *, model: str = "m", **variant: Any) -> dict[str, Any]:
     """Return a request for an endpoint configuration of one variant."""
-    first = {"VariantName": "only", "ModelName": model, **variant}
+    first = {**VARIANT, "ModelName": model, **variant}
     return {"EndpointConfigName": name, "ProductionVariants": [first]}

@@ -14,9 +14,11 @@ from local_aws.sagemaker.cloudformation import (
 )
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import SageMaker
-from tests.unit.local_aws.sagemaker.conftest import Fleets
+from tests.unit.local_aws.conftest import eventually
+from tests.unit.local_aws.sagemaker.conftest import CONTAINER, VARIANT, Fleets
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
+ONE: dict[str, Any] = {"PrimaryContainer": CONTAINER}
 TEXT = {"EndpointName": "Text", "EndpointConfigName": "one"}
 
 
@@ -44,7 +46,7 @@ def test_the_types_have_cloudformations_names(sagemaker: SageMaker) -> None:
 
 
 def test_a_named_resource_is_known_by_its_arn(model: Model, hosting: Hosting) -> None:
-    assert model.create("Logical", {"ModelName": "MiniLM"}, "stack") == (
+    assert model.create("Logical", {**ONE, "ModelName": "MiniLM"}, "stack") == (
         f"{ARN}:model/minilm",
         {"ModelName": "MiniLM"},
     )
@@ -52,22 +54,22 @@ def test_a_named_resource_is_known_by_its_arn(model: Model, hosting: Hosting) ->
 
 
 def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model) -> None:
-    arn, attributes = model.create("TextModel", {}, "Prod-Text")
+    arn, attributes = model.create("TextModel", ONE, "Prod-Text")
     name = attributes["ModelName"]
     assert re.fullmatch(r"prod-text-textmodel-[0-9a-f]{12}", name)
     assert arn == f"{ARN}:model/{name}"
-    assert model.create("TextModel", {}, "Prod-Text")[0] != arn
+    assert model.create("TextModel", ONE, "Prod-Text")[0] != arn
 
 
 def test_a_generated_name_has_at_most_sagemakers_63_characters(model: Model) -> None:
-    _, attributes = model.create("L" * 100, {}, "s" * 100)
+    _, attributes = model.create("L" * 100, ONE, "s" * 100)
     assert len(attributes["ModelName"]) == 63
 
 
 def test_text_from_a_template_becomes_the_numbers_that_the_api_takes(
     sagemaker: SageMaker, hosting: Hosting
 ) -> None:
-    variant = {"VariantName": "only", "ModelName": "m", "InitialInstanceCount": "2"}
+    variant = {**VARIANT, "ModelName": "m", "InitialInstanceCount": "2"}
     EndpointConfig(sagemaker.control_plane).create(
         "Config",
         {
@@ -87,18 +89,22 @@ def test_properties_that_the_api_does_not_know_are_refused(model: Model) -> None
         model.create("Logical", {"ModelName": "other", "Colour": "red"}, "stack")
 
 
-def test_a_change_of_tags_changes_nothing_else(model: Model) -> None:
-    arn, attributes = model.create("Logical", {}, "stack")
-    assert model.update(arn, {}, {"Tags": [{"Key": "a", "Value": "b"}]}, "stack") == (
-        arn,
-        attributes,
-    )
+def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
+    def tags(**values: str) -> dict[str, Any]:
+        return {**ONE, "Tags": [{"Key": key, "Value": it} for key, it in values.items()]}
+
+    first, second = tags(team="search", stage="dev"), tags(team="ads", cost="1")
+    arn, attributes = model.create("Logical", first, "stack")
+    assert model.update(arn, first, second, "stack") == (arn, attributes)
+    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
+    model.update(arn, second, ONE, "stack")
+    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == []
 
 
 def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hosting) -> None:
-    named = {"ModelName": "MiniLM"}
+    named = {**ONE, "ModelName": "MiniLM"}
     model.delete(model.create("Logical", named, "stack")[0], named)
-    model.delete(model.create("Logical", {}, "stack")[0], {})
+    model.delete(model.create("Logical", ONE, "stack")[0], {})
     assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == ["m"]
 
 
@@ -109,19 +115,25 @@ def test_deleting_what_is_gone_is_no_error(
     kind(sagemaker.control_plane).delete(f"{ARN}:x/gone", {})
 
 
-def test_a_refused_deletion_is_an_error(sagemaker: SageMaker, endpoint: Endpoint) -> None:
-    endpoint.create("Text", TEXT, "stack")
-    with pytest.raises(ApiError, match="endpoint Text uses it"):
-        EndpointConfig(sagemaker.control_plane).delete(f"{ARN}:endpoint-config/one", {})
+def test_a_refused_deletion_is_an_error(
+    sagemaker: SageMaker, endpoint: Endpoint, fleets: Fleets
+) -> None:
+    fleets.ready.clear()
+    sagemaker.control_plane.call("CreateEndpoint", TEXT)
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        endpoint.delete(f"{ARN}:endpoint/text", TEXT)
 
 
 def test_a_created_endpoint_is_in_service(endpoint: Endpoint, hosting: Hosting) -> None:
-    properties = {**TEXT, "DeploymentConfig": {"AutoRollbackConfiguration": {}}}
+    tags = [{"Key": "team", "Value": "search"}]
+    rollback: Any = {"AutoRollbackConfiguration": {}}
+    properties = {**TEXT, "DeploymentConfig": rollback, "Tags": tags}
     assert endpoint.create("Logical", properties, "stack") == (
         f"{ARN}:endpoint/text",
         {"EndpointName": "Text"},
     )
     assert describe(hosting)["EndpointStatus"] == "InService"
+    assert hosting.list_tags({"ResourceArn": f"{ARN}:endpoint/text"}) == {"Tags": tags}
 
 
 def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
@@ -152,6 +164,7 @@ def test_an_update_keeps_what_the_template_tells_it_to_keep(
     desired = [{"VariantName": "only", "DesiredInstanceCount": 4}]
     scaled = {"EndpointName": "Text", "DesiredWeightsAndCapacities": desired}
     hosting.update_weights_and_capacities(scaled)
+    eventually(lambda: describe(hosting)["EndpointStatus"] == "InService")
     new = {**TEXT, "EndpointConfigName": "two", "RetainAllVariantProperties": "true", "Tags": []}
     endpoint.update(arn, TEXT, new, "stack")
     (variant,) = describe(hosting)["ProductionVariants"]
@@ -183,17 +196,19 @@ def test_an_endpoint_that_never_settles_fails_after_a_while(
 ) -> None:
     monkeypatch.setattr(cloudformation, "STABILIZE_SECONDS", 0.05)
     fleets.ready.clear()
-    with pytest.raises(ValueError, match=r"^Endpoint Text did not stabilize within 0\.05 s$"):
+    with pytest.raises(TimeoutError, match=r"^Endpoint Text did not stabilize within 0\.05 s$"):
         endpoint.create("Logical", TEXT, "stack")
 
 
-def test_a_deleted_endpoints_instances_are_stopped(
-    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+def test_a_deletion_ends_when_the_endpoint_is_gone(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
+    fleets.quiet.clear()
+    monkeypatch.setattr("time.sleep", lambda _: fleets.quiet.set())
     endpoint.delete(arn, TEXT)
-    assert fleets.started[0].events == ["draining", "stopped"]
     assert hosting.list_endpoints({})["Endpoints"] == []
+    assert fleets.started[0].events == ["draining", "stopped"]
 
 
 def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: SageMaker) -> None:

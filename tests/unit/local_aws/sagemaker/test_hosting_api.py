@@ -8,7 +8,14 @@ import pytest
 from local_aws.errors import ApiError
 from local_aws.sagemaker.hosting_api import Hosting
 from tests.unit.local_aws.conftest import eventually
-from tests.unit.local_aws.sagemaker.conftest import FakeFleet, Fleets, config
+from tests.unit.local_aws.sagemaker.conftest import (
+    CONTAINER,
+    VARIANT,
+    FakeFleet,
+    Fleets,
+    config,
+    model,
+)
 
 TEXT = {"EndpointName": "Text"}
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
@@ -20,6 +27,12 @@ def create(hosting: Hosting, name: str = "Text", config: str = "one") -> None:
 
 def update(hosting: Hosting, config: str = "two") -> None:
     hosting.update_endpoint({**TEXT, "EndpointConfigName": config})
+
+
+def delete(hosting: Hosting) -> None:
+    """Delete the endpoint, and return when it is gone."""
+    hosting.delete_endpoint(TEXT)
+    eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
 
 
 def status(hosting: Hosting, name: str = "Text") -> str:
@@ -52,41 +65,48 @@ def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
 
 
 def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> None:
-    model = hosting.describe_model({"ModelName": "m"})
-    assert model["PrimaryContainer"] == {"Image": "triton"}
-    assert model["ModelArn"] == f"{ARN}:model/m"
+    described = hosting.describe_model({"ModelName": "m"})
+    assert described["PrimaryContainer"] == CONTAINER
+    assert described["ModelArn"] == f"{ARN}:model/m"
     described = hosting.describe_endpoint_config({"EndpointConfigName": "one"})
-    assert described["ProductionVariants"] == [{"VariantName": "only", "ModelName": "m"}]
+    assert described["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
     assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
 
 
 def test_arns_are_in_lower_case(hosting: Hosting) -> None:
-    answer = hosting.create_model({"ModelName": "Mini-LM"})
+    answer = hosting.create_model(model("Mini-LM"))
     assert answer == {"ModelArn": f"{ARN}:model/mini-lm"}
 
 
-def test_what_exists_is_not_created_twice(hosting: Hosting) -> None:
+@pytest.mark.parametrize("written", ["as it is", "in capitals"])
+def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> None:
     create(hosting)
-    with pytest.raises(ApiError) as model:
-        hosting.create_model({"ModelName": "m"})
+
+    def name(it: str) -> str:
+        return it.upper() if written == "in capitals" else it
+
+    with pytest.raises(ApiError) as a_model:
+        hosting.create_model(model(name("m")))
     with pytest.raises(ApiError) as configuration:
-        hosting.create_endpoint_config(config("one"))
+        hosting.create_endpoint_config(config(name("one")))
     with pytest.raises(ApiError) as endpoint:
-        create(hosting, config="two")
-    assert refusal(model) == 'Cannot create already existing model "m".'
-    assert refusal(configuration) == 'Cannot create already existing endpoint configuration "one".'
-    assert refusal(endpoint) == 'Cannot create already existing endpoint "Text".'
+        create(hosting, name("Text"), config="two")
+    assert refusal(a_model) == f'Cannot create already existing model "{ARN}:model/m".'
+    assert refusal(configuration) == (
+        f'Cannot create already existing endpoint configuration "{ARN}:endpoint-config/one".'
+    )
+    assert refusal(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
 
 
 def test_a_name_is_free_again_after_its_deletion(hosting: Hosting, fleets: Fleets) -> None:
     hosting.delete_model({"ModelName": "m"})
-    hosting.create_model({"ModelName": "m"})
+    hosting.create_model(model("m"))
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
     hosting.create_endpoint_config(config("one"))
     for _ in range(2):
         create(hosting)
         in_service(hosting)
-        hosting.delete_endpoint(TEXT)
+        delete(hosting)
     assert len(fleets.started) == 2
 
 
@@ -117,7 +137,8 @@ def test_what_does_not_exist_is_named(
 ) -> None:
     with pytest.raises(ApiError) as refused:
         getattr(hosting, operation)(request_)
-    assert refusal(refused) == f'Could not find {kind} "none".'
+    path = kind.replace(" configuration", "-config")
+    assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
 
 
 def test_what_was_refused_is_not_there(hosting: Hosting) -> None:
@@ -127,27 +148,10 @@ def test_what_was_refused_is_not_there(hosting: Hosting) -> None:
     ):
         with pytest.raises(ApiError):
             refused()
-    assert [
+    assert {
         it["EndpointConfigName"] for it in hosting.list_endpoint_configs({})["EndpointConfigs"]
-    ] == ["one", "two"]
+    } == {"one", "two"}
     assert hosting.list_endpoints({})["Endpoints"] == []
-
-
-def test_lists_are_sorted_and_filtered_by_name(hosting: Hosting) -> None:
-    for name in ("minilm-b", "minilm-a"):
-        hosting.create_model({"ModelName": name})
-    assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == [
-        "m",
-        "minilm-a",
-        "minilm-b",
-    ]
-    (only,) = hosting.list_models({"NameContains": "-b"})["Models"]
-    assert only.keys() == {"ModelName", "ModelArn", "CreationTime"}
-    create(hosting, "Text")
-    create(hosting, "Images")
-    in_service(hosting, "Images")
-    (only,) = hosting.list_endpoints({"NameContains": "Im"})["Endpoints"]
-    assert (only["EndpointName"], only["EndpointStatus"]) == ("Images", "InService")
 
 
 # Creation
@@ -173,9 +177,9 @@ def test_the_instances_are_started_from_the_configuration_and_its_models(
     create(hosting)
     in_service(hosting)
     ((host, endpoint, configuration, models),) = fleets.asked
-    assert (host, endpoint) == ("the host", "Text")
-    assert configuration["ProductionVariants"] == [{"VariantName": "only", "ModelName": "m"}]
-    assert models["m"]["PrimaryContainer"] == {"Image": "triton"}
+    assert (host, endpoint) == (hosting._host, "Text")
+    assert configuration["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
+    assert models["m"]["PrimaryContainer"] == CONTAINER
 
 
 def test_variants_are_described_with_their_counts_and_weights(hosting: Hosting) -> None:
@@ -203,8 +207,7 @@ def test_an_endpoint_whose_instances_do_not_start_has_failed_with_their_reason(
     described = hosting.describe_endpoint(TEXT)
     assert described["FailureReason"] == "The container did not pass the ping health check."
     assert refuses_to_serve(hosting)
-    hosting.delete_endpoint(TEXT)
-    assert hosting.list_endpoints({})["Endpoints"] == []
+    delete(hosting)
 
 
 # Update
@@ -306,11 +309,18 @@ def set_by_hand(hosting: Hosting, **wanted: Any) -> None:
     hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
 
 
-def test_counts_and_weights_that_are_set_hold_at_once(hosting: Hosting) -> None:
+def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
     create(hosting)
     in_service(hosting)
-    set_by_hand(hosting, DesiredInstanceCount=4)
+    with hosting._lock:  # the update cannot end
+        set_by_hand(hosting, DesiredInstanceCount=4)
+        assert status(hosting) == "Updating"
+        assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (1, 4)
+        with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+            set_by_hand(hosting, DesiredWeight=0.25)
+    in_service(hosting)
     set_by_hand(hosting, DesiredWeight=0.25)
+    in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
     with hosting.serving("Text") as (_, weights):
@@ -328,6 +338,14 @@ def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
         hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": unknown})
     assert refusal(refused) == "Could not find variant other."
     assert variant_of(hosting, "CurrentInstanceCount") == (1,)
+
+
+def test_what_is_not_emulated_is_not_passed_over(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    with pytest.raises(ApiError, match="no serverless variants"):
+        set_by_hand(hosting, ServerlessUpdateConfig={"MaxConcurrency": 1})
+    assert status(hosting) == "InService"
 
 
 @pytest.mark.parametrize(
@@ -354,6 +372,7 @@ def test_an_update_keeps_the_counts_and_weights_that_it_is_told_to_keep(
     create(hosting)
     in_service(hosting)
     set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
+    in_service(hosting)
     hosting.update_endpoint({**TEXT, "EndpointConfigName": "three", **request_})
     in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
@@ -382,9 +401,12 @@ def test_an_endpoint_in_transition_takes_no_update(
     assert status(hosting) == state
     with pytest.raises(ApiError) as refused:
         update(hosting)
-    assert refusal(refused) == f"Cannot update in-progress endpoint {ARN}:endpoint/text."
+    assert refusal(refused) == f'Cannot update in-progress endpoint "{ARN}:endpoint/text".'
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
         set_by_hand(hosting, DesiredInstanceCount=4)
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        hosting.delete_endpoint(TEXT)
+    assert status(hosting) == state
 
 
 def test_an_update_to_an_unknown_configuration_changes_nothing(hosting: Hosting) -> None:
@@ -392,7 +414,9 @@ def test_an_update_to_an_unknown_configuration_changes_nothing(hosting: Hosting)
     in_service(hosting)
     with pytest.raises(ApiError) as refused:
         update(hosting, "none")
-    assert refusal(refused) == 'Could not find endpoint configuration "none".'
+    assert refusal(refused) == (
+        f'Could not find endpoint configuration "{ARN}:endpoint-config/none".'
+    )
     assert (status(hosting), answers(hosting)) == ("InService", "one")
 
 
@@ -429,15 +453,29 @@ def test_while_an_invocation_is_counted_in_nothing_of_the_endpoint_changes(
     assert free == [False]
 
 
-@pytest.mark.parametrize("error", [KeyError("m"), OSError(8, "Exec format error")])
-def test_an_error_that_nobody_foresaw_is_a_reason_too(
-    hosting: Hosting, fleets: Fleets, error: Exception
+UNFORESEEN = "An internal error of the local AWS; its log says which."
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (KeyError("m"), UNFORESEEN),
+        (OSError(8, "Exec format error"), "[Errno 8] Exec format error"),
+        (ApiError("ValidationError", "Failed to download"), "Failed to download"),
+    ],
+)
+def test_a_reason_is_in_words_and_the_log_has_what_nobody_foresaw(
+    hosting: Hosting,
+    fleets: Fleets,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    reason: str,
 ) -> None:
     fleets.failure = error
     create(hosting, "Images")
     eventually(lambda: status(hosting, "Images") == "Failed")
-    reason = f"{type(error).__name__}: {error}"
     assert hosting.describe_endpoint({"EndpointName": "Images"})["FailureReason"] == reason
+    assert ("KeyError: 'm'" in caplog.text) is (reason == UNFORESEEN)
     fleets.failure = None
     create(hosting)
     in_service(hosting)
@@ -453,7 +491,7 @@ def test_a_failed_endpoint_takes_no_update(hosting: Hosting, fleets: Fleets) -> 
     eventually(lambda: status(hosting) == "Failed")
     with pytest.raises(ApiError) as refused:
         update(hosting)
-    message = f"Cannot update failed endpoint {ARN}:endpoint/text: delete it and create it anew."
+    message = f'Cannot update failed endpoint "{ARN}:endpoint/text": delete it and create it anew.'
     assert refusal(refused) == message
     with pytest.raises(ApiError, match="Cannot update failed endpoint"):
         set_by_hand(hosting, DesiredInstanceCount=4)
@@ -463,59 +501,139 @@ def test_a_failed_endpoint_takes_no_update(hosting: Hosting, fleets: Fleets) -> 
 # Deletion
 
 
-def test_a_configuration_in_use_is_not_deleted(hosting: Hosting) -> None:
+def test_a_configuration_and_a_model_in_use_are_deleted_and_the_endpoint_serves_on(
+    hosting: Hosting, fleets: Fleets
+) -> None:
     create(hosting)
-    with pytest.raises(ApiError) as refused:
-        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    assert refusal(refused) == ("Cannot delete endpoint configuration one: endpoint Text uses it.")
-    in_service(hosting)
-    update(hosting)
     in_service(hosting)
     hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    assert hosting.describe_endpoint_config({"EndpointConfigName": "two"})
+    hosting.delete_model({"ModelName": "m"})
+    assert in_service(hosting)["EndpointConfigName"] == "one"
+    assert answers(hosting) == "one"
+    delete(hosting)
 
 
-def test_a_deleted_endpoint_is_gone_and_its_instances_finish_and_end(
+def test_an_endpoint_whose_configuration_is_gone_takes_no_update(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    with pytest.raises(ApiError) as refused:
+        update(hosting)
+    assert refusal(refused) == (
+        f'Could not find endpoint configuration "{ARN}:endpoint-config/one".'
+    )
+    assert status(hosting) == "InService"
+
+
+def test_what_an_endpoint_is_updated_to_can_be_deleted_meanwhile(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.ready.clear()
+    update(hosting)
+    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
+    hosting.delete_model({"ModelName": "m"})
+    fleets.ready.set()
+    assert in_service(hosting)["EndpointConfigName"] == "two"
+
+
+@pytest.mark.parametrize("operation", ["create", "update"])
+def test_a_configuration_whose_model_is_gone_is_not_deployed(
+    hosting: Hosting, operation: str
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    hosting.delete_model({"ModelName": "m"})
+    with pytest.raises(ApiError) as refused:
+        create(hosting, "Images") if operation == "create" else update(hosting)
+    assert refusal(refused) == f'Could not find model "{ARN}:model/m".'
+    assert [it["EndpointName"] for it in hosting.list_endpoints({})["Endpoints"]] == ["Text"]
+
+
+def test_the_configuration_that_serves_already_is_deployed_again(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    update(hosting, "one")
+    in_service(hosting)
+    assert [it.events for it in fleets.started] == [["draining", "stopped"], []]
+
+
+@pytest.mark.parametrize(
+    ("new", "refused"),
+    [
+        ({"InstanceType": "ml.g5.2xlarge"}, True),
+        ({"VariantName": "other"}, True),
+        ({"InitialInstanceCount": 4, "InitialVariantWeight": 0.5, "ModelName": "n"}, False),
+    ],
+)
+def test_a_scaled_variant_keeps_its_instances(
+    hosting: Hosting, scaled: set[str], new: dict[str, Any], refused: bool
+) -> None:
+    hosting.create_model(model("n"))
+    hosting.create_endpoint_config(config("three", **new))
+    create(hosting)
+    in_service(hosting)
+    scaled.add("only")
+    if refused:
+        with pytest.raises(ApiError, match=r"^Variant only is a scalable target") as refusal_:
+            update(hosting, "three")
+        assert "DeregisterScalableTarget" in refusal(refusal_)
+        assert status(hosting) == "InService"
+        scaled.clear()
+    update(hosting, "three")
+    assert in_service(hosting)["EndpointConfigName"] == "three"
+
+
+def test_a_deleted_endpoint_is_no_target_of_scaling(
+    hosting: Hosting, fleets: Fleets, scaled: set[str]
+) -> None:
+    fleets.ready.clear()
+    create(hosting)
+    scaled.add("only")
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        hosting.delete_endpoint(TEXT)
+    assert scaled
+    fleets.ready.set()
+    in_service(hosting)
+    delete(hosting)
+    assert not scaled
+
+
+def test_a_deleted_endpoint_is_deleting_until_its_calls_are_answered(
     hosting: Hosting, fleets: Fleets
 ) -> None:
     create(hosting)
     in_service(hosting)
     fleets.quiet.clear()
-    deletion = threading.Thread(target=hosting.delete_endpoint, args=(TEXT,))
-    deletion.start()
-    eventually(lambda: fleets.started[0].events == ["draining"])
+    hosting.delete_endpoint(TEXT)
+    assert status(hosting) == "Deleting"
     assert refuses_to_serve(hosting)
+    with pytest.raises(ApiError, match="Cannot create already existing endpoint"):
+        create(hosting)
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        hosting.delete_endpoint(TEXT)
+    eventually(lambda: fleets.started[0].events == ["draining"])
     fleets.quiet.set()
-    deletion.join()
+    eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
     assert fleets.started[0].events == ["draining", "stopped"]
     with pytest.raises(ApiError, match="Could not find endpoint"):
         hosting.describe_endpoint(TEXT)
 
 
-def test_a_deletion_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
-    fleets.ready.clear()
-    create(hosting)
-    eventually(lambda: fleets.asked)
-    hosting.delete_endpoint(TEXT)
-    assert fleets.made[0].events == ["draining", "stopped"]
-    fleets.ready.set()
-    assert hosting.list_endpoints({})["Endpoints"] == []
-
-
-def test_a_deletion_during_an_update_ends_old_and_new_instances_once(
-    hosting: Hosting, fleets: Fleets
+@pytest.mark.parametrize("what", ["deleted", "updated"])
+def test_stop_ends_instances_that_finish_their_calls(
+    hosting: Hosting, fleets: Fleets, what: str
 ) -> None:
     create(hosting)
     in_service(hosting)
-    before = set(threading.enumerate())
-    fleets.ready.clear()
-    update(hosting)
-    (updating,) = set(threading.enumerate()) - before
-    eventually(lambda: len(fleets.asked) == 2)
-    hosting.delete_endpoint(TEXT)
-    fleets.ready.set()
-    updating.join()
-    assert [it.events for it in fleets.made] == [["draining", "stopped"]] * 2
+    fleets.quiet.clear()
+    hosting.delete_endpoint(TEXT) if what == "deleted" else update(hosting)
+    eventually(lambda: fleets.started[0].events == ["draining"])
+    hosting.stop()
+    assert fleets.started[0].events == ["draining", "stopped"]
 
 
 def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fleets) -> None:
@@ -525,6 +643,15 @@ def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fle
     hosting.stop()
     assert [fleet.events for fleet in fleets.started] == [["stopped"], ["stopped"]]
     assert refuses_to_serve(hosting)
+
+
+def test_stop_leaves_instances_alone_that_ended_before(hosting: Hosting, fleets: Fleets) -> None:
+    create(hosting)
+    in_service(hosting)
+    update(hosting)
+    in_service(hosting)
+    hosting.stop()
+    assert [fleet.events for fleet in fleets.made] == [["draining", "stopped"], ["stopped"]]
 
 
 def test_stop_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
@@ -548,3 +675,50 @@ def test_endpoints_are_listed_while_others_are_created(hosting: Hosting) -> None
         assert listing.is_alive()
         hosting._endpoints = endpoints
     listing.join()
+
+
+# Tags
+
+
+def test_tags_are_added_overwritten_listed_and_deleted(hosting: Hosting) -> None:
+    hosting.create_model({**model("n"), "Tags": [{"Key": "team", "Value": "search"}]})
+    assert "Tags" not in hosting.describe_model({"ModelName": "n"})
+    resource = {"ResourceArn": f"{ARN}:model/n"}
+    tags = [{"Key": "team", "Value": "ads"}, {"Key": "stage", "Value": "prod"}]
+    assert hosting.add_tags({**resource, "Tags": tags}) == {"Tags": tags}
+    assert hosting.list_tags(resource) == {"Tags": tags}
+    hosting.delete_tags({**resource, "TagKeys": ["team", "none"]})
+    assert hosting.list_tags(resource) == {"Tags": tags[1:]}
+
+
+def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    resources = [{"ResourceArn": f"{ARN}:{it}"} for it in ("model/m", "endpoint-config/one")]
+    resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
+    for resource in resources:
+        assert hosting.list_tags(resource) == {"Tags": []}
+    delete(hosting)
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    hosting.delete_model({"ModelName": "m"})
+    for resource in resources:
+        with pytest.raises(ApiError) as refused:
+            hosting.list_tags(resource)
+        assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
+
+
+def test_tags_are_unique_and_at_most_50(hosting: Hosting) -> None:
+    twice = [{"Key": "team", "Value": "a"}, {"Key": "team", "Value": "b"}]
+    with pytest.raises(ApiError, match="Tag keys must be unique"):
+        hosting.create_model({**model("n"), "Tags": twice})
+    with pytest.raises(ApiError, match="Could not find"):
+        hosting.describe_model({"ModelName": "n"})
+    resource = {"ResourceArn": f"{ARN}:model/m"}
+    fifty = [{"Key": str(number), "Value": ""} for number in range(50)]
+    hosting.add_tags({**resource, "Tags": fifty})
+    hosting.add_tags({**resource, "Tags": fifty[:1]})
+    with pytest.raises(ApiError, match="at most 50 tags"):
+        hosting.add_tags({**resource, "Tags": twice[:1]})
+    assert hosting.list_tags(resource) == {"Tags": fifty}
+    with pytest.raises(ApiError, match="NextToken"):
+        hosting.list_tags({**resource, "NextToken": "x"})

@@ -1,0 +1,105 @@
+"""What is refused of a model or an endpoint configuration when it is created.
+
+The forms of the values were checked before, by the service's model. Rules without a source are
+marked; AWS refuses these requests in words that were not found.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local_aws.errors import ApiError
+from local_aws.hosting.multi_model_container import S3Prefix
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+Record = dict[str, Any]
+
+MOST_ENVIRONMENT_BYTES = 32 * 1024
+"""Of keys and values together; source: ContainerDefinition's API reference."""
+
+_NOT_EMULATED = {
+    "container": ("AdditionalModelDataSources", "ModelDataSource", "ModelPackageName"),
+    "model": ("InferenceExecutionConfig",),
+    "variant": ("InstancePools", "ManagedInstanceScaling", "ServerlessConfig"),
+    "endpoint configuration": (
+        "AsyncInferenceConfig", "ExplainerConfig", "ShadowProductionVariants",
+    ),
+}  # fmt: skip
+"""Members that change what answers an invocation: to pass over them would be kinder than AWS."""
+
+
+def check_model(request: Record, s3: "S3Client") -> None:
+    """Raise `ApiError` if CreateModel does."""
+    _refuse_not_emulated("model", request)
+    containers = request.get("Containers", [])
+    # Source, of both: aws/amazon-sagemaker-operator-for-k8s#164, "either a single primary
+    # container, xor a list of container definitions".
+    if "PrimaryContainer" in request and containers:
+        raise _invalid("Give PrimaryContainer or Containers, not both.")
+    containers = containers or [it for it in [request.get("PrimaryContainer")] if it is not None]
+    if not containers:
+        raise _invalid("A model needs a PrimaryContainer.")
+    if len(containers) > 1:
+        raise _invalid("The local AWS has no inference pipelines: give one container.")
+    _check_container(containers[0], s3)
+
+
+def check_endpoint_config(request: Record) -> None:
+    """Raise `ApiError` if CreateEndpointConfig does."""
+    _refuse_not_emulated("endpoint configuration", request)
+    variants = request["ProductionVariants"]
+    for variant in variants:
+        _refuse_not_emulated("variant", variant)
+        name = variant["VariantName"]
+        if "ModelName" not in variant:
+            raise _invalid(
+                f"The local AWS has no inference components: give variant {name} a ModelName."
+            )
+        for member in ("InstanceType", "InitialInstanceCount"):
+            if member not in variant:  # no source
+                raise _invalid(f"Variant {name} needs an {member}.")
+    names = [it["VariantName"] for it in variants]
+    if len(set(names)) < len(names):  # no source
+        raise _invalid(f"The names of variants must differ: {', '.join(names)}.")
+
+
+def _check_container(container: Record, s3: "S3Client") -> None:
+    _refuse_not_emulated("container", container)
+    if "Image" not in container:  # no source
+        raise _invalid("A container needs an Image.")
+    environment = container.get("Environment", {})
+    if len("".join([*environment, *environment.values()]).encode()) > MOST_ENVIRONMENT_BYTES:
+        raise _invalid(f"Environment has more than {MOST_ENVIRONMENT_BYTES} bytes.")
+    url = container.get("ModelDataUrl")
+    if url is None:
+        # The image could bring a model; what runs here is Triton, and no image.
+        raise _invalid("The local AWS has no models in images: give the container a ModelDataUrl.")
+    if not url.startswith("s3://"):
+        raise _invalid(f"The local AWS has no https model data: write s3:// instead of {url}.")
+    if not _exists(S3Prefix.parse(url), s3, many=container.get("Mode") == "MultiModel"):
+        # Of a model: aws/amazon-sagemaker-examples#2264. That the prefix of a multi-model container
+        # may be empty, and its bucket may not be absent, has no source.
+        raise _invalid(f"Could not find model data at {url}.")
+
+
+def _exists(data: S3Prefix, s3: "S3Client", *, many: bool) -> bool:
+    try:
+        if many:
+            s3.head_bucket(Bucket=data.bucket)
+        else:
+            s3.head_object(Bucket=data.bucket, Key=data.key)
+    except (BotoCoreError, ClientError):  # also what S3 would not even be asked for
+        return False
+    return True
+
+
+def _refuse_not_emulated(kind: str, request: Record) -> None:
+    for member in _NOT_EMULATED[kind]:
+        if member in request:
+            raise _invalid(f"The local AWS has no {member}: leave it out of the {kind}.")
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError("ValidationException", message)

@@ -1,0 +1,144 @@
+from typing import Any
+
+import pytest
+
+from local_aws.errors import ApiError
+from local_aws.sagemaker.refusals import MOST_ENVIRONMENT_BYTES, check_endpoint_config, check_model
+from tests.unit.local_aws.sagemaker.conftest import CONTAINER, VARIANT
+
+ONE = {**VARIANT, "ModelName": "m"}
+
+
+def refusal_of_model(s3: Any, **request: Any) -> str:
+    with pytest.raises(ApiError) as refused:
+        check_model({"ModelName": "m", **request}, s3)
+    assert refused.value.code == "ValidationException"
+    return refused.value.message
+
+
+@pytest.fixture(autouse=True)
+def _an_archive(s3: Any) -> None:
+    s3.objects["models", "m.tar.gz"] = b""
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({}, "A model needs a PrimaryContainer."),
+        ({"Containers": []}, "A model needs a PrimaryContainer."),
+        ({"PrimaryContainer": {}}, "A container needs an Image."),
+        (
+            {"PrimaryContainer": CONTAINER, "Containers": [CONTAINER]},
+            "Give PrimaryContainer or Containers, not both.",
+        ),
+        (
+            {"Containers": [CONTAINER] * 2},
+            "The local AWS has no inference pipelines: give one container.",
+        ),
+        (
+            {"PrimaryContainer": CONTAINER, "InferenceExecutionConfig": {"Mode": "Direct"}},
+            "The local AWS has no InferenceExecutionConfig: leave it out of the model.",
+        ),
+    ],
+)
+def test_a_model_has_one_container_with_an_image(
+    s3: Any, request_: dict[str, Any], message: str
+) -> None:
+    assert refusal_of_model(s3, **request_) == message
+
+
+@pytest.mark.parametrize(
+    ("container", "message"),
+    [
+        (
+            {"ModelDataUrl": "s3://models/none.tar.gz"},
+            "Could not find model data at s3://models/none.tar.gz.",
+        ),
+        ({"ModelDataUrl": "s3://models"}, "Could not find model data at s3://models."),
+        (
+            {"ModelDataUrl": "s3://none/", "Mode": "MultiModel"},
+            "Could not find model data at s3://none/.",
+        ),
+        (
+            {"ModelDataUrl": "https://models/m.tar.gz"},
+            "The local AWS has no https model data: "
+            "write s3:// instead of https://models/m.tar.gz.",
+        ),
+        (
+            {"ModelDataSource": {}},
+            "The local AWS has no ModelDataSource: leave it out of the container.",
+        ),
+        (
+            {"Environment": {"A": "é" * (MOST_ENVIRONMENT_BYTES // 2)}},
+            "Environment has more than 32768 bytes.",
+        ),
+    ],
+)
+def test_a_container_has_model_data_that_exists(
+    s3: Any, container: dict[str, Any], message: str
+) -> None:
+    assert refusal_of_model(s3, PrimaryContainer={**CONTAINER, **container}) == message
+
+
+def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
+    message = refusal_of_model(s3, PrimaryContainer={"Image": "triton"})
+    assert message.startswith("The local AWS has no models in images")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"PrimaryContainer": CONTAINER},
+        {"Containers": [CONTAINER]},
+        {"PrimaryContainer": {**CONTAINER, "Environment": {"A": "x" * (32 * 1024 - 1)}}},
+        {
+            "PrimaryContainer": {
+                **CONTAINER,
+                "Mode": "MultiModel",
+                "ModelDataUrl": "s3://models/empty/",
+            }
+        },
+    ],
+)
+def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> None:
+    check_model({"ModelName": "m", **request_}, s3)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
+        (
+            {"ProductionVariants": [VARIANT]},
+            "The local AWS has no inference components: give variant only a ModelName.",
+        ),
+        (
+            {"ProductionVariants": [{**ONE, "ServerlessConfig": {}}]},
+            "The local AWS has no ServerlessConfig: leave it out of the variant.",
+        ),
+        *(
+            (
+                {"ProductionVariants": [{it: ONE[it] for it in ONE if it != member}]},
+                f"Variant only needs an {member}.",
+            )
+            for member in ("InstanceType", "InitialInstanceCount")
+        ),
+        *(
+            (
+                {"ProductionVariants": [ONE], member: {}},
+                f"The local AWS has no {member}: leave it out of the endpoint configuration.",
+            )
+            for member in ("AsyncInferenceConfig", "ExplainerConfig", "ShadowProductionVariants")
+        ),
+    ],
+)
+def test_an_endpoint_configuration_has_variants_that_can_run(
+    request_: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        check_endpoint_config(request_)
+    assert (refused.value.code, refused.value.message) == ("ValidationException", message)
+
+
+def test_two_variants_are_taken() -> None:
+    check_endpoint_config({"ProductionVariants": [ONE, {**ONE, "VariantName": "other"}]})
