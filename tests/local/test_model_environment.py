@@ -53,7 +53,7 @@ def test_numpy_what_a_model_packs_and_the_stand_ins_work(server: Server, tmp_pat
     assert output["data"] == [30]
 
 
-@pytest.mark.parametrize("module", ["yaml", "onnxruntime", "pip", "local_aws"])
+@pytest.mark.parametrize("module", ["yaml", "onnxruntime"])
 def test_what_a_model_did_not_pack_is_not_there(
     server: Server, tmp_path: Path, module: str
 ) -> None:
