@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
-from local_aws.prerequisites import find_triton
+from local_aws.prerequisites import IMAGE_PYTHON, find_triton
 
 START_SECONDS = 300  # where it fails to start, its process ends: only a busy machine takes long
 STOP_SECONDS = 60
@@ -43,6 +43,13 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
         print(  # noqa: T201
             "warning: this kernel grants no network namespaces: each Triton listens on every "
             "interface of this machine",
+            file=sys.stderr,
+        )
+    if installation.model_python.version != IMAGE_PYTHON:
+        print(  # noqa: T201
+            f"warning: Python models run in Python {installation.model_python.version} here, and "
+            f"their packages are packed for {IMAGE_PYTHON}: compiled ones may fail to load, unless "
+            f"python{IMAGE_PYTHON} with its libpython is on PATH",
             file=sys.stderr,
         )
     shutil.rmtree(folder.root, ignore_errors=True)

@@ -1,9 +1,9 @@
 """What this machine must have for Triton to run, checked before anything is started."""
 
-import ctypes.util
 import importlib.metadata
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -17,30 +17,49 @@ UNSHARE = (
     *("--fork", "--kill-child", "--mount-proc"),
 )
 """Runs a command in network, process and mount namespaces of its own, without being root."""
+IMAGE_PYTHON = "3.10"
+"""In the image of 24.09, the SageMaker release closest to the local Triton."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python of this machine, and the wheel's stub: the process that embeds it.
+
+    `version` is such as 3.11; `library_path` is where the stub finds libpython.
+    """
+
+    program: Path
+    version: str
+    library_path: Path
+    stub: Path
+
+    def can_be_embedded(self) -> bool:
+        """Say whether the stub finds libpython; Triton would wait for ever for one that does not.
+
+        Without arguments, a stub that starts exits with 1. Source: python_backend, src/pb_stub.cc.
+        """
+        variables = {"LD_LIBRARY_PATH": str(self.library_path)}
+        tried = subprocess.run([self.stub], env=variables, capture_output=True, check=False)
+        return tried.returncode == 1
 
 
 @dataclass(frozen=True)
 class TritonInstallation:
     """The Triton that the nvidia-pytriton wheel carries.
 
-    `library_path` is where the Python backend finds libpython. `isolated` says whether the kernel
-    lets servers have a network namespace of their own.
+    `own_python` runs this program, and the stand-ins for C++ backends; `model_python` runs Python
+    models. `isolated` says whether the kernel lets servers have a network namespace of their own.
     """
 
     root: Path
-    library_path: Path
+    own_python: Interpreter
+    model_python: Interpreter
     isolated: bool
 
     @property
     def binary(self) -> Path:
         """The `tritonserver` program."""
         return self.root / "bin" / "tritonserver"
-
-    @property
-    def stub(self) -> Path:
-        """The process in which this Python version's models run."""
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
-        return self.root / "python_backend_stubs" / version / "triton_python_backend_stub"
 
 
 def find_triton() -> TritonInstallation:
@@ -59,25 +78,45 @@ def find_triton() -> TritonInstallation:
             f"numpy {numpy} is installed, with which the local Triton's Python backend returns "
             "empty tensors: run make install to get the pinned one"
         )
+    root = Path(spec.origin).parent / "tritonserver"
+    own = _own_python(root)
     return TritonInstallation(
-        root=Path(spec.origin).parent / "tritonserver",
-        library_path=_libpython_folder(),
+        root=root,
+        own_python=own,
+        model_python=_image_python(root) or own,
         isolated=_can_unshare(),
     )
 
 
-def _libpython_folder() -> Path:
-    name = f"libpython{sys.version_info.major}.{sys.version_info.minor}.so.1.0"
-    folder = Path(sysconfig.get_config_var("LIBDIR") or "")
-    if (folder / name).exists():
-        return folder
-    if ctypes.util.find_library(name.removeprefix("lib").removesuffix(".so.1.0")):
-        return Path("/usr/lib")  # the dynamic linker knows it by itself
-    package = name.removesuffix(".so.1.0")
-    raise LocalAwsError(
-        f"{name} is not on this machine, which Triton's Python backend needs: install it (Debian, "
-        f"Ubuntu: apt-get install {package}) or use a Python built with --enable-shared"
-    )
+def _own_python(root: Path) -> Interpreter:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folder = Path(sysconfig.get_config_var("LIBDIR"))
+    own = Interpreter(Path(sys.executable), version, folder, _stub(root, version))
+    if not own.can_be_embedded():
+        raise LocalAwsError(
+            f"libpython{version}.so.1.0 is not on this machine, which Triton's Python backend "
+            f"needs: install it (Debian, Ubuntu: apt-get install libpython{version}) or use a "
+            "Python built with --enable-shared"
+        )
+    return own
+
+
+def _image_python(root: Path) -> Interpreter | None:
+    """Return the image's Python, if this machine has one that can be embedded."""
+    program = shutil.which(f"python{IMAGE_PYTHON}")
+    if program is None:
+        return None
+    ask = "import sysconfig, venv; print(sysconfig.get_config_var('LIBDIR'))"
+    asked = subprocess.run([program, "-I", "-c", ask], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return None
+    folder = Path(asked.stdout.strip())
+    found = Interpreter(Path(program), IMAGE_PYTHON, folder, _stub(root, IMAGE_PYTHON))
+    return found if found.can_be_embedded() else None
+
+
+def _stub(root: Path, version: str) -> Path:
+    return root / "python_backend_stubs" / version / "triton_python_backend_stub"
 
 
 def _can_unshare() -> bool:
@@ -88,10 +127,11 @@ def _can_unshare() -> bool:
     return tried.returncode == 0
 
 
-def search_path() -> str:
-    """Return PATH with this interpreter's environment first.
+def search_path(environment: Path | None = None) -> str:
+    """Return PATH with a virtual environment's programs first, this interpreter's by default.
 
     The Python backend embeds an interpreter that takes its site-packages from the `python3` that
     comes first on PATH; VIRTUAL_ENV and PYTHONPATH do not reach it.
     """
-    return os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
+    programs = (environment or Path(sys.prefix)) / "bin"
+    return os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])

@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import relay
+from local_aws.hosting import model_environment, relay
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
@@ -82,8 +82,8 @@ class Triton:
                 stderr=log,
                 cwd=folder,
                 env={
-                    "PATH": search_path(),
-                    "LD_LIBRARY_PATH": str(installation.library_path),
+                    "PATH": search_path(model_environment.folder(backends)),
+                    "LD_LIBRARY_PATH": str(installation.model_python.library_path),
                     "HOME": os.environ.get("HOME", "/"),
                     **environment,
                 },

@@ -5,7 +5,6 @@ have a slip. The linter may refuse more than Triton does, but no less.
 """
 
 import itertools
-import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -19,14 +18,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
-from local_aws.hosting import backends
-from local_aws.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL, UNLOAD_SECONDS
-from local_aws.hosting.serve import multi_model_arguments
-from local_aws.hosting.triton import Response, Triton
-from local_aws.prerequisites import find_triton
 from model_build import checks
 from model_build.model_config import ModelConfig
 from model_build.repository import CONFIG, Repository
+from tests.local.loading import Server, server_in
 
 EXAMPLES = 40
 ENOUGH = 8
@@ -234,49 +229,15 @@ def repositories(draw: st.DrawFn) -> Written:
     return Written(configs, draw(st.sampled_from([["1"], ["1"], ["1", "3"]])))
 
 
-@dataclass(frozen=True)
-class Server:
-    """A Triton to which models come one after another, each in a folder of its own."""
-
-    triton: Triton
-    folder: Path
-    numbers: Iterator[int]
-
-    def load_and_unload(self, repository: Path) -> Response:
-        """Load as a multi-model container does, unload, and return the answer to the load."""
-        name = f"model-{next(self.numbers)}"
-        headers = {"Content-Type": "application/json", TARGET_MODEL: f"{name}.tar.gz"}
-        body = json.dumps({"model_name": name, "url": str(repository)}).encode()
-        answer = self.triton.request(
-            "POST", "/models", body=body, headers=headers, timeout=LOAD_SECONDS
-        )
-        self.triton.request("DELETE", f"/models/{name}", headers=headers, timeout=UNLOAD_SECONDS)
-        return answer
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("triton")
-    (folder / "empty").mkdir()
-    installation = find_triton()
-    backends.install(installation, folder / "backends")
-    environment = {"SAGEMAKER_MULTI_MODEL": "true", "SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
-    triton = Triton(
-        installation,
-        arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
-        environment=environment,
-        backends=folder / "backends",
-        folder=folder,
-    )
-    try:
-        triton.wait_until_healthy(LOAD_SECONDS)
-        yield Server(triton, folder, itertools.count(1))
-    finally:
-        triton.stop()
+    with server_in(tmp_path_factory.mktemp("triton")) as server:
+        yield server
 
 
-def test_what_the_linter_passes_is_loaded(server: Server) -> None:
+def test_what_the_linter_passes_is_loaded(server: Server, tmp_path: Path) -> None:
     seen = Counter[str]()
+    names = (f"model-{number}" for number in itertools.count(1))
 
     @settings(
         max_examples=EXAMPLES,
@@ -287,14 +248,16 @@ def test_what_the_linter_passes_is_loaded(server: Server) -> None:
     )
     @given(repositories())
     def each(written: Written) -> None:
-        folder = server.folder / "model"
+        folder = tmp_path / "model"
         shutil.rmtree(folder, ignore_errors=True)
         written.write(folder)
         findings = checks.findings(Repository.read(folder), checks.BUILT)
         if findings:
             seen["refused"] += 1
             return
-        answer = server.load_and_unload(folder)
+        name = next(names)
+        answer = server.load(name, folder)
+        server.unload(name)
         seen["loaded"] += 1
         assert answer.status == 200, answer.body.decode()
 

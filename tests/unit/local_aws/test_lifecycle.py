@@ -10,7 +10,7 @@ import pytest
 from local_aws import lifecycle
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
-from local_aws.prerequisites import TritonInstallation
+from local_aws.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from tests.unit.local_aws.conftest import PATIENCE, runs
 
 EMULATOR = """\
@@ -32,10 +32,18 @@ HTTPServer(("127.0.0.1", int(sys.argv[5])), Handler).serve_forever()
 FAILING = "import sys\nfor n in range(12): print('line', n)\nsys.exit('no space left')\n"
 
 
+def installation(
+    root: Path, *, python: str = IMAGE_PYTHON, isolated: bool = True
+) -> TritonInstallation:
+    """A Triton whose models run in this Python version."""
+    interpreter = Interpreter(root / "python", python, root, root / "stub")
+    return TritonInstallation(root, interpreter, interpreter, isolated=isolated)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     """A folder for a local AWS whose Triton is found; nothing runs on it in the end."""
-    triton = TritonInstallation(root=tmp_path, library_path=tmp_path, isolated=True)
+    triton = installation(tmp_path)
     monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nothing may go through it
@@ -172,18 +180,34 @@ def test_up_takes_the_port_that_it_is_given(
     assert lifecycle.up(folder, port=port).port == port
 
 
-def test_a_machine_without_namespaces_is_warned_about(
+@pytest.mark.parametrize(
+    ("python", "isolated", "warning"),
+    [
+        (
+            *(IMAGE_PYTHON, False),
+            "warning: this kernel grants no network namespaces: each Triton listens on every "
+            "interface of this machine\n",
+        ),
+        (
+            *("3.12", True),
+            "warning: Python models run in Python 3.12 here, and their packages are packed for "
+            "3.10: compiled ones may fail to load, unless python3.10 with its libpython is on "
+            "PATH\n",
+        ),
+    ],
+)
+def test_what_differs_from_sagemaker_is_said_at_once(
     folder: Folder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    python: str,
+    isolated: bool,
+    warning: str,
 ) -> None:
-    triton = TritonInstallation(root=tmp_path, library_path=tmp_path, isolated=False)
+    triton = installation(tmp_path, python=python, isolated=isolated)
     monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
     stand_in(FAILING, tmp_path, monkeypatch)
     with pytest.raises(LocalAwsError):
         lifecycle.up(folder)
-    assert capsys.readouterr().err == (
-        "warning: this kernel grants no network namespaces: each Triton listens on every "
-        "interface of this machine\n"
-    )
+    assert capsys.readouterr().err == warning

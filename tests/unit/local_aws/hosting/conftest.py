@@ -12,7 +12,7 @@ import pytest
 
 from local_aws.hosting import triton
 from local_aws.hosting.triton import Triton
-from local_aws.prerequisites import TritonInstallation
+from local_aws.prerequisites import Interpreter, TritonInstallation
 
 MakeTriton = Callable[..., Triton]
 
@@ -94,7 +94,8 @@ def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
     binary.parent.mkdir()
     binary.write_text(f"#!{sys.executable} -IS\n{SERVER}")
     binary.chmod(0o755)
-    installation = TritonInstallation(root, root / "libpython", isolated=False)
+    python = Interpreter(Path(sys.executable), "3.11", root / "libpython", root / "stub")
+    installation = TritonInstallation(root, python, python, isolated=False)
 
     def make(
         *arguments: str, folder: Path = instance, environment: dict[str, str] | None = None

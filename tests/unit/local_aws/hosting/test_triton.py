@@ -1,6 +1,5 @@
 import json
 import os
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -61,7 +60,8 @@ def test_the_server_gets_its_arguments_and_the_containers_environment(
     assert arguments[-1] == "--log-verbose=true"
     assert environment["OMP_NUM_THREADS"] == "1"
     assert environment["LD_LIBRARY_PATH"] == str(tmp_path / "libpython")
-    assert environment["PATH"].startswith(f"{sys.prefix}/bin{os.pathsep}")
+    python = tmp_path / "backends" / "python" / "environment" / "bin"
+    assert environment["PATH"].split(os.pathsep)[0] == str(python)
     assert "AWS_SECRET_ACCESS_KEY" not in environment
 
 
