@@ -9,6 +9,7 @@ from local_aws import lifecycle
 from local_aws.environment import client_environment
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
+from local_aws.hosting.capacity import DISK, MEMORY
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +26,11 @@ def main(arguments: list[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local_aws", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    up = commands.add_parser("up", help="start it on loopback, with nothing deployed")
+    up = commands.add_parser(
+        "up",
+        help="start it on loopback, with nothing deployed",
+        epilog=f"Variables {MEMORY} and {DISK} set what every instance has.",
+    )
     up.add_argument("--port", type=int, help="default: a free one")
     up.set_defaults(command=_up)
     commands.add_parser("down", help="stop it and all that it started").set_defaults(command=_down)

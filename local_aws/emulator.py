@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import boto3
@@ -19,6 +20,7 @@ SERVICES = (
     "cloudformation,cloudwatch,codebuild,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
     "secretsmanager,sns,ssm,states,stepfunctions,sts"
 )
+INVOCATIONS_AT_ONCE = 256
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """For what is asked of this very process, which does not serve any more when it stops."""
 
@@ -100,6 +102,8 @@ async def _serve(port: int) -> None:
 
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
+    # asyncio's own number, 6 on 2 cores, would all wait for cold models while a warm one is asked.
+    loop.set_default_executor(ThreadPoolExecutor(INVOCATIONS_AT_ONCE))
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
     config = Config()

@@ -75,7 +75,7 @@ class _FolderAsS3:
         self._folder = folder
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803, ARG002
-        return {"Body": io.BytesIO((self._folder / Key).read_bytes())}
+        return {"Body": io.BytesIO((self._folder / Key).read_bytes()), "ETag": Key}
 
 
 @pytest.fixture(scope="session")

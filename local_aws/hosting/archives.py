@@ -1,6 +1,8 @@
 """Archives: from the bucket to a folder that Triton can load."""
 
+import shutil
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -16,16 +18,38 @@ if TYPE_CHECKING:
 
 BUFFER_BYTES = 1 << 20
 
+# Ours: no repository has as many files, and a volume has a few inodes for each of them.
+MEMBERS = 100_000
 
-def fetch(s3: "S3Client", *, bucket: str, key: str, to: Path) -> None:
+
+class TooLargeError(Exception):
+    """An archive that unpacks to more than there is room for."""
+
+
+@dataclass(frozen=True)
+class Archive:
+    """An archive that was unpacked: which one of those that stood under its key, and its size."""
+
+    etag: str
+    size: int
+
+
+def fetch(
+    s3: "S3Client", *, bucket: str, key: str, to: Path, limit: int, known: Archive | None = None
+) -> Archive:
     """Download `s3://bucket/key` and unpack it into the folder `to`, while it arrives.
 
     It is unpacked beside `to` and then renamed, so that a folder of that name is a whole model.
-    Raises `ApiError` as InvokeEndpoint does when there is no such object, or no archive in it.
+    `known` is the archive that was unpacked there before: it stays unless the bucket has another
+    one. Raises `ApiError` as InvokeEndpoint does when there is no such object, or no archive in
+    it, or one of more than `limit` bytes: its `__cause__` is a `TooLargeError` then.
     """
     try:
-        body = s3.get_object(Bucket=bucket, Key=key)["Body"]
+        changed = {"IfNoneMatch": known.etag} if known else {}
+        answer = s3.get_object(Bucket=bucket, Key=key, **changed)  # type: ignore[arg-type]
     except (ClientError, BotoCoreError) as error:
+        if known:  # it is the same still, or the bucket is away: what was unpacked can be loaded
+            return known
         reason = error.response["Error"]["Message"] if isinstance(error, ClientError) else error
         raise ApiError(
             "ValidationError",
@@ -39,12 +63,29 @@ def fetch(s3: "S3Client", *, bucket: str, key: str, to: Path) -> None:
         unpacked.mkdir()
         try:
             with (
-                igzip.IGzipFile(fileobj=body) as unzipped,  # type: ignore[no-untyped-call]
+                igzip.IGzipFile(fileobj=answer["Body"]) as unzipped,  # type: ignore[no-untyped-call]
                 tarfile.open(fileobj=unzipped, mode="r|", bufsize=BUFFER_BYTES) as tar,
             ):
-                tar.extractall(unpacked, filter="data")
+                size = _unpack(tar, unpacked, limit)
         except Exception as error:  # tarfile's, isal's, and those of a connection that breaks off
             raise ApiError(
                 "ValidationError", f"Failed to extract model data s3://{bucket}/{key}: {error}"
             ) from error
+        shutil.rmtree(to, ignore_errors=True)
         unpacked.rename(to)
+    return Archive(answer["ETag"], size)
+
+
+def _unpack(tar: tarfile.TarFile, to: Path, limit: int) -> int:
+    """Unpack what stays inside the folder `to`; return how many bytes the files have."""
+    size = 0
+    for count, member in enumerate(tar, 1):
+        size += member.size
+        if size > limit:
+            raise TooLargeError(f"No space left on device: more than {limit} bytes, unpacked")
+        if count > MEMBERS:
+            raise ValueError(f"more than {MEMBERS} members")
+        if member.name.startswith("/"):  # tarfile would unpack it below the folder
+            raise ValueError(f"{member.name!r} has an absolute path")
+        tar.extract(member, to, filter="data")
+    return size

@@ -7,11 +7,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import archives, stand_in_packages
+from local_aws.hosting.capacity import Capacity
+from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.multi_model_container import (
     MultiModelContainer,
     S3Prefix,
@@ -43,28 +46,11 @@ class Host:
     s3: "S3Client"
 
 
-class Container(Protocol):
-    """What answers invocations, in one of SageMaker's modes."""
-
-    def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
-        """Forward one invocation. Raises `ApiError`, and `OSError` when nothing answers."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A production variant and the container that it runs; one instance stands for all of them."""
-
-    name: str
-    triton: Triton
-    container: Container
-    folder: Path
-
-
 class Fleet:
-    """The running variants of one endpoint configuration."""
+    """The running variants of one endpoint configuration; one instance stands for all of them."""
 
-    def __init__(self, *variants: Variant) -> None:
-        self._variants = list(variants)
+    def __init__(self, *instances: Instance) -> None:
+        self._instances = list(instances)
         self._busy = 0
         self._quiet = threading.Condition()
         self._lock = threading.Lock()
@@ -80,10 +66,11 @@ class Fleet:
         this returns; what was started then waits for `stop`.
         """
         for variant in config["ProductionVariants"]:
-            self._add(_start(host, endpoint, variant, models[variant["ModelName"]]))
-        for variant, running in zip(config["ProductionVariants"], self._variants, strict=True):
+            begin = partial(_begin, host, endpoint, variant, models[variant["ModelName"]])
+            self._add(Instance(variant["VariantName"], begin))
+        for variant, instance in zip(config["ProductionVariants"], self._instances, strict=True):
             seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
-            running.triton.wait_until_healthy(seconds)
+            instance.wait_until_healthy(seconds)
         self._refuse_stopped()
 
     @contextmanager
@@ -108,16 +95,16 @@ class Fleet:
         target_variant: str | None = None,
     ) -> tuple[str, Response]:
         """Return the chosen variant's name and its answer. Raises `ApiError`."""
-        variant = self._choose(weights, target_variant)
+        instance = self._choose(weights, target_variant)
         try:
-            response = variant.container.invoke(target_model, body=body, headers=headers)
+            response = instance.invoke(target_model, body=body, headers=headers)
         except OSError as error:
             raise ApiError(
                 "ModelError", f"The container did not answer: {error}", status=424
             ) from None
         if response.status != 200:
             raise model_error(response)
-        return variant.name, response
+        return instance.name, response
 
     def drain(self, timeout: float) -> None:
         """Return when no counted invocation is under way, or after `timeout` seconds."""
@@ -125,79 +112,82 @@ class Fleet:
             self._quiet.wait_for(lambda: self._busy == 0, timeout)
 
     def stop(self) -> None:
-        """End every variant, also of a fleet that is starting, and delete what it downloaded."""
+        """End every instance, also of a fleet that is starting, and delete what it downloaded."""
         with self._lock:
             self._stopped = True
-            variants = list(self._variants)
-        for variant in variants:
-            variant.triton.stop()
-            for name in ("models", "model"):
-                shutil.rmtree(variant.folder / name, ignore_errors=True)
+            instances = list(self._instances)
+        for instance in instances:
+            instance.stop()
 
-    def _add(self, variant: Variant) -> None:
-        """Take a variant in before anything else can go wrong: `stop` ends it from now on."""
-        with self._lock:
-            self._variants.append(variant)
+    def _add(self, instance: Instance) -> None:
+        """Take an instance in before anything else can go wrong: `stop` ends it from now on."""
         self._refuse_stopped()
+        with self._lock:
+            self._instances.append(instance)
+        instance.start()
 
     def _refuse_stopped(self) -> None:
         with self._lock:
             if self._stopped:
                 raise LocalAwsError("the instances were stopped while they started")
 
-    def _choose(self, weights: Mapping[str, float], target: str | None) -> Variant:
+    def _choose(self, weights: Mapping[str, float], target: str | None) -> Instance:
         if target is None:
-            shares = [weights[variant.name] for variant in self._variants]
+            shares = [weights[instance.name] for instance in self._instances]
             if not any(shares):
                 raise ApiError(
                     "ValidationError",
                     "Every variant has weight 0: name one as TargetVariant or give one a weight.",
                 )
-            return random.choices(self._variants, shares)[0]
-        for variant in self._variants:
-            if variant.name == target:
-                return variant
-        known = ", ".join(variant.name for variant in self._variants)
+            return random.choices(self._instances, shares)[0]
+        for instance in self._instances:
+            if instance.name == target:
+                return instance
+        known = ", ".join(instance.name for instance in self._instances)
         raise ApiError("ValidationError", f"Variant {target} not found; the endpoint has {known}.")
 
 
-def _start(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Variant:
+def _begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
     described = model.get("PrimaryContainer") or model["Containers"][0]
-    name = variant["VariantName"]
-    folder = host.folder / f"{endpoint}-{name}-{next(_numbers)}"
+    capacity = Capacity.of(variant)
+    folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if described.get("Mode", "SingleModel") == "MultiModel":
-        triton, container = _start_multi_model(host, folder, described)
-    else:
-        triton, container = _start_single_model(host, folder, described)
-    return Variant(name=name, triton=triton, container=container, folder=folder)
+        return _begin_multi_model(host, folder, described, capacity)
+    return _begin_single_model(host, folder, described, capacity)
 
 
-def _start_multi_model(
-    host: Host, folder: Path, described: dict[str, Any]
-) -> tuple[Triton, Container]:
+def _begin_multi_model(
+    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
+) -> Running:
     prefix = S3Prefix.parse(described["ModelDataUrl"])
     empty = folder / "empty"
     empty.mkdir()
     environment = {**described.get("Environment", {}), "SAGEMAKER_MULTI_MODEL": "true"}
     arguments = multi_model_arguments(environment, repository=str(empty))
     triton = _triton(host, folder, arguments, environment)
-    return triton, MultiModelContainer(
+    caching = described.get("MultiModelConfig", {}).get("ModelCacheSetting", "Enabled")
+    container = MultiModelContainer(
         triton,
         s3=host.s3,
         prefix=prefix,
         folder=folder / "models",
         backends=host.backends,
+        capacity=capacity,
+        caches=caching != "Disabled",
     )
+    return Running(triton, container, folder)
 
 
-def _start_single_model(
-    host: Host, folder: Path, described: dict[str, Any]
-) -> tuple[Triton, Container]:
+def _begin_single_model(
+    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
+) -> Running:
     archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
     try:
-        archives.fetch(host.s3, bucket=archive.bucket, key=archive.key, to=repository)
+        archives.fetch(
+            host.s3, bucket=archive.bucket, key=archive.key, to=repository, limit=capacity.disk
+        )
         stand_in_packages.provide(repository, host.backends)
     except ApiError as error:
         raise LocalAwsError(error.message) from None
@@ -205,7 +195,7 @@ def _start_single_model(
     arguments = single_model_arguments(environment, repository=repository)
     environment[DEFAULT_MODEL] = default_model(environment, repository)
     triton = _triton(host, folder, arguments, environment)
-    return triton, SingleModelContainer(triton)
+    return Running(triton, SingleModelContainer(triton), folder)
 
 
 def _triton(host: Host, folder: Path, arguments: list[str], environment: dict[str, str]) -> Triton:

@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import model_environment, relay
+from local_aws.hosting import capacity, model_environment, relay
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
@@ -103,6 +103,14 @@ class Triton:
         raise LocalAwsError(
             f"The container did not pass the ping health check. Log: {self.log}\n{self._tail()}"
         )
+
+    def wait(self) -> None:
+        """Return when the server has ended, however it did."""
+        self._process.wait()
+
+    def resident_bytes(self) -> int:
+        """Return the memory of the server and all that it started, which share a session."""
+        return capacity.resident_bytes(self._process.pid)
 
     def request(
         self,

@@ -1,6 +1,7 @@
 """What the tests of the local AWS share: a bucket, a way to wait, and SDK clients for handlers."""
 
 import asyncio
+import hashlib
 import io
 import os
 import threading
@@ -76,13 +77,17 @@ class FakeS3:
         self.asked: list[tuple[str, str]] = []
         self.uploaded: dict[str, dict[str, Any]] = {}
 
-    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+    def get_object(self, *, Bucket: str, Key: str, IfNoneMatch: str = "") -> dict[str, Any]:  # noqa: N803
         self.asked.append((Bucket, Key))
         if (Bucket, Key) not in self.objects:
             raise ClientError(
                 {"Error": {"Code": "NoSuchKey", "Message": "No such key."}}, "GetObject"
             )
-        return {"Body": io.BytesIO(self.objects[Bucket, Key])}
+        content = self.objects[Bucket, Key]
+        etag = f'"{hashlib.md5(content).hexdigest()}"'
+        if etag == IfNoneMatch:
+            raise ClientError({"Error": {"Code": "304", "Message": "Not Modified"}}, "GetObject")
+        return {"Body": io.BytesIO(content), "ETag": etag}
 
     def head_object(self, *, Bucket: str, Key: str) -> None:  # noqa: N803
         if (Bucket, Key) not in self.objects:

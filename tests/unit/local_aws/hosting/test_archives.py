@@ -20,10 +20,13 @@ from tests.unit.local_aws.hosting.conftest import tar_gz
 ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onnx": bytes(3000)}
 
 
+PLACE: Any = {"bucket": "models", "key": "text/minilm.tar.gz", "limit": 1 << 20}
+
+
 def fetch(s3: Any, content: bytes | None, to: Path) -> None:
     if content is not None:
         s3.objects["models", "text/minilm.tar.gz"] = content
-    archives.fetch(s3, bucket="models", key="text/minilm.tar.gz", to=to)
+    archives.fetch(s3, to=to, **PLACE)
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -101,6 +104,40 @@ def test_an_archive_that_writes_outside_its_folder_is_refused(
     assert files_below(tmp_path) == {}
 
 
+def test_an_absolute_path_is_refused_by_its_name(s3: Any, tmp_path: Path) -> None:
+    with pytest.raises(ApiError, match=r"Failed to extract .*'/etc/model' has an absolute path"):
+        fetch(s3, tar_gz({"inside": b"1", "/etc/model": b"2"}), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_members_than_a_model_has_are_refused(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MEMBERS", 2)
+    fetch(s3, tar_gz({"a": b"", "b": b""}), tmp_path / "two")
+    with pytest.raises(ApiError, match="more than 2 members"):
+        fetch(s3, tar_gz({"a": b"", "b": b"", "c": b""}), tmp_path / "three")
+    assert [it.name for it in tmp_path.iterdir()] == ["two"]
+
+
+def test_more_bytes_than_there_is_room_for_are_not_written(s3: Any, tmp_path: Path) -> None:
+    fetch(s3, tar_gz({"zeros": bytes(1 << 20)}), tmp_path / "fits")
+    with pytest.raises(ApiError, match="No space left on device: more than 1048576 bytes"):
+        fetch(s3, tar_gz({"zeros": bytes((1 << 20) + 1)}), tmp_path / "does not")
+    assert [it.name for it in tmp_path.iterdir()] == ["fits"]
+
+
+def test_an_archive_that_is_known_is_not_unpacked_again(s3: Any, tmp_path: Path) -> None:
+    s3.objects["models", "text/minilm.tar.gz"] = tar_gz(ENSEMBLE)
+    first = archives.fetch(s3, to=tmp_path / "model", **PLACE)
+    (tmp_path / "model" / "mine").touch()
+    assert archives.fetch(s3, to=tmp_path / "model", known=first, **PLACE) == first
+    assert (tmp_path / "model" / "mine").exists()
+    s3.objects["models", "text/minilm.tar.gz"] = tar_gz({"other": b"1"})
+    assert archives.fetch(s3, to=tmp_path / "model", known=first, **PLACE).size == 1
+    assert files_below(tmp_path / "model") == {"other": b"1"}
+
+
 def test_a_link_out_of_the_folder_is_refused(s3: Any, tmp_path: Path) -> None:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
@@ -140,7 +177,7 @@ def test_whatever_goes_wrong_while_unpacking_leaves_nothing(
     body = BreakingOff(GOOD[:20_000], error)
     monkeypatch.setattr(s3, "get_object", lambda **_: {"Body": body})
     with pytest.raises(ApiError, match="Failed to extract model data") as refused:
-        archives.fetch(s3, bucket="models", key="text/minilm.tar.gz", to=tmp_path / "model")
+        archives.fetch(s3, to=tmp_path / "model", **PLACE)
     assert refused.value.__cause__ is error
     assert list(tmp_path.iterdir()) == []
 
@@ -153,7 +190,7 @@ def test_an_s3_that_is_not_there_is_a_failed_download(
 
     monkeypatch.setattr(s3, "get_object", unreachable)
     with pytest.raises(ApiError, match=r"Failed to download .*http://127\.0\.0\.1:1"):
-        archives.fetch(s3, bucket="models", key="k", to=tmp_path / "model")
+        archives.fetch(s3, to=tmp_path / "model", **PLACE)
 
 
 def test_a_model_that_is_not_whole_yet_has_another_name(s3: Any, tmp_path: Path) -> None:
@@ -164,8 +201,8 @@ def test_a_model_that_is_not_whole_yet_has_another_name(s3: Any, tmp_path: Path)
             seen.append((tmp_path / "model").exists())
             return super().readinto(buffer)
 
-    s3.get_object = lambda **_: {"Body": Body(GOOD)}
-    archives.fetch(s3, bucket="models", key="k", to=tmp_path / "model")
+    s3.get_object = lambda **_: {"Body": Body(GOOD), "ETag": ""}
+    archives.fetch(s3, to=tmp_path / "model", **PLACE)
     assert seen
     assert not any(seen)
     assert [path.name for path in tmp_path.iterdir()] == ["model"]

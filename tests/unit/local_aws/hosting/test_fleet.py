@@ -7,7 +7,9 @@ import pytest
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import fleet as fleet_module
-from local_aws.hosting.fleet import Fleet, Host, Variant
+from local_aws.hosting.capacity import GIB, Capacity
+from local_aws.hosting.fleet import Fleet, Host
+from local_aws.hosting.instance import Running
 from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.single_model_container import SingleModelContainer
 from local_aws.hosting.triton import Response
@@ -27,6 +29,7 @@ class FakeTriton:
         self.installation, self.options = arguments[0], options
         self.waited: list[float] = []
         self.stopped = 0
+        self.ended = threading.Event()
         type(self).made.append(self)
 
     def wait_until_healthy(self, timeout: float) -> None:
@@ -34,15 +37,19 @@ class FakeTriton:
         if self.unhealthy:
             raise LocalAwsError(self.unhealthy)
 
+    def wait(self) -> None:
+        self.ended.wait()
+
     def stop(self) -> None:
         self.stopped += 1
+        self.ended.set()
 
 
-class FakeContainer:
+class FakeInstance:
     """Answers, or fails, once it may."""
 
-    def __init__(self, outcome: Response | Exception) -> None:
-        self.outcome = outcome
+    def __init__(self, name: str, outcome: Response | Exception) -> None:
+        self.name, self.outcome = name, outcome
         self.asked: list[tuple[str, bytes, dict[str, str]]] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -74,15 +81,19 @@ def host(tmp_path: Path) -> Host:
 
 
 def variant(name: str = "only", outcome: Response | Exception | None = None) -> Any:
-    container: Any = FakeContainer(outcome or Response(200, {}, b"answer"))
-    server: Any = None
-    return Variant(name, server, container, Path("unused"))
+    return FakeInstance(name, outcome or Response(200, {}, b"answer"))
 
 
 def started(*arguments: Any) -> Fleet:
     fleet = Fleet()
     fleet.start(*arguments)
     return fleet
+
+
+def running(fleet: Fleet) -> Running:
+    (instance,) = fleet._instances
+    assert instance._running
+    return instance._running
 
 
 def invoke(fleet: Fleet, *, variant: str | None = None, **weights: float) -> tuple[str, Response]:
@@ -117,7 +128,7 @@ def test_an_invocation_is_answered_by_a_variant_that_is_named() -> None:
     only = variant()
     name, response = invoke(Fleet(only))
     assert (name, response.body) == ("only", b"answer")
-    assert only.container.asked == [("minilm.tar.gz", b"question", JSON)]
+    assert only.asked == [("minilm.tar.gz", b"question", JSON)]
 
 
 def test_weights_share_the_invocations_out() -> None:
@@ -179,17 +190,17 @@ def test_errors_of_the_container_pass_as_they_are() -> None:
 
 def test_draining_waits_for_the_invocations_under_way() -> None:
     only = variant()
-    only.container.may_answer.clear()
+    only.may_answer.clear()
     fleet = Fleet(only)
     asking = [threading.Thread(target=invoke, args=(fleet,), daemon=True) for _ in range(2)]
     for thread in asking:
         thread.start()
-    eventually(lambda: len(only.container.asked) == 2)
+    eventually(lambda: len(only.asked) == 2)
     draining = threading.Thread(target=fleet.drain, args=(PATIENCE,), daemon=True)
     draining.start()
     draining.join(0.05)
     assert draining.is_alive()
-    only.container.may_answer.set()
+    only.may_answer.set()
     for thread in (draining, *asking):
         thread.join()
 
@@ -209,14 +220,14 @@ def test_nothing_is_under_way_after_an_invocation_however_it_ended(
 
 def test_draining_gives_up_after_its_time() -> None:
     only = variant()
-    only.container.may_answer.clear()
+    only.may_answer.clear()
     fleet = Fleet(only)
     asking = threading.Thread(target=invoke, args=(fleet,), daemon=True)
     asking.start()
-    eventually(lambda: only.container.asked)
+    eventually(lambda: only.asked)
     fleet.drain(0.01)
     assert fleet._busy == 1
-    only.container.may_answer.set()
+    only.may_answer.set()
     asking.join()
 
 
@@ -228,7 +239,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
 ) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
     fleet = started(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [it.name for it in fleet._variants] == ["v1", "v2"]
+    assert [it.name for it in fleet._instances] == ["v1", "v2"]
     folders = [made.options["folder"] for made in triton.made]
     assert len(set(folders)) == 2
     for made, name in zip(triton.made, ("v1", "v2"), strict=True):
@@ -247,10 +258,23 @@ def test_a_variants_container_reads_from_its_models_prefix(
     triton: type[FakeTriton], host: Host
 ) -> None:
     fleet = started(host, "text", config({}), {"m": model()})
-    container = fleet._variants[0].container
+    container = running(fleet).container
     assert isinstance(container, MultiModelContainer)
     assert (container._prefix.bucket, container._prefix.key) == ("models", "text/")
     assert container._folder == triton.made[0].options["folder"] / "models"
+
+
+def test_a_variants_volume_and_its_models_cache_setting_are_its_containers(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    small = {"InstanceType": "ml.c5.large", "VolumeSizeInGB": 5}
+    uncached = model(MultiModelConfig={"ModelCacheSetting": "Disabled"})
+    container: Any = running(started(host, "text", config(small), {"m": uncached})).container
+    assert container._capacity == Capacity.of(small)
+    assert container._capacity.disk == 5 * GIB
+    assert not container._caches
+    container = running(started(host, "text", config({}), {"m": model()})).container
+    assert container._caches
 
 
 def test_a_model_may_name_its_container_in_a_list(triton: type[FakeTriton], host: Host) -> None:
@@ -276,7 +300,7 @@ def test_a_single_models_archive_is_unpacked_and_its_model_loaded(
     fleet = started(
         dataclasses.replace(host, s3=s3), "search", config({}), {"m": {"PrimaryContainer": single}}
     )
-    assert isinstance(fleet._variants[0].container, SingleModelContainer)
+    assert isinstance(running(fleet).container, SingleModelContainer)
     (made,) = triton.made
     folder = made.options["folder"]
     assert (folder / "model" / "minilm" / "config.pbtxt").read_bytes() == b"ensemble"

@@ -1,7 +1,7 @@
 import json
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 
 from local_aws.errors import ApiError
 from local_aws.hosting import multi_model_container
+from local_aws.hosting.capacity import GIB, MIB, Capacity
 from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix, model_error
 from local_aws.hosting.triton import Response
 from tests.unit.local_aws.conftest import eventually
@@ -17,16 +18,23 @@ from tests.unit.local_aws.hosting.conftest import tar_gz
 
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
+MODEL_BYTES = 100 * MIB
 
 
 class FakeTriton:
-    """Loads, invokes and unloads as it is told, and keeps what it was asked."""
+    """Loads, invokes and unloads as it is told, and keeps what it was asked.
+
+    Each model that is loaded takes `MODEL_BYTES`.
+    """
 
     def __init__(self) -> None:
+        self.in_memory: set[str] = set()
         self.asked: list[tuple[str, str, bytes, dict[str, str]]] = []
         self.load_answers: list[Response | Exception] = []
         self._may_load = threading.Event()
         self._may_load.set()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -53,8 +61,17 @@ class FakeTriton:
             answer = self.load_answers.pop(0) if self.load_answers else Response(200, {}, b"")
             if isinstance(answer, Exception):
                 raise answer
+            if answer.status == 200:
+                self.in_memory.add(json.loads(body)["model_name"])
             return answer
+        if method == "DELETE":
+            self.in_memory.remove(path.removeprefix("/models/"))
+        else:
+            self.may_answer.wait()
         return Response(200, {}, b"answer")
+
+    def resident_bytes(self) -> int:
+        return len(self.in_memory) * MODEL_BYTES
 
     def count(self, method: str, end: str) -> int:
         return sum(it[0] == method and it[1].endswith(end) for it in self.asked)
@@ -69,18 +86,35 @@ def triton() -> Any:
     return FakeTriton()
 
 
+Make = Callable[..., MultiModelContainer]
+
+
 @pytest.fixture
-def container(triton: Any, s3: Any, tmp_path: Path) -> MultiModelContainer:
-    """A container with one archive in its bucket."""
-    s3.objects["models", f"text/{TARGET}"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
-    prefix = S3Prefix.parse("s3://models/text/")
-    return MultiModelContainer(
-        triton,
-        s3=s3,
-        prefix=prefix,
-        folder=tmp_path / "models",
-        backends=tmp_path / "backends",
-    )
+def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
+    """Make a container with so much room, and some archives in its bucket."""
+    for target in (TARGET, "a", "b", "c"):
+        s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": bytes(100)})
+
+    def container(
+        *, memory: int = GIB, disk: int = GIB, caches: bool = True
+    ) -> MultiModelContainer:
+        return MultiModelContainer(
+            triton,
+            s3=s3,
+            prefix=S3Prefix.parse("s3://models/text/"),
+            folder=tmp_path / "models",
+            backends=tmp_path / "backends",
+            capacity=Capacity(memory=memory, disk=disk),
+            caches=caches,
+        )
+
+    return container
+
+
+@pytest.fixture
+def container(make: Make) -> MultiModelContainer:
+    """A container with room for ten models."""
+    return make()
 
 
 def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:
@@ -110,7 +144,7 @@ def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert (method, path) == ("POST", "/models")
     assert headers == {**JSON, "X-Amzn-SageMaker-Target-Model": TARGET}
     assert folder == tmp_path / "models" / request["model_name"] / "model"
-    assert (folder / "minilm" / "config.pbtxt").read_bytes() == b"ensemble"
+    assert (folder / "minilm" / "config.pbtxt").read_bytes() == bytes(100)
     assert invocation == (
         "POST",
         f"/models/{request['model_name']}/invoke",
@@ -182,7 +216,7 @@ def test_another_model_is_served_while_one_loads(
 
 
 def test_a_refused_load_is_a_model_error_and_the_next_invocation_tries_again(
-    container: MultiModelContainer, triton: Any, s3: Any
+    container: MultiModelContainer, triton: Any
 ) -> None:
     triton.load_answers = [Response(400, {}, b"Traceback: no module named dali")]
     with pytest.raises(ApiError) as refused:
@@ -195,7 +229,7 @@ def test_a_refused_load_is_a_model_error_and_the_next_invocation_tries_again(
     assert triton.count("POST", "/invoke") == 0
     assert container.loaded() == []
     assert invoke(container) == b"answer"
-    assert (triton.loads, len(s3.asked)) == (2, 1)  # what was downloaded is there
+    assert triton.loads == 2
 
 
 def test_all_that_wait_for_a_refused_load_get_its_error(
@@ -214,7 +248,7 @@ def test_all_that_wait_for_a_refused_load_get_its_error(
 
 def waiting(container: MultiModelContainer) -> int:
     """How many threads wait for the target's load."""
-    load: Any = container._loads[TARGET]
+    load: Any = container._models[TARGET].load
     return len(load._waiters)
 
 
@@ -242,19 +276,6 @@ def test_a_load_that_timed_out_is_not_still_loading(
     with pytest.raises(TimeoutError, match="timed out"):
         invoke(container)
     assert invoke(container) == b"answer"
-
-
-def test_a_failed_load_does_not_forget_the_one_after_an_unload(
-    container: MultiModelContainer, triton: Any
-) -> None:
-    triton.load_answers = [Response(507, {}, b"out of memory")]
-    with ThreadPoolExecutor(1) as pool, triton.held():
-        failing = pool.submit(invoke, container)
-        eventually(lambda: triton.loads)
-        container.unload(TARGET)
-        later = container._loads[TARGET] = Future()
-    assert isinstance(failing.exception(), ApiError)
-    assert container._loads[TARGET] is later
 
 
 def test_a_missing_archive_is_a_validation_error_and_nothing_is_loaded(
@@ -286,17 +307,126 @@ def test_an_invocation_that_waits_too_long_is_told_to_come_again(
     assert triton.loads == 1  # the load went on while nobody waited
 
 
-def test_an_unloaded_model_is_loaded_again_from_disk(
+# Room for models
+
+
+def unloaded(triton: Any) -> list[str]:
+    return [it[3]["X-Amzn-SageMaker-Target-Model"] for it in triton.asked if it[0] == "DELETE"]
+
+
+def test_the_least_recently_used_model_makes_room(make: Make, triton: Any) -> None:
+    container = make(memory=2 * MODEL_BYTES)
+    for target in ("a", "b", "a", "c"):
+        assert invoke(container, target) == b"answer"
+    assert unloaded(triton) == ["b"]
+    assert container.loaded() == ["a", "c"]
+
+
+def test_an_unloaded_model_is_loaded_again_from_disk(make: Make, triton: Any, s3: Any) -> None:
+    container = make(memory=MODEL_BYTES)
+    for target in ("a", "b"):
+        invoke(container, target)
+    s3.objects.clear()  # not needed any more, as when the bucket is away
+    assert invoke(container, "a") == b"answer"
+    assert triton.loads == 3
+
+
+def test_a_load_that_is_refused_for_memory_is_tried_again_after_an_unload(
+    container: MultiModelContainer, triton: Any
+) -> None:
+    invoke(container, "a")
+    invoke(container, "b")
+    triton.load_answers = [Response(507, {}, b"CUDA out of memory")]
+    assert invoke(container, "c") == b"answer"
+    assert unloaded(triton) == ["a"]
+
+
+def test_a_model_that_does_not_fit_is_refused_with_507_and_not_kept(
+    make: Make, triton: Any
+) -> None:
+    container = make(memory=MODEL_BYTES - 1)
+    with pytest.raises(ApiError) as refused:
+        invoke(container)
+    assert (refused.value.code, refused.value.status) == ("ModelError", 424)
+    assert refused.value.fields == {
+        "OriginalStatusCode": 507,
+        "OriginalMessage": "out of memory: 100 of 99 MiB are used",
+    }
+    assert not triton.in_memory
+
+
+def test_a_model_with_a_call_under_way_is_not_unloaded(make: Make, triton: Any) -> None:
+    container = make(memory=MODEL_BYTES)
+    triton.may_answer.clear()
+    with ThreadPoolExecutor(1) as pool:
+        under_way = pool.submit(invoke, container, "a")
+        eventually(lambda: triton.count("POST", "/invoke"))
+        with pytest.raises(ApiError, match="out of memory"):
+            invoke(container, "b")
+        triton.may_answer.set()
+        assert under_way.result() == b"answer"
+    assert invoke(container, "b") == b"answer"
+
+
+def test_loads_leave_threads_of_triton_to_loaded_models(
     container: MultiModelContainer, triton: Any, s3: Any
 ) -> None:
     invoke(container)
-    name = json.loads(triton.asked[0][2])["model_name"]
-    container.unload(TARGET)
-    target = {"X-Amzn-SageMaker-Target-Model": TARGET}
-    assert triton.asked[-1] == ("DELETE", f"/models/{name}", b"", target)
-    assert container.loaded() == []
-    assert invoke(container) == b"answer"
-    assert (triton.loads, len(s3.asked)) == (2, 1)
+    targets = [f"cold-{number}" for number in range(8)]
+    for target in targets:
+        s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": b""})
+    with ThreadPoolExecutor(8) as pool, triton.held():
+        answers = [pool.submit(invoke, container, target) for target in targets]
+        eventually(lambda: triton.loads == 1 + 4)
+        assert invoke(container) == b"answer"
+        assert triton.loads == 1 + 4
+    assert [it.result() for it in answers] == [b"answer"] * 8
+
+
+def test_without_caching_a_model_goes_after_its_call(
+    make: Make, triton: Any, s3: Any, tmp_path: Path
+) -> None:
+    container = make(caches=False)
+    for _ in range(2):
+        assert invoke(container) == b"answer"
+        eventually(lambda: not container._unloads and not container.loaded())
+        assert not triton.in_memory
+        assert not list((tmp_path / "models").iterdir())
+    assert len(s3.asked) == 2
+
+
+# Room for archives
+
+
+def test_an_archive_that_was_replaced_is_seen_at_the_next_load(
+    make: Make, s3: Any, tmp_path: Path
+) -> None:
+    container = make(memory=MODEL_BYTES)
+    invoke(container, "a")
+    s3.objects["models", "text/a"] = tar_gz({"minilm/config.pbtxt": b"other"})
+    invoke(container, "b")
+    invoke(container, "a")
+    configs = [it.read_bytes() for it in (tmp_path / "models").rglob("config.pbtxt")]
+    assert sorted(configs) == [bytes(100), b"other"]
+
+
+def test_the_least_recently_used_archive_makes_room_on_disk(
+    make: Make, triton: Any, tmp_path: Path
+) -> None:
+    container = make(disk=200)
+    for target in ("a", "b", "c"):
+        assert invoke(container, target) == b"answer"
+    assert unloaded(triton) == ["a"]
+    assert list(container._archives) == ["b", "c"]
+    assert len(list((tmp_path / "models").iterdir())) == 2
+
+
+def test_an_archive_for_which_there_is_no_room_is_refused_and_leaves_nothing(
+    make: Make, tmp_path: Path
+) -> None:
+    with pytest.raises(ApiError, match="No space left on device: more than 99 bytes, unpacked"):
+        invoke(make(disk=99))
+    assert not [it for it in (tmp_path / "models").rglob("*") if it.is_file()]
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_a_server_may_be_stopped_again_and_by_several_threads_at_once(
 
 def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance: Path) -> None:
     os.kill(pid_in(instance), 9)
-    eventually(lambda: triton._process.poll() is not None)
+    triton.wait()
     with pytest.raises(OSError, match=r"refused|broke off|[Bb]roken|reset"):
         get(triton, "/ping")
     triton.stop()
