@@ -311,6 +311,22 @@ def test_a_single_models_archive_is_unpacked_and_its_model_loaded(
     assert not (folder / "model").exists()
 
 
+def test_a_single_models_server_that_dies_is_replaced_with_its_model(
+    triton: type[FakeTriton], host: Host, s3: Any
+) -> None:
+    s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
+    single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
+    fleet = started(dataclasses.replace(host, s3=s3), "search", config({}), {"m": single})
+    triton.made[0].ended.set()
+    eventually(lambda: len(triton.made) == 2 and triton.made[1].waited)
+    folder = triton.made[1].options["folder"]
+    assert folder != triton.made[0].options["folder"]
+    assert (folder / "model" / "minilm" / "config.pbtxt").exists()
+    assert "--load-model=minilm" in triton.made[1].options["arguments"]
+    fleet.stop()
+    assert [made.stopped for made in triton.made] == [1, 1]
+
+
 def test_a_single_model_without_its_archive_does_not_start(
     triton: type[FakeTriton], host: Host, s3: Any
 ) -> None:
