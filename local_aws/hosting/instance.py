@@ -13,10 +13,9 @@ from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.multi_model_container import INVOKE_SECONDS
 from local_aws.hosting.triton import Response, Triton
 
-# How long a container that ends again and again is left alone: as Docker's restart policies have
-# it, 100 ms and then twice as long each time, up to a minute, from the start again once a container
-# has run for 10 s. Source: docs.docker.com, "Start containers automatically" and the Engine API's
-# RestartPolicy. That SageMaker does the same is an assumption.
+# How long a container that ends again and again is left alone: 100 ms and then twice as long each
+# time, as Docker does it (Engine API, RestartPolicy); up to a minute, and from the start again once
+# it has run for 10 s, is our choice. What SageMaker does is documented nowhere.
 FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 60.0
 STEADY_SECONDS = 10.0
