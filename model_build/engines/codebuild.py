@@ -78,7 +78,7 @@ class CodeBuildGpu:
         return self._describe(build).get("buildStatus") in ("IN_PROGRESS", "SUCCEEDED")
 
     def _start(self, job: EngineJob, place: JobBucket, *, attempt: int) -> str:
-        """Start a build and claim the attempt for it; where somebody else was first, his it is.
+        """Start a build and claim the attempt for it; where somebody else was first, theirs it is.
 
         All who start the same attempt within five minutes are given one build, by the token.
         """

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 PREFIX = "engine-jobs/"
 
 
+def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
+    """Return all keys that begin with `prefix`."""
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    return [it["Key"] for page in pages for it in page.get("Contents", ())]
+
+
 @dataclass(frozen=True)
 class Claim:
     """An attempt at a job, counted from 1, and the id of the build that makes it."""
@@ -56,7 +62,7 @@ class JobBucket:
 
     def last_claim(self) -> Claim | None:
         """Return the newest attempt that anybody has made."""
-        keys = sorted(self._keys(self._claims))
+        keys = sorted(keys_below(self.s3, self.bucket, self._claims))
         return self._read_claim(keys[-1]) if keys else None
 
     def claim(self, attempt: int, build: str) -> Claim:
@@ -75,15 +81,11 @@ class JobBucket:
         """
         to.mkdir(parents=True)
         own = build.rpartition(":")[2]
-        for key in self._keys(f"{self.raw_folder}/"):
+        for key in keys_below(self.s3, self.bucket, f"{self.raw_folder}/"):
             folder, _, name = key.rpartition("/")
             if folder.endswith(own):
                 self.s3.download_file(self.bucket, key, str(to / name))
         return (to / step_result.FILE).is_file()
-
-    def _keys(self, prefix: str) -> list[str]:
-        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=prefix)
-        return [it["Key"] for page in pages for it in page.get("Contents", ())]
 
     @property
     def _claims(self) -> str:

@@ -15,6 +15,7 @@ from model_build.engines import accepted_results
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.engine_job import EngineJob
+from model_build.engines.job_bucket import keys_below
 from model_build.engines.provider import Engines, GpuRunner
 from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
@@ -77,7 +78,7 @@ def delete_unused(
     unused = jobs - _used(s3, bucket, retired)
     deleted = []
     for job in sorted(unused):
-        keys = _keys(s3, bucket, f"{accepted_results.PREFIX}{job}/")
+        keys = keys_below(s3, bucket, f"{accepted_results.PREFIX}{job}/")
         # Without result.json, what is left is no result.
         for key in sorted(keys, key=lambda it: not it.endswith(".json")):
             s3.delete_object(Bucket=bucket, Key=key)
@@ -93,18 +94,13 @@ def jobs_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
 
 def _used(s3: "S3Client", bucket: str, retired: Collection[str]) -> set[str]:
     """Return the jobs that manifests name: each stands beside its archive."""
-    keys = _keys(s3, bucket, "")
+    keys = keys_below(s3, bucket, "")
     manifests = {manifest_key(key) for key in keys if key.endswith(SUFFIX)}
     return {
         job
         for key in manifests.intersection(keys).difference(retired)
         for job in jobs_of(s3, bucket, key)
     }
-
-
-def _keys(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
-    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    return [it["Key"] for page in pages for it in page.get("Contents", ())]
 
 
 def _codebuild(bucket: str, project: str, *, deadline: float | None) -> GpuRunner:
