@@ -62,8 +62,8 @@ def add_templates(app: "App", folder: str) -> None:
             for key, value in raw.items():
                 made.add_override(key, value)
         for logical_id, raw in template.get("Outputs", {}).items():
-            value = Token.as_string(raw["Value"])
-            CfnOutput(stack, logical_id, value=value, export_name=raw["Export"]["Name"])
+            value, export = Token.as_string(raw["Value"]), raw.get("Export", {}).get("Name")
+            CfnOutput(stack, logical_id, value=value, export_name=export)
 
 
 def _synth(*what: str, to: Path) -> float:
