@@ -43,6 +43,10 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("root", type=Path)
     serve.add_argument("port", type=int)
     serve.set_defaults(command=_serve)
+    emulate = commands.add_parser("emulate")  # what `serve` starts; not for people
+    emulate.add_argument("port", type=int)
+    emulate.add_argument("listener", type=int)
+    emulate.set_defaults(command=_emulate)
     return parser
 
 
@@ -76,9 +80,15 @@ def _running(folder: Folder) -> Running:
 
 
 def _serve(options: argparse.Namespace) -> None:
+    from local_aws.front import server
+
+    server.run(Folder(options.root.resolve()), options.port)
+
+
+def _emulate(options: argparse.Namespace) -> None:
     from local_aws import emulator
 
-    emulator.run(Folder(options.root.resolve()), options.port)
+    emulator.run(options.port, options.listener)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """AWS's JSON protocol, for the services that the emulator lacks."""
 
-import asyncio
 import json
 import math
-from collections.abc import Callable, Mapping
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import botocore.session
@@ -26,14 +26,20 @@ class JsonService:
         self._model = botocore.session.get_session().get_service_model(service)
         self._operations = operations
 
-    async def __call__(
-        self, method: str, path: str, headers: dict[str, str], body: bytes, query: Any
-    ) -> Answer:
-        """Answer one request; the operation runs on a thread, since it may wait."""
-        lowered = {name.lower(): value for name, value in headers.items()}
-        name = lowered.get("x-amz-target", "").rpartition(".")[2]
+    @property
+    def target_prefix(self) -> str:
+        """What `X-Amz-Target` begins with, up to the full stop."""
+        return str(self._model.metadata["targetPrefix"])
+
+    def answer(self, operation: str, body: bytes) -> Answer:
+        """Answer one request, which may take as long as its operation waits."""
         try:
-            return await asyncio.to_thread(self._answer, name, body)
+            request = json.loads(body or b"{}", **_NUMBERS)
+        except (ValueError, RecursionError) as error:
+            not_json = ApiError("SerializationException", f"The body is no JSON: {error}")
+            return error_answer(not_json)
+        try:
+            return json_answer(200, self.call(operation, request))
         except ApiError as error:
             return error_answer(error)
 
@@ -52,13 +58,6 @@ class JsonService:
             raise ApiError("ValidationException", report.generate_report())
         refuse_violations(request, shape)
         return self._operations[name](request)
-
-    def _answer(self, name: str, body: bytes) -> Answer:
-        try:
-            request = json.loads(body or b"{}", **_NUMBERS)
-        except (ValueError, RecursionError) as error:
-            raise ApiError("SerializationException", f"The body is no JSON: {error}") from None
-        return json_answer(200, self.call(name, request))
 
 
 def _number(text: str) -> int | float:
@@ -83,3 +82,12 @@ def error_answer(error: ApiError) -> Answer:
     content = {"__type": error.code, "message": error.message, "Message": error.message}
     status, headers, body = json_answer(error.status, {**content, **error.fields})
     return status, {**headers, "x-amzn-ErrorType": error.code}, body
+
+
+async def send_answer(send: Callable[[Any], Awaitable[None]], answer: Answer) -> None:
+    """Send a whole answer through ASGI."""
+    status, headers, body = answer
+    named = {**headers, "x-amzn-RequestId": str(uuid.uuid4()), "Content-Length": str(len(body))}
+    encoded = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

@@ -1,9 +1,13 @@
 """Resource types that ministack's CloudFormation lacks."""
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
+from botocore import xform_name
+from botocore.exceptions import ClientError, ParamValidationError
 from ministack.services.cloudformation import provisioners, stacks
+
+from local_aws.errors import ApiError
 
 Created = tuple[str, dict[str, Any]]
 """A resource's physical id, and the attributes that Fn::GetAtt finds."""
@@ -30,6 +34,31 @@ BOOLEANS = {
     "DisableScaleIn", "EnableCapture", "EnableNetworkIsolation", "EncryptionDisabled",
     "PrivilegedMode", "RetainAllVariantProperties", "RetainDeploymentConfig",
 }  # fmt: skip
+
+
+class Service(Protocol):
+    """What a resource type asks."""
+
+    def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Return what an operation answers. Raises `ApiError`."""
+
+
+class Client:
+    """A service that is asked as any client asks it; `client` is boto3's."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Return what an operation answers. Raises `ApiError`."""
+        try:
+            answer: dict[str, Any] = getattr(self._client, xform_name(name))(**request)
+        except ClientError as error:
+            told = error.response["Error"]
+            raise ApiError(told["Code"], told["Message"]) from None
+        except ParamValidationError as error:
+            raise ApiError("ValidationException", str(error)) from None
+        return answer
 
 
 class ResourceType(ABC):

@@ -3,8 +3,7 @@
 import uuid
 from typing import Any
 
-from local_aws.api import JsonService
-from local_aws.cloudformation import Created, ResourceType, typed
+from local_aws.cloudformation import Created, ResourceType, Service, typed
 from local_aws.codebuild import projects, settings
 
 Properties = dict[str, Any]
@@ -15,7 +14,7 @@ class Project(ResourceType):
 
     replacing = ("Name",)
 
-    def __init__(self, codebuild: JsonService) -> None:
+    def __init__(self, codebuild: Service) -> None:
         self._codebuild = codebuild
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
@@ -35,7 +34,7 @@ class Project(ResourceType):
         self._codebuild.call("DeleteProject", {"name": physical_id})
 
 
-def resource_types(codebuild: JsonService) -> dict[str, ResourceType]:
+def resource_types(codebuild: Service) -> dict[str, ResourceType]:
     """Return CloudFormation's type name with what handles it."""
     return {"AWS::CodeBuild::Project": Project(codebuild)}
 

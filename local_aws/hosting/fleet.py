@@ -1,10 +1,13 @@
 """The instances behind an endpoint: what DescribeEndpoint -> EndpointConfig -> Model say."""
 
 import itertools
+import logging
+import os
 import random
+import re
 import shutil
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,11 +18,8 @@ from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import archives, stand_in_packages
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.instance import Instance, Running
-from local_aws.hosting.multi_model_container import (
-    MultiModelContainer,
-    S3Prefix,
-    model_error,
-)
+from local_aws.hosting.invocation import Invocation
+from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
 from local_aws.hosting.serve import (
     DEFAULT_MODEL,
     default_model,
@@ -27,124 +27,224 @@ from local_aws.hosting.serve import (
     single_model_arguments,
 )
 from local_aws.hosting.single_model_container import SingleModelContainer
-from local_aws.hosting.triton import Response, Triton
+from local_aws.hosting.triton import Triton
 from local_aws.prerequisites import TritonInstallation
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
+DRAIN_SECONDS = 30
+"""What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
+Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
+
+MANY_CALLS = 8
+
+_log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
+
+
+INSTANCES = "LOCAL_AWS_INSTANCES"
+"""Variable that says how many processes stand for a variant's instances at most."""
+
+
+def instances_at_most() -> int:
+    """Return what the variable says, or 2. Raises `LocalAwsError` for what is no number."""
+    value = os.environ.get(INSTANCES) or "2"
+    if not re.fullmatch("[1-9][0-9]*", value):
+        raise LocalAwsError(f"{INSTANCES} is {value!r}: write how many, such as 4")
+    return int(value)
 
 
 @dataclass(frozen=True)
 class Host:
-    """What instances are made of, the same for every endpoint."""
+    """What instances are made of, the same for every endpoint; `instances` is a variant's most."""
 
     triton: TritonInstallation
     backends: Path
     folder: Path
     s3: "S3Client"
+    instances: int
 
 
 class Fleet:
-    """The running variants of one endpoint configuration; one instance stands for all of them."""
+    """The running instances of one endpoint configuration, by variant."""
 
-    def __init__(self, *instances: Instance) -> None:
-        self._instances = list(instances)
+    def __init__(self) -> None:
+        self._serving: dict[str, list[Instance]] = {}
+        self._all: list[Instance] = []
         self._busy = 0
-        self._quiet = threading.Condition()
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._stopped = False
 
     def start(
-        self, host: Host, endpoint: str, config: dict[str, Any], models: dict[str, dict[str, Any]]
+        self,
+        host: Host,
+        endpoint: str,
+        config: dict[str, Any],
+        models: dict[str, dict[str, Any]],
+        counts: Mapping[str, int],
     ) -> None:
-        """Start every variant and wait until it is healthy.
+        """Start every variant and wait until its instances are healthy.
 
         `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them. Raises `LocalAwsError` with the reason, also when another thread calls `stop` before
-        this returns; what was started then waits for `stop`.
+        them; `counts` are instances by variant. Raises `LocalAwsError` with the reason, also when
+        another thread calls `stop` before this returns; what was started then waits for `stop`.
         """
-        for variant in config["ProductionVariants"]:
-            begin = partial(_begin, host, endpoint, variant, models[variant["ModelName"]])
-            self._add(Instance(variant["VariantName"], begin))
-        for variant, instance in zip(config["ProductionVariants"], self._instances, strict=True):
-            seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
-            instance.wait_until_healthy(seconds)
-        self._refuse_stopped()
+        self._kinds = {
+            it["VariantName"]: _Kind.of(host, endpoint, it, models[it["ModelName"]])
+            for it in config["ProductionVariants"]
+        }
+        self._most = host.instances
+        self._serving = {name: [] for name in self._kinds}
+        self.scale(counts)
+
+    def scale(self, counts: Mapping[str, int]) -> None:
+        """Start instances until every variant has its count, and end those beyond it.
+
+        Those that end finish their calls first. Raises as `start` does; the instances that served
+        before go on.
+        """
+        wanted = {name: min(count, self._most) for name, count in counts.items()}
+        for name, count in counts.items():
+            if count > self._most:
+                _log.warning(
+                    "%d processes stand for the %d instances of variant %s: up --instances",
+                    self._most,
+                    count,
+                    name,
+                )
+        self._grow(wanted)
+        self._shrink(wanted)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count an invocation as under way: `drain` waits for it."""
-        with self._quiet:
+        with self._changed:
             self._busy += 1
         try:
             yield
         finally:
-            with self._quiet:
+            with self._changed:
                 self._busy -= 1
-                self._quiet.notify_all()
+                self._changed.notify_all()
 
-    def invoke(
-        self,
-        weights: Mapping[str, float],
-        *,
-        body: bytes,
-        headers: dict[str, str],
-        target_model: str | None = None,
-        target_variant: str | None = None,
-    ) -> tuple[str, Response]:
-        """Return the chosen variant's name and its answer. Raises `ApiError`."""
-        instance = self._choose(weights, target_variant)
-        try:
-            response = instance.invoke(target_model, body=body, headers=headers)
-        except OSError as error:
-            raise ApiError(
-                "ModelError", f"The container did not answer: {error}", status=424
-            ) from None
-        if response.status != 200:
-            raise model_error(response)
-        return instance.name, response
+    async def invoke(self, weights: Mapping[str, float], invocation: Invocation) -> None:
+        """Have an invocation answered by an instance of the chosen variant. Raises `ApiError`."""
+        with self._chosen(weights, invocation) as instance:
+            header = (b"x-amzn-invoked-production-variant", instance.variant.encode())
+            invocation.answer_headers.append(header)
+            await instance.invoke(invocation)
 
     def drain(self, timeout: float) -> None:
         """Return when no counted invocation is under way, or after `timeout` seconds."""
-        with self._quiet:
-            self._quiet.wait_for(lambda: self._busy == 0, timeout)
+        with self._changed:
+            self._changed.wait_for(lambda: self._busy == 0, timeout)
 
     def stop(self) -> None:
         """End every instance, also of a fleet that is starting, and delete what it downloaded."""
-        with self._lock:
+        with self._changed:
             self._stopped = True
-            instances = list(self._instances)
+            instances = list(self._all)
         for instance in instances:
+            instance.stop()
+
+    def _grow(self, wanted: Mapping[str, int]) -> None:
+        new = [
+            Instance(name, self._kinds[name].begin)
+            for name, count in wanted.items()
+            for _ in range(count - len(self._serving[name]))
+        ]
+        try:
+            for instance in new:
+                self._add(instance)
+            for instance in new:
+                instance.wait_until_healthy(self._kinds[instance.variant].seconds)
+            self._refuse_stopped()
+        except BaseException:
+            for instance in new:
+                instance.stop()
+            raise
+        with self._changed:
+            for instance in new:
+                self._serving[instance.variant].append(instance)
+
+    def _shrink(self, wanted: Mapping[str, int]) -> None:
+        with self._changed:
+            leaving = [it for name, count in wanted.items() for it in self._serving[name][count:]]
+            for name, count in wanted.items():
+                del self._serving[name][count:]
+            self._changed.wait_for(lambda: not any(it.calls for it in leaving), DRAIN_SECONDS)
+        for instance in leaving:
             instance.stop()
 
     def _add(self, instance: Instance) -> None:
         """Take an instance in before anything else can go wrong: `stop` ends it from now on."""
         self._refuse_stopped()
-        with self._lock:
-            self._instances.append(instance)
+        with self._changed:
+            self._all.append(instance)
         instance.start()
 
     def _refuse_stopped(self) -> None:
-        with self._lock:
+        with self._changed:
             if self._stopped:
                 raise LocalAwsError("the instances were stopped while they started")
 
-    def _choose(self, weights: Mapping[str, float], target: str | None) -> Instance:
+    @contextmanager
+    def _chosen(self, weights: Mapping[str, float], invocation: Invocation) -> Iterator[Instance]:
+        """Give the instance that shall answer, and count its call."""
+        with self._changed:
+            variant = self._variant(weights, invocation.target_variant)
+            instance = _least_busy(self._serving[variant], invocation.target_model)
+            instance.calls += 1
+        try:
+            yield instance
+        finally:
+            with self._changed:
+                instance.calls -= 1
+                self._changed.notify_all()
+
+    def _variant(self, weights: Mapping[str, float], target: str | None) -> str:
+        names = list(self._serving)
         if target is None:
-            shares = [weights[instance.name] for instance in self._instances]
+            shares = [weights[name] for name in names]
             if not any(shares):
                 raise ApiError(
                     "ValidationError",
                     "Every variant has weight 0: name one as TargetVariant or give one a weight.",
                 )
-            return random.choices(self._instances, shares)[0]
-        for instance in self._instances:
-            if instance.name == target:
-                return instance
-        known = ", ".join(instance.name for instance in self._instances)
-        raise ApiError("ValidationError", f"Variant {target} not found; the endpoint has {known}.")
+            return random.choices(names, shares)[0]
+        if target not in names:
+            known = ", ".join(names)
+            raise ApiError(
+                "ValidationError", f"Variant {target} not found; the endpoint has {known}."
+            )
+        return target
+
+
+def _least_busy(instances: list[Instance], target_model: str | None) -> Instance:
+    """Return the instance with the fewest calls under way, of those that have the model.
+
+    Source: developer guide, "How multi-model endpoints work": requests for a model go to the
+    instance that has it, and some to another one if there are many. How many is not said: as many
+    as Triton has threads is our choice.
+    """
+    having = [it for it in instances if it.has(target_model) and it.calls < MANY_CALLS]
+    return min(having or instances, key=lambda it: it.calls)
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a variant's instances start, and the seconds that each has to become healthy."""
+
+    begin: Callable[[], Running]
+    seconds: float
+
+    @classmethod
+    def of(
+        cls, host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]
+    ) -> "_Kind":
+        seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
+        return cls(partial(_begin, host, endpoint, variant, model), seconds)
 
 
 def _begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
@@ -195,7 +295,7 @@ def _begin_single_model(
     arguments = single_model_arguments(environment, repository=repository)
     environment[DEFAULT_MODEL] = default_model(environment, repository)
     triton = _triton(host, folder, arguments, environment)
-    return Running(triton, SingleModelContainer(triton), folder)
+    return Running(triton, SingleModelContainer(), folder)
 
 
 def _triton(host: Host, folder: Path, arguments: list[str], environment: dict[str, str]) -> Triton:

@@ -1,17 +1,20 @@
 """An instance: a server with a container's contract around it, replaced when the server dies."""
 
+import asyncio
 import logging
 import shutil
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from local_aws.errors import ApiError, LocalAwsError
-from local_aws.hosting.multi_model_container import INVOKE_SECONDS
-from local_aws.hosting.triton import Response, Triton
+from local_aws.hosting.connections import Connections
+from local_aws.hosting.container import INVOKE_SECONDS, Call, Container
+from local_aws.hosting.invocation import Invocation
+from local_aws.hosting.triton import Triton
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each
 # time, as Docker does it (Engine API, RestartPolicy); up to a minute, and from the start again once
@@ -20,14 +23,14 @@ FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 60.0
 STEADY_SECONDS = 10.0
 
+# SageMaker gives a ping 2 s (developer guide, "How Your Container Should Respond to Health Check
+# (Ping) Requests"); a busy laptop may take longer. How often it pings, and after how many failures
+# an instance is replaced, is documented nowhere: our choice.
+PING_SECONDS = 5.0
+PING_TIMEOUT_SECONDS = 30.0
+FAILED_PINGS = 3
+
 _log = logging.getLogger(__name__)
-
-
-class Container(Protocol):
-    """What answers invocations, in one of SageMaker's modes."""
-
-    def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
-        """Forward one invocation. Raises `ApiError`, and `OSError` when nothing answers."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +49,22 @@ class Running:
 
 
 class Instance:
-    """What stands for a variant's instances. `begin` starts a server, the first and any other.
+    """An instance of a variant. `begin` starts a server, the first and any other.
 
-    Once it was healthy, a server that ends is replaced by a new one in a folder of its own, which
-    knows no model yet; the endpoint stays InService. Source: developers.deepgram.com, "Health
-    Checks & Automatic Recovery": SageMaker replaces an instance that does not pass /ping. Here it
-    is replaced when its process ends, whatever /ping says.
+    Once it was healthy, a server that ends, or fails pings, is replaced by a new one in a folder of
+    its own, which knows no model yet; the endpoint stays InService. Source:
+    developers.deepgram.com, "Health Checks & Automatic Recovery": SageMaker replaces an instance
+    that does not pass /ping.
     """
 
-    def __init__(self, name: str, begin: Callable[[], Running]) -> None:
-        self.name = name
+    def __init__(self, variant: str, begin: Callable[[], Running]) -> None:
+        self.variant = variant
+        self.calls = 0  # under way; its fleet counts them
         self._begin = begin
         self._changed = threading.Condition()
         self._running: Running | None = None
-        self._healthy = self._stopped = False
+        self._healthy = Future[Running]()
+        self._stopped = False
 
     def start(self) -> None:
         """Start a server. Raises `LocalAwsError` when `stop` was called before it was started."""
@@ -78,69 +83,121 @@ class Instance:
         first does not.
         """
         self._become_healthy(seconds)
-        threading.Thread(target=self._replace_the_dead, args=(seconds,), daemon=True).start()
+        threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
 
-    def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
-        """Forward one invocation, as soon as there is a healthy server.
+    def has(self, target_model: str | None) -> bool:
+        """Whether an invocation would be answered without loading anything."""
+        running = self._running
+        return running is not None and running.container.has(target_model)
 
-        Raises what the container does, and `ApiError` when no server becomes healthy in time.
+    async def invoke(self, invocation: Invocation) -> None:
+        """Have an invocation answered, as soon as there is a healthy server.
+
+        Raises what `Invocation.forward` and the container do, and `ApiError` when no server becomes
+        healthy, no model ready or nothing answered in time.
         """
-        with self._changed:
-            # While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
-            # reference); that a call waits first, as long as one may take, is our choice.
-            self._changed.wait_for(lambda: self._healthy or self._stopped, INVOKE_SECONDS)
-            running = self._running if self._healthy else None
-        if running is None:
-            raise ApiError(
-                "ServiceUnavailable",
-                f"Variant {self.name} has no healthy instance: its container has ended, and no new "
-                "one has passed the ping health check. Its log says why.",
-                status=503,
-            )
-        return running.container.invoke(target_model, body=body, headers=headers)
+        running = await self._in_service()
+        with running.container.called(invocation.target_model) as call:
+            await _loaded(call, invocation.target_model)
+            await _exchange(running.triton.connections, call.path, invocation)
 
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""
         with self._changed:
             self._stopped = True
+            self._healthy.cancel()
             self._changed.notify_all()
         self._end()
+
+    async def _in_service(self) -> Running:
+        healthy = self._healthy
+        if not healthy.done():
+            # While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
+            # reference); that a call waits first, as long as one may take, is our choice.
+            await asyncio.wait([asyncio.wrap_future(healthy)], timeout=INVOKE_SECONDS)
+        if not healthy.done() or healthy.cancelled():
+            raise ApiError(
+                "ServiceUnavailable",
+                f"Variant {self.variant} has no healthy instance: its container has ended, and no "
+                "new one has passed the ping health check. Its log says why.",
+                status=503,
+            )
+        return healthy.result()
 
     def _become_healthy(self, seconds: float) -> None:
         running = self._running
         if running:
             running.triton.wait_until_healthy(seconds)
         with self._changed:
-            self._healthy = self._running is not None
-            self._changed.notify_all()
+            if self._running is running and running:
+                self._healthy.set_result(running)
 
-    def _replace_the_dead(self, seconds: float) -> None:
+    def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
         while True:
-            if self._time_to_death() >= STEADY_SECONDS:
+            if self._time_to_failure() >= STEADY_SECONDS:
                 pause = FIRST_PAUSE_SECONDS
             self._end()
             with self._changed:
                 if self._changed.wait_for(lambda: self._stopped, pause):
                     return
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-            _log.warning("the container of variant %s has ended and is replaced", self.name)
             try:
                 self.start()
                 self._become_healthy(seconds)
             except Exception as error:  # whatever it is, the next attempt may do better
-                _log.warning("variant %s: %s", self.name, error)
+                _log.warning("variant %s: %s", self.variant, error)
 
-    def _time_to_death(self) -> float:
+    def _time_to_failure(self) -> float:
         """Return when there is no healthy server, and for how many seconds there was one."""
         running, began = self._running, time.monotonic()
-        if running and self._healthy:
-            running.triton.wait()
+        if running and self._healthy.done():
+            failed = 0
+            while failed < FAILED_PINGS and not running.triton.wait(PING_SECONDS):
+                failed = 0 if running.triton.is_healthy(PING_TIMEOUT_SECONDS) else failed + 1
+            what = "fails its pings" if failed == FAILED_PINGS else "has ended"
+            _log.warning("the container of variant %s %s and is replaced", self.variant, what)
         return time.monotonic() - began
 
     def _end(self) -> None:
         with self._changed:
             running, self._running = self._running, None
-            self._healthy = False
+            if self._healthy.done() and not self._stopped:
+                self._healthy = Future()
         if running:
             running.end()
+
+
+async def _loaded(call: Call, target_model: str | None) -> None:
+    if not call.ready.done():
+        await asyncio.wait([asyncio.wrap_future(call.ready)], timeout=INVOKE_SECONDS)
+    if not call.ready.done():
+        raise ApiError(
+            "ModelNotReadyException",
+            f"Model {target_model} is not ready for inference: it is still loading. Retry.",
+            status=429,
+        )
+    try:
+        call.ready.result()
+    except OSError as error:
+        raise _no_answer(error) from None
+
+
+async def _exchange(connections: Connections, path: str, invocation: Invocation) -> None:
+    connection, kept = None, False
+    try:
+        async with asyncio.timeout(INVOKE_SECONDS):
+            connection = await connections.take()
+            kept = await invocation.forward(connection, path)
+    except (OSError, EOFError) as error:
+        raise _no_answer(error) from None
+    finally:
+        if connection and kept:
+            connections.give_back(connection)
+        elif connection:
+            connection.writer.close()
+
+
+def _no_answer(error: Exception) -> ApiError:
+    why = str(error) or type(error).__name__
+    return ApiError("ModelError", f"The container did not answer: {why}", status=424)

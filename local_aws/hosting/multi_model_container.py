@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from local_aws.errors import ApiError
 from local_aws.hosting import archives, stand_in_packages
 from local_aws.hosting.capacity import MIB, Capacity
+from local_aws.hosting.container import Call
+from local_aws.hosting.invocation import model_error
 from local_aws.hosting.triton import Response, Triton
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
-INVOKE_SECONDS = 60
 LOAD_SECONDS = 360
 UNLOAD_SECONDS = 360
 
@@ -93,56 +94,39 @@ class MultiModelContainer:
         self._unloads: dict[str, Future[None]] = {}  # those under way
         self._archives: dict[str, archives.Archive] = {}  # on disk
 
-    def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
-        """Forward one invocation, after loading the model if it is not loaded.
+    @contextmanager
+    def called(self, target_model: str | None) -> Iterator[Call]:
+        """Count a call as under way; it is ready once its model is loaded, which this begins.
 
-        Raises `ApiError` as InvokeEndpoint does: ValidationError without a TargetModel or its
-        archive, ModelNotReadyException while a load takes longer than an invocation may, ModelError
-        for a refused load.
+        Raises `ApiError` without a TargetModel. The load fails with `ApiError` or `OSError`.
         """
         if not target_model:
             raise ApiError(
                 "ValidationError",
                 "TargetModel is a required input for inference on a multi-model endpoint.",
             )
-        with self._called(target_model) as load:
-            wait([load], timeout=INVOKE_SECONDS)
-            if not load.done():
-                raise ApiError(
-                    "ModelNotReadyException",
-                    f"Model {target_model} is not ready for inference: it is still loading. Retry.",
-                    status=429,
-                )
-            load.result()  # raises what the load failed with, a TimeoutError of its own too
-            return self._triton.request(
-                "POST",
-                f"/models/{_name(target_model)}/invoke",
-                body=body,
-                headers={**headers, TARGET_MODEL: target_model},
-                timeout=INVOKE_SECONDS,
-            )
-
-    def loaded(self) -> list[str]:
-        """Return the target models that are loaded, the least recently used first."""
-        with self._lock:
-            return [target for target, model in self._models.items() if model.loaded]
-
-    @contextmanager
-    def _called(self, target_model: str) -> Iterator[Future[None]]:
-        """Count a call as under way and give its model's load, which all that wait for it share."""
         with self._lock:
             model = self._models.pop(target_model, None) or self._begin_load(target_model)
             self._models[target_model] = model  # the most recently used
             model.calls += 1
         try:
-            yield model.load
+            yield Call(f"/models/{_name(target_model)}/invoke", model.load)
         finally:
             with self._lock:
                 model.calls -= 1
             if not self._caches:
-                unload = threading.Thread(target=self._unload_unused, args=(target_model,))
+                unload = threading.Thread(target=self._unload_called, args=(target_model,))
                 unload.daemon = True
                 unload.start()
+
+    def has(self, target_model: str | None) -> bool:
+        """Whether a model is loaded, or being loaded."""
+        return target_model in self._models
+
+    def loaded(self) -> list[str]:
+        """Return the target models that are loaded, the least recently used first."""
+        with self._lock:
+            return [target for target, model in self._models.items() if model.loaded]
 
     def _begin_load(self, target_model: str) -> _Model:
         model, unload = _Model(Future()), self._unloads.get(target_model)
@@ -171,7 +155,7 @@ class MultiModelContainer:
             if not self._unload_unused():
                 break  # "not enough memory" is what the caller gets, as a ModelError
         if response.status not in (200, 409):  # 409: it is loaded already
-            raise model_error(response)
+            raise model_error(response.status, response.body)
 
     def _download(self, target_model: str, folder: Path) -> None:
         """Bring the archive to disk unless it is there already, and still the bucket's."""
@@ -204,7 +188,7 @@ class MultiModelContainer:
         fit: how much a model takes is known only once it is loaded.
         """
         self._make_room(self._archives[target_model].size)
-        response = self._triton.request(
+        response = self._triton.manage(
             "POST",
             "/models",
             body=json.dumps({"model_name": _name(target_model), "url": str(folder)}).encode(),
@@ -227,6 +211,10 @@ class MultiModelContainer:
                 if not self._unload_unused():
                     return f"out of memory: {used // MIB} of {limit // MIB} MiB are used"
         return None
+
+    def _unload_called(self, target_model: str) -> None:
+        with self._loading:
+            self._unload_unused(target_model)
 
     def _unload_unused(self, only: str | None = None) -> bool:
         """Take the least recently used model that nobody uses out of memory; False if none is.
@@ -278,7 +266,7 @@ class MultiModelContainer:
 
     def _delete(self, target_model: str) -> None:
         with suppress(OSError):  # a server that is gone has no model any more
-            self._triton.request(
+            self._triton.manage(
                 "DELETE",
                 f"/models/{_name(target_model)}",
                 headers={TARGET_MODEL: target_model},
@@ -289,19 +277,6 @@ class MultiModelContainer:
         with self._lock:
             self._archives.pop(target_model, None)
         shutil.rmtree(self._folder / _name(target_model), ignore_errors=True)
-
-
-def model_error(response: Response) -> ApiError:
-    """Return the error with which InvokeEndpoint passes on a container's refusal."""
-    message = response.body.decode(errors="replace")
-    kind = "server" if response.status >= 500 else "client"
-    return ApiError(
-        "ModelError",
-        f'Received {kind} error ({response.status}) from primary with message "{message}"',
-        status=424,
-        OriginalStatusCode=response.status,
-        OriginalMessage=message,
-    )
 
 
 def _name(target_model: str) -> str:

@@ -1,4 +1,4 @@
-"""One tritonserver process in SageMaker mode, reached through a Unix socket."""
+"""One tritonserver process in SageMaker mode, reached over sockets of its own namespace."""
 
 import http.client
 import os
@@ -8,17 +8,18 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty, SimpleQueue
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import capacity, model_environment, relay
+from local_aws.hosting import broker, capacity, model_environment
+from local_aws.hosting.connections import Connections, http_connection
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
 SOCKET = "triton.sock"
+BROKER_SECONDS = 60  # it answers at once: only a busy machine takes long
 
 
 @dataclass(frozen=True)
@@ -30,32 +31,12 @@ class Response:
     body: bytes
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    """HTTP through a socket named relative to an open folder: a full path may have 107 bytes.
-
-    `open_folder` returns a file descriptor to close.
-    """
-
-    def __init__(self, open_folder: Callable[[], int]) -> None:
-        super().__init__("localhost")
-        self._open_folder = open_folder
-
-    def connect(self) -> None:
-        folder = self._open_folder()
-        try:
-            self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            self.sock.settimeout(self.timeout)
-            self.sock.connect(f"/proc/self/fd/{folder}/{SOCKET}")
-        finally:
-            os.close(folder)
-
-
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
-    `folder` is the instance's: its log and its socket are there.
+    `folder` is the instance's: its log and its socket are there. `connections` are for invocations.
 
-    Requests may come from several threads; connections are kept and used again.
+    Requests may come from several threads.
     """
 
     def __init__(
@@ -68,15 +49,15 @@ class Triton:
         folder: Path,
     ) -> None:
         self.log = folder / "triton.log"
+        self.connections = Connections(self._connect)
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
-        self._idle: SimpleQueue[_UnixConnection] = SimpleQueue()
         self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
-        relayed = [sys.executable, relay.__file__, SOCKET, str(SAGEMAKER_PORT), self.log.name]
+        brokered = [sys.executable, broker.__file__, SOCKET, self.log.name]
         isolation = UNSHARE if installation.isolated else ()
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*isolation, *relayed, *server],
+                [*isolation, *brokered, *server],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -94,19 +75,27 @@ class Triton:
         """Return when /ping answers 200. Raises `LocalAwsError` with the end of the log."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self._process.poll() is None:
-            try:
-                if self.request("GET", "/ping", timeout=5).status == 200:
-                    return
-            except OSError:
-                pass
+            if self.is_healthy(5):
+                return
             time.sleep(0.05)
         raise LocalAwsError(
             f"The container did not pass the ping health check. Log: {self.log}\n{self._tail()}"
         )
 
-    def wait(self) -> None:
-        """Return when the server has ended, however it did."""
-        self._process.wait()
+    def is_healthy(self, timeout: float) -> bool:
+        """Say whether /ping answers 200 within `timeout` seconds."""
+        try:
+            return self.request("GET", "/ping", timeout=timeout).status == 200
+        except OSError:
+            return False
+
+    def wait(self, timeout: float) -> bool:
+        """Return True when the server has ended, and False when it runs after `timeout` s."""
+        try:
+            self._process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
     def resident_bytes(self) -> int:
         """Return the memory of the server and all that it started, which share a session."""
@@ -122,25 +111,40 @@ class Triton:
         timeout: float,
     ) -> Response:
         """Send one HTTP request. Raises `OSError` when the server is gone or too slow."""
-        try:
-            connection = self._idle.get_nowait()
-        except Empty:
-            connection = _UnixConnection(self._open_folder)
-        connection.timeout = timeout
-        if connection.sock:
-            connection.sock.settimeout(timeout)
+        connection = http_connection(self._connect())
+        with closing(connection):
+            return self._exchange(connection, (method, path, body, headers), timeout)
+
+    def manage(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes = b"",
+        headers: dict[str, str] | None = None,
+        timeout: float,
+    ) -> Response:
+        """Send one request that loads or unloads a model, beside which invocations are answered."""
+        with self.connections.lane() as connection:
+            request = (method, path, body, headers)
+            return self._exchange(connection, request, timeout, self.connections.make_spare)
+
+    def _exchange(
+        self,
+        connection: http.client.HTTPConnection,
+        request: tuple[str, str, bytes, dict[str, str] | None],
+        timeout: float,
+        meanwhile: Callable[[], None] = lambda: None,
+    ) -> Response:
+        method, path, body, headers = request
+        connection.sock.settimeout(timeout)
         try:
             connection.request(method, path, body=body, headers=headers or {})
+            meanwhile()
             answer = connection.getresponse()
-            response = Response(answer.status, dict(answer.getheaders()), answer.read())
+            return Response(answer.status, dict(answer.getheaders()), answer.read())
         except http.client.HTTPException as error:
-            connection.close()
             raise ConnectionError(f"the container broke off: {error!r}") from error
-        except OSError:
-            connection.close()
-            raise
-        self._keep(connection)
-        return response
 
     def stop(self) -> None:
         """End the server; return when nothing of it is left, on every thread that calls it."""
@@ -150,11 +154,34 @@ class Triton:
             if folder == -1:
                 return
             self._end_process()
-            while not self._idle.empty():
-                self._idle.get().close()
+            self.connections.close()
             with suppress(FileNotFoundError):
                 os.unlink(SOCKET, dir_fd=folder)
             os.close(folder)
+
+    def _connect(self) -> socket.socket:
+        """Return a socket that is connected to the server. Raises `OSError` when that is gone.
+
+        The broker's socket is named relative to an open folder: a full path may have 107 bytes.
+        """
+        folder = self._open_folder()
+        try:
+            with socket.socket(socket.AF_UNIX) as asking:
+                asking.settimeout(BROKER_SECONDS)
+                asking.connect(f"/proc/self/fd/{folder}/{SOCKET}")
+                _, descriptors, _, _ = socket.recv_fds(asking, 1, 1)
+        finally:
+            os.close(folder)
+        if not descriptors:
+            raise ConnectionError("the container has ended")
+        made = socket.socket(fileno=descriptors[0])
+        try:
+            made.connect(("127.0.0.1", SAGEMAKER_PORT))
+            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError:
+            made.close()
+            raise
+        return made
 
     def _open_folder(self) -> int:
         """Return a descriptor of the folder that is the caller's, whenever `stop` is called."""
@@ -163,19 +190,11 @@ class Triton:
                 raise ConnectionError("the container was stopped")
             return os.dup(self._folder)
 
-    def _keep(self, connection: _UnixConnection) -> None:
-        """Keep a connection for the next request, unless there will be none."""
-        with self._lock:
-            if self._folder == -1:
-                connection.close()
-            else:
-                self._idle.put(connection)
-
     def _end_process(self) -> None:
         if self._process.stdin:
             self._process.stdin.close()
         try:
-            self._process.wait(timeout=relay.EXIT_SECONDS + 5)
+            self._process.wait(timeout=broker.EXIT_SECONDS + 5)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

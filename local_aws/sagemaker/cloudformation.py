@@ -5,8 +5,7 @@ import uuid
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from local_aws.api import JsonService
-from local_aws.cloudformation import Created, ResourceType, typed
+from local_aws.cloudformation import Created, ResourceType, Service, typed
 from local_aws.errors import ApiError
 
 STABILIZE_SECONDS = 900
@@ -19,7 +18,7 @@ class HostingResource(ResourceType):
 
     kind: ClassVar[str]
 
-    def __init__(self, sagemaker: JsonService) -> None:
+    def __init__(self, sagemaker: Service) -> None:
         self._sagemaker = sagemaker
 
     def create(self, logical_id: str, properties: Properties, stack: str) -> Created:
@@ -151,7 +150,7 @@ class Endpoint(HostingResource):
         raise TimeoutError(f"Endpoint {name} did not stabilize within {STABILIZE_SECONDS} s")
 
 
-def resource_types(sagemaker: JsonService) -> dict[str, ResourceType]:
+def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
     """Return CloudFormation's type names with what handles them."""
     return {
         "AWS::SageMaker::Model": Model(sagemaker),

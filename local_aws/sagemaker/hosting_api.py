@@ -349,7 +349,8 @@ class Hosting:
             self._set(endpoint, EndpointStatus="InService", ProductionVariants=reached)
 
     def _start(self, fleet: Fleet, endpoint: Endpoint, plan: Plan) -> None:
-        fleet.start(self._host, endpoint.description["EndpointName"], plan.config, plan.models)
+        name, counts = endpoint.description["EndpointName"], variants.counts(plan.config)
+        fleet.start(self._host, name, plan.config, plan.models, counts)
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
         threading.Thread(target=transition, args=arguments, daemon=True).start()

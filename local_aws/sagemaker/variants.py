@@ -22,6 +22,11 @@ def described(config: Record) -> list[Record]:
     ]
 
 
+def counts(config: Record) -> dict[str, int]:
+    """Return the instances by variant that a configuration begins with."""
+    return {it["VariantName"]: it["InitialInstanceCount"] for it in config["ProductionVariants"]}
+
+
 def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
     """The configuration's variants, with the counts and weights that an update shall retain."""
     variants = described(config)

@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from local_aws.api import JsonService
-from local_aws.cloudformation import Created, ResourceType, typed
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
 from local_aws.paging import page
@@ -20,6 +19,9 @@ from local_aws.sagemaker.hosting_api import Hosting
 
 Record = dict[str, Any]
 TargetKey = tuple[str, str, str]
+
+TARGET = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+"""The members that name a scalable target."""
 
 VARIANT = re.compile(r"endpoint/(?P<endpoint>[^/]+)/variant/(?P<variant>[^/]+)")
 
@@ -117,87 +119,6 @@ class AutoScaling:
             return _page("ScalingPolicies", self._policies.values(), request, size=10)
 
 
-class ScalableTarget(ResourceType):
-    """AWS::ApplicationAutoScaling::ScalableTarget; physical id `resource|dimension|service`."""
-
-    replacing = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-
-    def __init__(self, service: JsonService) -> None:
-        self._service = service
-
-    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
-        """Register the target."""
-        self._service.call("RegisterScalableTarget", typed(properties))
-        return "|".join(properties[name] for name in self.replacing), {}
-
-    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
-        """Register it again, with its new limits."""
-        self._service.call("RegisterScalableTarget", typed(new))
-        return physical_id, {}
-
-    def delete(self, physical_id: str, properties: Record) -> None:
-        """Deregister it, if it is registered."""
-        _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
-
-
-class ScalingPolicy(ResourceType):
-    """AWS::ApplicationAutoScaling::ScalingPolicy; physical id the policy's ARN."""
-
-    replacing = (
-        "PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace",
-    )  # fmt: skip
-
-    def __init__(self, service: JsonService) -> None:
-        self._service = service
-
-    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
-        """Put the policy."""
-        answer = self._service.call("PutScalingPolicy", typed(_policy_request(properties)))
-        return answer["PolicyARN"], {"Arn": answer["PolicyARN"]}
-
-    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
-        """Put it again."""
-        return self.create("", new, stack)
-
-    def delete(self, physical_id: str, properties: Record) -> None:
-        """Delete it, if its target was not deregistered before."""
-        wanted = ("PolicyName", *ScalableTarget.replacing)
-        request = _policy_request(properties)
-        _call_if_found(
-            self._service, "DeleteScalingPolicy", {name: request[name] for name in wanted}
-        )
-
-
-def resource_types(service: JsonService) -> dict[str, ResourceType]:
-    """Return CloudFormation's type names with what handles them."""
-    return {
-        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget(service),
-        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy(service),
-    }
-
-
-def _policy_request(properties: Record) -> Record:
-    """A template names the target by its physical id, the API by its three parts."""
-    rest = {name: value for name, value in properties.items() if name != "ScalingTargetId"}
-    return {**rest, **_target_of(properties.get("ScalingTargetId", ""))}
-
-
-def _target_of(physical_id: str) -> Record:
-    return (
-        dict(zip(ScalableTarget.replacing, physical_id.split("|"), strict=False))
-        if (physical_id)
-        else {}
-    )
-
-
-def _call_if_found(service: JsonService, operation: str, request: Record) -> None:
-    try:
-        service.call(operation, request)
-    except ApiError as error:
-        if error.code != "ObjectNotFoundException":
-            raise
-
-
 def _key(request: Record) -> TargetKey:
     return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
 
@@ -215,7 +136,7 @@ def _page(name: str, records: Iterable[Record], request: Record, *, size: int) -
     if not 1 <= request.get("MaxResults", size) <= size:
         raise ApiError("ValidationException", f"MaxResults must be between 1 and {size}.")
     allowed = {
-        **{name: [request[name]] for name in ScalableTarget.replacing if name in request},
+        **{name: [request[name]] for name in TARGET if name in request},
         **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},
     }
     found, more = page(

@@ -1,8 +1,10 @@
-"""Runs a server in this process's namespaces and relays a Unix socket to its port.
+"""Runs a server in this process's namespaces and hands out sockets that reach it from outside.
 
-Started as a program: `relay.py SOCKET PORT LOG COMMAND...`. In a network namespace of its own the
-server's port is reachable through the socket alone. Ends the server, and itself, when standard
-input is closed; so nothing is left when the parent dies, however it dies.
+Started as a program: `broker.py SOCKET LOG COMMAND...`. A TCP socket belongs for good to the
+network namespace in which it was made (network_namespaces(7)): whoever connects to the Unix socket
+gets one over SCM_RIGHTS, and connects it to the server's port with nothing in between. Ends the
+server, and itself, when standard input is closed; so nothing is left when the parent dies, however
+it dies.
 """
 
 import asyncio
@@ -19,6 +21,8 @@ from pathlib import Path
 SIOCSIFFLAGS = 0x8914
 IFF_UP_RUNNING = 0x1 | 0x40
 EXIT_SECONDS = 10
+WAITING = 256
+"""How many may ask for a socket at once."""
 
 
 def bring_loopback_up() -> None:
@@ -35,14 +39,12 @@ def mount_private_shared_memory() -> None:
         raise OSError(ctypes.get_errno(), "cannot mount a private /dev/shm")
 
 
-async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Copy one direction of a connection until it ends."""
-    with suppress(ConnectionError):
-        while data := await reader.read(1 << 18):
-            writer.write(data)
-            await writer.drain()
-    with suppress(OSError):
-        writer.close()
+def hand_out(listener: socket.socket) -> None:
+    """Give whoever waits a socket of this namespace."""
+    with suppress(OSError):  # it has gone again
+        asking, _ = listener.accept()
+        with asking, socket.socket(socket.AF_INET) as made:
+            socket.send_fds(asking, [b"s"], [made.fileno()])
 
 
 async def stdin_closed() -> None:
@@ -54,22 +56,17 @@ async def stdin_closed() -> None:
         pass
 
 
-async def relay(path: str, port: int, log: str, command: list[str]) -> int:
+async def run(path: str, log: str, command: list[str]) -> int:
     """Run `command` until it ends or standard input is closed; return its exit status."""
-
-    async def connect(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)
-        except OSError:
-            writer.close()
-            return
-        await asyncio.gather(pump(reader, up_writer), pump(up_reader, writer))
-
     with Path(log).open("ab") as output:
         server = await asyncio.create_subprocess_exec(
             *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output
         )
-    async with await asyncio.start_unix_server(connect, path):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.setblocking(False)
+        listener.bind(path)
+        listener.listen(WAITING)
+        asyncio.get_running_loop().add_reader(listener, hand_out, listener)
         ended = asyncio.ensure_future(server.wait())
         await asyncio.wait(
             {ended, asyncio.ensure_future(stdin_closed())}, return_when=asyncio.FIRST_COMPLETED
@@ -88,4 +85,4 @@ if __name__ == "__main__":
     if os.getpid() == 1:  # in namespaces of our own
         bring_loopback_up()
         mount_private_shared_memory()
-    sys.exit(asyncio.run(relay(sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:])))
+    sys.exit(asyncio.run(run(sys.argv[1], sys.argv[2], sys.argv[3:])))

@@ -1,0 +1,47 @@
+"""What answers a request: a service of our own by `X-Amz-Target` or path, else ministack."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+from local_aws.api import JsonService, send_answer
+from local_aws.front.ministack import Ministack
+from local_aws.hosting.invocation import Receive, Send
+from local_aws.sagemaker import invocations
+from local_aws.sagemaker.invocations import Invocations
+
+
+class Application:
+    """The ASGI application behind the local AWS's one URL."""
+
+    def __init__(
+        self, services: Iterable[JsonService], runtime: Invocations, ministack: Ministack
+    ) -> None:
+        self._services = {it.target_prefix: it for it in services}
+        self._runtime, self._ministack = runtime, ministack
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["method"] == "POST":
+            if invocations.PATH.fullmatch(scope["path"]):
+                return await self._runtime(scope, receive, send)
+            prefix, _, operation = _target(scope).rpartition(".")
+            if service := self._services.get(prefix):
+                body = await _body(receive)
+                answer = await asyncio.to_thread(service.answer, operation, body)
+                return await send_answer(send, answer)
+        return await self._ministack(scope, receive, send)
+
+
+def _target(scope: Any) -> str:
+    target: bytes = dict(scope["headers"]).get(b"x-amz-target", b"")
+    return target.decode("latin-1")
+
+
+async def _body(receive: Receive) -> bytes:
+    body, more = bytearray(), True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        more = message.get("more_body", False)
+    return bytes(body)

@@ -1,0 +1,93 @@
+"""The process behind the local AWS's URL: our own services, and ministack as its child."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import uvicorn
+import uvloop
+
+from local_aws.environment import client_environment
+from local_aws.folder import Folder, Running
+from local_aws.front.application import Application
+from local_aws.front.ministack import Ministack
+from local_aws.front.services import Services
+
+OPERATIONS_AT_ONCE = 64
+STOP_SECONDS = 10
+
+
+def run(folder: Folder, port: int) -> None:
+    """Serve on loopback until SIGTERM, then end everything that was started."""
+    os.environ.update(client_environment(Running(os.getpid(), port), folder))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # uvicorn raises again what it has handled
+    emulator, url = _start_emulator(port)
+    services = Services(folder, ministack=url)
+    ministack = Ministack(url)
+    application = Application(services.control_planes, services.runtime, ministack)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            application,
+            host="127.0.0.1",
+            port=port,
+            http="httptools",
+            interface="asgi3",
+            lifespan="off",
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=1,
+        )
+    )
+
+    async def serve() -> None:
+        # Operations may wait; asyncio's own number of threads is 6 on 2 cores.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
+        await server.serve()
+        await ministack.close()
+
+    def end_with_the_emulator() -> None:
+        emulator.wait()
+        server.should_exit = True
+
+    threading.Thread(target=end_with_the_emulator, daemon=True).start()
+    try:
+        uvloop.run(serve())
+    finally:
+        services.stop()
+        _end(emulator)
+
+
+def _start_emulator(port: int) -> tuple["subprocess.Popen[bytes]", str]:
+    """Start ministack on a port that is bound; it ends when its standard input is closed."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "local_aws", "emulate"),
+                *(str(port), str(listener.fileno())),
+            ],
+            stdin=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+        )
+        return process, f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _end(emulator: "subprocess.Popen[bytes]") -> None:
+    if emulator.stdin:
+        with suppress(OSError):
+            emulator.stdin.close()
+    try:
+        emulator.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        emulator.kill()
+        emulator.wait()

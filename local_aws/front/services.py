@@ -1,0 +1,54 @@
+"""The services that ministack lacks, put together."""
+
+import os
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from local_aws.autoscaling.service import AutoScaling
+from local_aws.codebuild.service import CodeBuild
+from local_aws.folder import Folder
+from local_aws.hosting import backends
+from local_aws.hosting.fleet import Host, instances_at_most
+from local_aws.prerequisites import find_triton
+from local_aws.sagemaker.hosting_api import Hosting
+from local_aws.sagemaker.invocations import Invocations
+from local_aws.sagemaker.service import control_plane
+
+ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
+"""For what is asked of ministack, which does not serve any more when all stops."""
+
+
+class Services:
+    """SageMaker, Application Auto Scaling and CodeBuild; `ministack` is the URL of the others."""
+
+    def __init__(self, folder: Folder, *, ministack: str) -> None:
+        session: Any = boto3.Session()
+        s3 = session.client("s3", endpoint_url=ministack)
+        logs = session.client("logs", endpoint_url=ministack, config=ONE_ATTEMPT)
+        triton = find_triton()
+        backends.install(triton, folder.backends)
+        self._hosting = Hosting(
+            Host(triton, folder.backends, folder.instances, s3, instances=instances_at_most()),
+            scaled_variants=lambda endpoint: scaling.variants(endpoint),
+            deregister=lambda endpoint: scaling.forget(endpoint),
+        )
+        self._codebuild = CodeBuild(
+            s3=s3,
+            logs=logs,
+            folder=folder.builds,
+            environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
+        )
+        scaling = AutoScaling(self._hosting)
+        self.runtime = Invocations(self._hosting)
+        self.control_planes = (
+            control_plane(self._hosting),
+            scaling.service,
+            self._codebuild.service,
+        )
+
+    def stop(self) -> None:
+        """End builds and instances."""
+        self._codebuild.stop()
+        self._hosting.stop()

@@ -1,0 +1,180 @@
+"""One invocation: a request that is streamed to a container, and the answer streamed back."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from local_aws.errors import ApiError
+from local_aws.hosting.connections import PART, Connection
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+MAX_BODY_BYTES = 6_291_456
+"""Of a request and of an answer; source: InvokeEndpoint's API reference."""
+
+_PASSED_ON = frozenset(
+    (
+        b"accept",
+        b"content-type",
+        b"x-amzn-sagemaker-custom-attributes",
+        b"x-amzn-sagemaker-inference-id",
+        b"x-amzn-sagemaker-target-model",
+    )
+)
+"""Headers that reach the container. Source: InvokeEndpoint's API reference, "strips all POST
+headers except those supported by the API"; that the inference id is among them has no source."""
+
+_RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
+
+
+class ClientGoneError(Exception):
+    """The client has left before all of its request was there."""
+
+
+class Invocation:
+    """A request as ASGI gives it: `headers` by their names in lower case.
+
+    `answer_headers` are sent with an answer of the container, and with no error.
+    """
+
+    def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
+        self._headers, self._receive, self._send = headers, receive, send
+        self._unread = True  # whether more of the body may come
+        self._first, self._size = b"", 0
+        self.answer_headers: list[tuple[bytes, bytes]] = []
+        self.answering = False  # from when on it is too late for an error
+
+    @property
+    def target_model(self) -> str | None:
+        """The header TargetModel."""
+        return self._text(b"x-amzn-sagemaker-target-model")
+
+    @property
+    def target_variant(self) -> str | None:
+        """The header TargetVariant."""
+        return self._text(b"x-amzn-sagemaker-target-variant")
+
+    async def begin(self) -> None:
+        """Receive the body's first part, and learn its size; one without a size is read whole.
+
+        Raises `ApiError` for a body that is too large, and `ClientGoneError`.
+        """
+        declared = self._headers.get(b"content-length")
+        if declared is not None:
+            self._size = int(declared)
+            _refuse_too_large(self._size)
+            self._first = await self.receive_part()
+            return
+        body = bytearray()
+        while self._unread:
+            body += await self.receive_part()
+            _refuse_too_large(len(body))
+        self._first, self._size = bytes(body), len(body)
+
+    async def forward(self, connection: Connection, path: str) -> bool:
+        """Send the request to the container, and its answer to the client.
+
+        Returns whether all that was sent and answered has gone through the connection, which then
+        serves the next request. Raises `ApiError` for an answer that is no success,
+        `ClientGoneError`, and `OSError` or `EOFError` when the container breaks off.
+        """
+        kept = b"".join(b"%b: %b\r\n" % it for it in self._headers.items() if it[0] in _PASSED_ON)
+        head = b"POST %b HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n"
+        connection.writer.write(head % (path.encode(), kept, self._size) + self._first)
+        status, headers, left = await self._upload_rest(connection)
+        if status != 200:
+            raise model_error(status, await connection.reader.readexactly(left))
+        if left > MAX_BODY_BYTES:
+            message = f"the answer has {left} bytes, more than {MAX_BODY_BYTES}"
+            raise model_error(500, message.encode())
+        found = [(name, headers[name]) for name in _RETURNED if name in headers]
+        await self.begin_answer(found + self.answer_headers)
+        more = True
+        while more:
+            part = await connection.reader.read(min(left, PART))
+            if left and not part:
+                raise EOFError("the container broke off")
+            left -= len(part)
+            more = left > 0
+            await self.send_part(part, more=more)
+        return not self._unread and headers.get(b"connection", b"").lower() != b"close"
+
+    async def receive_part(self) -> bytes:
+        """Return the next part of the body. Raises `ClientGoneError`."""
+        message = await self._receive()
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        self._unread = message.get("more_body", False)
+        return bytes(message.get("body", b""))
+
+    async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
+        """Begin the answer of a success."""
+        self.answering = True
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    async def send_part(self, part: bytes, *, more: bool) -> None:
+        """Send a part of the answer, as fast as the client takes it."""
+        await self._send({"type": "http.response.body", "body": part, "more_body": more})
+
+    async def _upload_rest(self, connection: Connection) -> "_Head":
+        """Send the body no faster than the container takes it, and until it answers at most."""
+        if not self._unread:
+            return await _answer_head(connection)
+
+        async def upload() -> None:
+            while self._unread:
+                await connection.writer.drain()
+                connection.writer.write(await self.receive_part())
+
+        answered = asyncio.ensure_future(_answer_head(connection))
+        uploading = asyncio.ensure_future(upload())
+        try:
+            await asyncio.wait({answered, uploading}, return_when=asyncio.FIRST_COMPLETED)
+            if not answered.done():
+                uploading.result()  # raises what it failed with
+            return await answered
+        finally:
+            answered.cancel()
+            uploading.cancel()
+            await asyncio.gather(answered, uploading, return_exceptions=True)
+
+    def _text(self, name: bytes) -> str | None:
+        value = self._headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+
+def model_error(status: int, body: bytes) -> ApiError:
+    """Return the error with which InvokeEndpoint passes on a container's refusal."""
+    message = body.decode(errors="replace")
+    kind = "server" if status >= 500 else "client"
+    return ApiError(
+        "ModelError",
+        f'Received {kind} error ({status}) from primary with message "{message}"',
+        status=424,
+        OriginalStatusCode=status,
+        OriginalMessage=message,
+    )
+
+
+_Head = tuple[int, dict[bytes, bytes], int]
+"""An answer's status, its headers by their names in lower case, and its body's size."""
+
+
+async def _answer_head(connection: Connection) -> _Head:
+    try:
+        first, *lines = (await connection.reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
+        split = (line.partition(b":") for line in lines)
+        headers = {name.lower(): it.strip() for name, _, it in split}
+        return int(first.split(b" ")[1]), headers, int(headers[b"content-length"])
+    except (ValueError, LookupError, asyncio.LimitOverrunError) as error:
+        raise ConnectionError(f"the container's answer is not understood: {error!r}") from None
+
+
+def _refuse_too_large(size: int) -> None:
+    if size > MAX_BODY_BYTES:
+        raise ApiError(
+            "ValidationError",
+            f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed.",
+            status=413,
+        )

@@ -1,0 +1,36 @@
+"""InvokeEndpoint, streamed between a client and a container."""
+
+import re
+import uuid
+from typing import Any
+
+from local_aws.api import error_answer, send_answer
+from local_aws.errors import ApiError
+from local_aws.hosting.invocation import ClientGoneError, Invocation, Receive, Send
+from local_aws.sagemaker.hosting_api import Hosting
+
+PATH = re.compile(r"/endpoints/(?P<endpoint>[^/]+)/invocations")
+
+
+class Invocations:
+    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`."""
+
+    def __init__(self, hosting: Hosting) -> None:
+        self._hosting = hosting
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one invocation, or say why not."""
+        invocation = Invocation(dict(scope["headers"]), receive, send)
+        invocation.answer_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
+        try:
+            await invocation.begin()
+            await self._answer(scope["path"].split("/")[2], invocation)
+        except ApiError as error:
+            if not invocation.answering:  # else it breaks off, as the container did
+                await send_answer(send, error_answer(error))
+        except ClientGoneError:
+            pass
+
+    async def _answer(self, endpoint: str, invocation: Invocation) -> None:
+        with self._hosting.serving(endpoint) as (fleet, weights):
+            await fleet.invoke(weights, invocation)
