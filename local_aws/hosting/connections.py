@@ -46,7 +46,7 @@ class Connections:
         self._connect = connect
         self._lock = threading.Lock()
         self._lanes: dict[int, http.client.HTTPConnection] = {}  # the idle ones
-        self._busy: set[int] = set()
+        self._busy: frozenset[int] = frozenset()
         self._made: list[tuple[socket.socket, frozenset[int]]] = []  # no invocation had them yet
         self._idle: list[Connection] = []
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -57,7 +57,7 @@ class Connections:
         """Give a connection that no invocation waits behind; it is kept if the block ends well."""
         with self._lock:
             number = next(it for it in range(len(self._busy) + 1) if it not in self._busy)
-            self._busy.add(number)
+            self._busy |= {number}
             connection = self._lanes.pop(number, None)
             if connection and not connection.sock:  # the server has closed it
                 connection = None
@@ -76,12 +76,12 @@ class Connections:
                     self._lanes[number] = connection
         finally:
             with self._lock:
-                self._busy.remove(number)
+                self._busy -= {number}
 
     def make_spare(self) -> None:
         """Make connections that avoid the lanes which are busy now, until there are some."""
         with self._lock:
-            busy = frozenset(self._busy)
+            busy = self._busy
             known = [*(avoids for _, avoids in self._made), *(it.avoids for it in self._idle)]
             missing = SPARE - sum(busy <= avoids for avoids in known)
         with suppress(OSError):  # a server that is gone needs none
@@ -92,30 +92,24 @@ class Connections:
 
     async def take(self) -> Connection:
         """Return a connection for one invocation. Raises `OSError` when the server is gone."""
-        with self._lock:
-            busy = frozenset(self._busy)
-            self._idle = [it for it in self._idle if it.usable]
-            fit = [it for it in self._idle if busy <= it.avoids]
-            best = max(fit, key=lambda it: len(it.avoids), default=None)
-            if best:
-                self._idle.remove(best)
-                return best
-            made = next((it for it in self._made if busy <= it[1]), None)
-            if made:
-                self._made.remove(made)
+        busy = self._busy
+        for position in range(len(self._idle) - 1, -1, -1):
+            if busy <= self._idle[position].avoids:
+                connection = self._idle.pop(position)
+                if connection.usable:
+                    return connection
         self._loop = asyncio.get_running_loop()
-        opened, avoids = made or (await asyncio.to_thread(self._connect), busy)
+        opened, avoids = self._spare(busy) or (await asyncio.to_thread(self._connect), busy)
         opened.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=opened, limit=PART)
         return Connection(reader, writer, avoids)
 
     def give_back(self, connection: Connection) -> None:
-        """Keep a connection of which the whole answer was read."""
-        with self._lock:
-            if not self._closed:
-                self._idle.append(connection)
-                return
-        connection.writer.close()
+        """Keep a connection whose answer was read whole; those that avoid lanes are taken first."""
+        if self._closed:
+            connection.writer.close()
+        else:
+            self._idle.insert(len(self._idle) if connection.avoids else 0, connection)
 
     def close(self) -> None:
         """Close what is kept, and keep no more."""
@@ -123,15 +117,24 @@ class Connections:
             self._closed = True
             lanes, self._lanes = self._lanes, {}
             made, self._made = self._made, []
-            idle, self._idle = self._idle, []
         for lane in lanes.values():
             lane.close()
         for opened, _ in made:
             opened.close()
         if self._loop:
             with suppress(RuntimeError):  # it has ended, and closed them
-                for connection in idle:
-                    self._loop.call_soon_threadsafe(connection.writer.close)
+                self._loop.call_soon_threadsafe(self._close_idle)
+
+    def _close_idle(self) -> None:
+        while self._idle:
+            self._idle.pop().writer.close()
+
+    def _spare(self, busy: frozenset[int]) -> tuple[socket.socket, frozenset[int]] | None:
+        with self._lock:
+            fit = next((it for it in self._made if busy <= it[1]), None)
+            if fit:
+                self._made.remove(fit)
+        return fit
 
 
 def http_connection(connected: socket.socket) -> http.client.HTTPConnection:

@@ -1,7 +1,6 @@
 """What SageMaker's two modes of a container have in common."""
 
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,17 +10,24 @@ INVOKE_SECONDS = 60
 
 @dataclass(frozen=True)
 class Call:
-    """An invocation under way: where the container answers it, from when it is ready on."""
+    """An invocation under way: where the container answers it, once `load` is done if there is one.
+
+    A load fails with `ApiError` or `OSError`.
+    """
 
     path: str
-    ready: Future[None]
+    target_model: str | None
+    load: Future[None] | None
 
 
 class Container(Protocol):
     """What knows where invocations are answered, in one of SageMaker's modes."""
 
-    def called(self, target_model: str | None) -> AbstractContextManager[Call]:
-        """Count an invocation as under way, for the length of the block. Raises `ApiError`."""
+    def begin(self, target_model: str | None) -> Call:
+        """Count an invocation as under way, until `end`. Raises `ApiError`."""
+
+    def end(self, call: Call) -> None:
+        """Count an invocation as answered."""
 
     def has(self, target_model: str | None) -> bool:
         """Whether an invocation can be answered without loading anything."""

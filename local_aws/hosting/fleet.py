@@ -7,8 +7,7 @@ import random
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +17,6 @@ from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import archives, stand_in_packages
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.instance import Instance, Running
-from local_aws.hosting.invocation import Invocation
 from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
 from local_aws.hosting.serve import (
     DEFAULT_MODEL,
@@ -72,7 +70,6 @@ class Fleet:
     def __init__(self) -> None:
         self._serving: dict[str, list[Instance]] = {}
         self._all: list[Instance] = []
-        self._busy = 0
         self._changed = threading.Condition()
         self._stopped = False
 
@@ -116,29 +113,33 @@ class Fleet:
         self._grow(wanted)
         self._shrink(wanted)
 
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Count an invocation as under way: `drain` waits for it."""
+    def begin(
+        self,
+        weights: Mapping[str, float],
+        *,
+        target_model: str | None = None,
+        target_variant: str | None = None,
+    ) -> Instance:
+        """Choose the instance that shall answer an invocation, and count it until `end`.
+
+        `weights` are by variant. Raises `ApiError`.
+        """
         with self._changed:
-            self._busy += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._busy -= 1
+            variant = _variant(weights, target_variant)
+            instance = _least_busy(self._serving[variant], target_model)
+            instance.calls += 1
+        return instance
+
+    def end(self, instance: Instance) -> None:
+        """Count an invocation as answered."""
+        with self._changed:
+            instance.calls -= 1
+            if not instance.calls:
                 self._changed.notify_all()
 
-    async def invoke(self, weights: Mapping[str, float], invocation: Invocation) -> None:
-        """Have an invocation answered by an instance of the chosen variant. Raises `ApiError`."""
-        with self._chosen(weights, invocation) as instance:
-            header = (b"x-amzn-invoked-production-variant", instance.variant.encode())
-            invocation.answer_headers.append(header)
-            await instance.invoke(invocation)
-
     def drain(self, timeout: float) -> None:
-        """Return when no counted invocation is under way, or after `timeout` seconds."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._busy == 0, timeout)
+        """Return when no invocation is under way, or after `timeout` seconds."""
+        self._wait_for_calls(self._all, timeout)
 
     def stop(self) -> None:
         """End every instance, also of a fleet that is starting, and delete what it downloaded."""
@@ -173,9 +174,13 @@ class Fleet:
             leaving = [it for name, count in wanted.items() for it in self._serving[name][count:]]
             for name, count in wanted.items():
                 del self._serving[name][count:]
-            self._changed.wait_for(lambda: not any(it.calls for it in leaving), DRAIN_SECONDS)
+        self._wait_for_calls(leaving, DRAIN_SECONDS)
         for instance in leaving:
             instance.stop()
+
+    def _wait_for_calls(self, instances: list[Instance], timeout: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not any(it.calls for it in instances), timeout)
 
     def _add(self, instance: Instance) -> None:
         """Take an instance in before anything else can go wrong: `stop` ends it from now on."""
@@ -189,36 +194,23 @@ class Fleet:
             if self._stopped:
                 raise LocalAwsError("the instances were stopped while they started")
 
-    @contextmanager
-    def _chosen(self, weights: Mapping[str, float], invocation: Invocation) -> Iterator[Instance]:
-        """Give the instance that shall answer, and count its call."""
-        with self._changed:
-            variant = self._variant(weights, invocation.target_variant)
-            instance = _least_busy(self._serving[variant], invocation.target_model)
-            instance.calls += 1
-        try:
-            yield instance
-        finally:
-            with self._changed:
-                instance.calls -= 1
-                self._changed.notify_all()
 
-    def _variant(self, weights: Mapping[str, float], target: str | None) -> str:
-        names = list(self._serving)
-        if target is None:
-            shares = [weights[name] for name in names]
-            if not any(shares):
-                raise ApiError(
-                    "ValidationError",
-                    "Every variant has weight 0: name one as TargetVariant or give one a weight.",
-                )
-            return random.choices(names, shares)[0]
-        if target not in names:
-            known = ", ".join(names)
+def _variant(weights: Mapping[str, float], target: str | None) -> str:
+    if target is not None:
+        if target not in weights:
+            known = ", ".join(weights)
             raise ApiError(
                 "ValidationError", f"Variant {target} not found; the endpoint has {known}."
             )
         return target
+    if len(weights) == 1:
+        return next(iter(weights))
+    if not any(weights.values()):
+        raise ApiError(
+            "ValidationError",
+            "Every variant has weight 0: name one as TargetVariant or give one a weight.",
+        )
+    return random.choices(list(weights), list(weights.values()))[0]
 
 
 def _least_busy(instances: list[Instance], target_model: str | None) -> Instance:
@@ -228,6 +220,8 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
     instance that has it, and some to another one if there are many. How many is not said: as many
     as Triton has threads is our choice.
     """
+    if len(instances) == 1:
+        return instances[0]
     having = [it for it in instances if it.has(target_model) and it.calls < MANY_CALLS]
     return min(having or instances, key=lambda it: it.calls)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.connections import Connections
-from local_aws.hosting.container import INVOKE_SECONDS, Call, Container
+from local_aws.hosting.container import INVOKE_SECONDS, Container
 from local_aws.hosting.invocation import Invocation
 from local_aws.hosting.triton import Triton
 
@@ -59,11 +59,12 @@ class Instance:
 
     def __init__(self, variant: str, begin: Callable[[], Running]) -> None:
         self.variant = variant
-        self.calls = 0  # under way; its fleet counts them
+        self.calls = 0  # under way, or chosen for; its fleet counts them
         self._begin = begin
         self._changed = threading.Condition()
         self._running: Running | None = None
-        self._healthy = Future[Running]()
+        self._healthy: Running | None = None
+        self._next_healthy = Future[Running]()
         self._stopped = False
 
     def start(self) -> None:
@@ -96,25 +97,28 @@ class Instance:
         Raises what `Invocation.forward` and the container do, and `ApiError` when no server becomes
         healthy, no model ready or nothing answered in time.
         """
-        running = await self._in_service()
-        with running.container.called(invocation.target_model) as call:
-            await _loaded(call, invocation.target_model)
+        running = self._healthy or await self._in_service()
+        call = running.container.begin(invocation.target_model)
+        try:
+            if call.load:
+                await _loaded(call.load, invocation.target_model)
             await _exchange(running.triton.connections, call.path, invocation)
+        finally:
+            running.container.end(call)
 
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""
         with self._changed:
             self._stopped = True
-            self._healthy.cancel()
+            self._next_healthy.cancel()
             self._changed.notify_all()
         self._end()
 
     async def _in_service(self) -> Running:
-        healthy = self._healthy
-        if not healthy.done():
-            # While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
-            # reference); that a call waits first, as long as one may take, is our choice.
-            await asyncio.wait([asyncio.wrap_future(healthy)], timeout=INVOKE_SECONDS)
+        # While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
+        # reference); that a call waits first, as long as one may take, is our choice.
+        healthy = self._next_healthy
+        await asyncio.wait([asyncio.wrap_future(healthy)], timeout=INVOKE_SECONDS)
         if not healthy.done() or healthy.cancelled():
             raise ApiError(
                 "ServiceUnavailable",
@@ -130,7 +134,8 @@ class Instance:
             running.triton.wait_until_healthy(seconds)
         with self._changed:
             if self._running is running and running:
-                self._healthy.set_result(running)
+                self._healthy = running
+                self._next_healthy.set_result(running)
 
     def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -151,34 +156,35 @@ class Instance:
     def _time_to_failure(self) -> float:
         """Return when there is no healthy server, and for how many seconds there was one."""
         running, began = self._running, time.monotonic()
-        if running and self._healthy.done():
+        if running and self._healthy:
             failed = 0
             while failed < FAILED_PINGS and not running.triton.wait(PING_SECONDS):
                 failed = 0 if running.triton.is_healthy(PING_TIMEOUT_SECONDS) else failed + 1
-            what = "fails its pings" if failed == FAILED_PINGS else "has ended"
-            _log.warning("the container of variant %s %s and is replaced", self.variant, what)
+            if not self._stopped:
+                what = "fails its pings" if failed == FAILED_PINGS else "has ended"
+                _log.warning("the container of variant %s %s and is replaced", self.variant, what)
         return time.monotonic() - began
 
     def _end(self) -> None:
         with self._changed:
             running, self._running = self._running, None
-            if self._healthy.done() and not self._stopped:
-                self._healthy = Future()
+            self._healthy = None
+            if self._next_healthy.done() and not self._stopped:
+                self._next_healthy = Future()
         if running:
             running.end()
 
 
-async def _loaded(call: Call, target_model: str | None) -> None:
-    if not call.ready.done():
-        await asyncio.wait([asyncio.wrap_future(call.ready)], timeout=INVOKE_SECONDS)
-    if not call.ready.done():
+async def _loaded(load: Future[None], target_model: str | None) -> None:
+    await asyncio.wait([asyncio.wrap_future(load)], timeout=INVOKE_SECONDS)
+    if not load.done():
         raise ApiError(
             "ModelNotReadyException",
             f"Model {target_model} is not ready for inference: it is still loading. Retry.",
             status=429,
         )
     try:
-        call.ready.result()
+        load.result()
     except OSError as error:
         raise _no_answer(error) from None
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,11 +53,13 @@ class _Model:
     """A model that was asked for: the one load that all wait for, and the calls under way."""
 
     load: Future[None]
+    loaded: bool = False
     calls: int = 0
 
-    @property
-    def loaded(self) -> bool:
-        return self.load.done() and not self.load.exception()
+
+@dataclass(frozen=True)
+class _ModelCall(Call):
+    model: _Model
 
 
 class MultiModelContainer:
@@ -94,11 +97,10 @@ class MultiModelContainer:
         self._unloads: dict[str, Future[None]] = {}  # those under way
         self._archives: dict[str, archives.Archive] = {}  # on disk
 
-    @contextmanager
-    def called(self, target_model: str | None) -> Iterator[Call]:
-        """Count a call as under way; it is ready once its model is loaded, which this begins.
+    def begin(self, target_model: str | None) -> Call:
+        """Count a call as under way, and begin to load its model unless it is there.
 
-        Raises `ApiError` without a TargetModel. The load fails with `ApiError` or `OSError`.
+        Raises `ApiError` without a TargetModel.
         """
         if not target_model:
             raise ApiError(
@@ -109,15 +111,18 @@ class MultiModelContainer:
             model = self._models.pop(target_model, None) or self._begin_load(target_model)
             self._models[target_model] = model  # the most recently used
             model.calls += 1
-        try:
-            yield Call(f"/models/{_name(target_model)}/invoke", model.load)
-        finally:
-            with self._lock:
-                model.calls -= 1
-            if not self._caches:
-                unload = threading.Thread(target=self._unload_called, args=(target_model,))
-                unload.daemon = True
-                unload.start()
+        load = None if model.loaded else model.load
+        return _ModelCall(f"/models/{_name(target_model)}/invoke", target_model, load, model)
+
+    def end(self, call: Call) -> None:
+        """Count a call as answered; its model goes now if none is cached."""
+        assert isinstance(call, _ModelCall)
+        with self._lock:
+            call.model.calls -= 1
+        if not self._caches:
+            unload = threading.Thread(target=self._unload_called, args=(call.target_model,))
+            unload.daemon = True
+            unload.start()
 
     def has(self, target_model: str | None) -> bool:
         """Whether a model is loaded, or being loaded."""
@@ -145,6 +150,7 @@ class MultiModelContainer:
                 del self._models[target_model]
             model.load.set_exception(error)
         else:
+            model.loaded = True
             model.load.set_result(None)
 
     def _load(self, target_model: str) -> None:
@@ -279,6 +285,7 @@ class MultiModelContainer:
         shutil.rmtree(self._folder / _name(target_model), ignore_errors=True)
 
 
+@cache
 def _name(target_model: str) -> str:
     """SageMaker's name for a model inside the container: characters that are safe in a path."""
     return hashlib.sha256(target_model.encode()).hexdigest()[:32]

@@ -49,7 +49,7 @@ class Triton:
         folder: Path,
     ) -> None:
         self.log = folder / "triton.log"
-        self.connections = Connections(self._connect)
+        self.connections = Connections(self.connect)
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
         self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
@@ -111,7 +111,7 @@ class Triton:
         timeout: float,
     ) -> Response:
         """Send one HTTP request. Raises `OSError` when the server is gone or too slow."""
-        connection = http_connection(self._connect())
+        connection = http_connection(self.connect())
         with closing(connection):
             return self._exchange(connection, (method, path, body, headers), timeout)
 
@@ -159,7 +159,7 @@ class Triton:
                 os.unlink(SOCKET, dir_fd=folder)
             os.close(folder)
 
-    def _connect(self) -> socket.socket:
+    def connect(self) -> socket.socket:
         """Return a socket that is connected to the server. Raises `OSError` when that is gone.
 
         The broker's socket is named relative to an open folder: a full path may have 107 bytes.

@@ -3,14 +3,14 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 from local_aws.environment import ACCOUNT
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.fleet import Fleet, Host
+from local_aws.hosting.instance import Instance
 from local_aws.sagemaker import variants
 from local_aws.sagemaker.refusals import check_endpoint_config, check_model
 from local_aws.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, MODEL, Kind, Record
@@ -245,28 +245,28 @@ class Hosting:
         with self._lock:
             return self._tags.delete(request)
 
-    @contextmanager
-    def serving(self, name: str) -> Iterator[tuple[Fleet, dict[str, float]]]:
-        """Yield the instances that answer for an endpoint, and the weights of its variants.
+    def begin(
+        self, name: str, *, target_model: str | None = None, target_variant: str | None = None
+    ) -> tuple[Fleet, Instance]:
+        """Choose the instance that answers an invocation, and the fleet that counts it until `end`.
 
-        The invocation is counted in before an update can take the instances away, so that they
-        answer it before they are stopped. Raises `ApiError` as InvokeEndpoint does where nothing
-        answers.
+        The invocation is counted before an update can take the instances away, so that they answer
+        it before they are stopped. Raises `ApiError` as InvokeEndpoint does where nothing answers.
         """
-        with ExitStack() as counted:
-            with self._lock:
-                endpoint = self._endpoints.get(name)
-                if endpoint is None or endpoint.fleet is None:
-                    raise ApiError(
-                        "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
-                    )
-                counted.enter_context(endpoint.fleet.counted())
-                fleet = endpoint.fleet
-                weights = {
-                    it["VariantName"]: it["CurrentWeight"]
-                    for it in endpoint.description["ProductionVariants"]
-                }
-            yield fleet, weights
+        with self._lock:
+            endpoint = self._endpoints.get(name)
+            if endpoint is None or endpoint.fleet is None:
+                raise ApiError(
+                    "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
+                )
+            weights = {
+                it["VariantName"]: it["CurrentWeight"]
+                for it in endpoint.description["ProductionVariants"]
+            }
+            fleet = endpoint.fleet
+            return fleet, fleet.begin(
+                weights, target_model=target_model, target_variant=target_variant
+            )
 
     def stop(self) -> None:
         """End every instance, also those that still start or finish their calls."""

@@ -32,5 +32,14 @@ class Invocations:
             pass
 
     async def _answer(self, endpoint: str, invocation: Invocation) -> None:
-        with self._hosting.serving(endpoint) as (fleet, weights):
-            await fleet.invoke(weights, invocation)
+        fleet, instance = self._hosting.begin(
+            endpoint,
+            target_model=invocation.target_model,
+            target_variant=invocation.target_variant,
+        )
+        try:
+            variant = instance.variant.encode()
+            invocation.answer_headers.append((b"x-amzn-invoked-production-variant", variant))
+            await instance.invoke(invocation)
+        finally:
+            fleet.end(instance)
