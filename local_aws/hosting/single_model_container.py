@@ -8,8 +8,8 @@ from local_aws.hosting.triton import Response, Triton
 class SingleModelContainer:
     """Keeps the contract between SageMaker and a container: GET /ping, POST /invocations."""
 
-    def __init__(self, triton: Triton) -> None:
-        self._triton = triton
+    def __init__(self, triton: Triton, *, invocations: str = "/invocations") -> None:
+        self._triton, self._invocations = triton, invocations
 
     def invoke(self, target_model: str | None, *, body: bytes, headers: dict[str, str]) -> Response:
         """Forward one invocation. Raises `ApiError` when a TargetModel is given."""
@@ -19,5 +19,5 @@ class SingleModelContainer:
                 "TargetModel is only supported for multi-model endpoints, which this is not.",
             )
         return self._triton.request(
-            "POST", "/invocations", body=body, headers=headers, timeout=INVOKE_SECONDS
+            "POST", self._invocations, body=body, headers=headers, timeout=INVOKE_SECONDS
         )

@@ -7,14 +7,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import capacity, model_environment, relay
+from local_aws.hosting import capacity, model_environment, mounts, relay
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
@@ -53,7 +53,9 @@ class _UnixConnection(http.client.HTTPConnection):
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
-    `folder` is the instance's: its log and its socket are there.
+    `folder` is the instance's: its log and its socket are there, and in it `models`, which the
+    server sees at the other path. `said` is what the log begins with, and at the path `ping` the
+    server says whether it is healthy.
 
     Requests may come from several threads; connections are kept and used again.
     """
@@ -62,11 +64,15 @@ class Triton:
         self,
         installation: TritonInstallation,
         *,
-        arguments: list[str],
+        arguments: Sequence[str],
         environment: dict[str, str],
         backends: Path,
         folder: Path,
+        said: Sequence[str] = (),
+        ping: str = "/ping",
+        models: tuple[Path, Path] | None = None,
     ) -> None:
+        self._ping = ping
         self.log = folder / "triton.log"
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
         self._idle: SimpleQueue[_UnixConnection] = SimpleQueue()
@@ -74,7 +80,12 @@ class Triton:
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         relayed = [sys.executable, relay.__file__, SOCKET, str(SAGEMAKER_PORT), self.log.name]
         isolation = UNSHARE if installation.isolated else ()
+        if models:
+            shown = [sys.executable, "-IS", mounts.__file__, *map(str, models)]
+            isolation = (*isolation, *shown)
         with self.log.open("ab") as log:
+            log.writelines(f"{line}\n".encode() for line in said)
+            log.flush()
             self._process = subprocess.Popen(
                 [*isolation, *relayed, *server],
                 stdin=subprocess.PIPE,
@@ -95,7 +106,7 @@ class Triton:
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self._process.poll() is None:
             try:
-                if self.request("GET", "/ping", timeout=5).status == 200:
+                if self.request("GET", self._ping, timeout=5).status == 200:
                     return
             except OSError:
                 pass
