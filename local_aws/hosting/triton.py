@@ -160,9 +160,9 @@ class Triton:
                 folder, self._folder = self._folder, -1
             if folder == -1:
                 return
-            self._end_process()
-            while not self._idle.empty():
+            while not self._idle.empty():  # Triton's own routes end once nobody is connected
                 self._idle.get().close()
+            self._end_process()
             with suppress(FileNotFoundError):
                 os.unlink(SOCKET, dir_fd=folder)
             os.close(folder)
