@@ -163,7 +163,7 @@ def _begin_multi_model(
     command = serve.multi_model(
         described.get("Environment", {}), image=described.get("Image", ""), repository=str(empty)
     )
-    seen_at = mounts.MODELS if host.triton.isolated else models
+    seen_at = mounts.seen_at(models, mounts.MODELS, isolated=host.triton.isolated)
     triton = _triton(host, folder, command, (models, seen_at))
     caching = described.get("MultiModelConfig", {}).get("ModelCacheSetting", "Enabled")
     container = MultiModelContainer(
@@ -190,7 +190,7 @@ def _begin_single_model(
         stand_in_packages.provide(repository, host.backends)
     except ApiError as error:
         raise LocalAwsError(error.message) from None
-    seen_at = mounts.MODEL if host.triton.isolated else repository
+    seen_at = mounts.seen_at(repository, mounts.MODEL, isolated=host.triton.isolated)
     command = serve.single_model(
         described.get("Environment", {}),
         image=described.get("Image", ""),
@@ -210,5 +210,5 @@ def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path
         folder=folder,
         said=command.said,
         ping=command.ping,
-        models=models if host.triton.isolated else None,
+        models=models,
     )

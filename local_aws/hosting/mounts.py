@@ -19,6 +19,11 @@ MODEL = ROOT / "model"
 MS_BIND, MS_REC = 0x1000, 0x4000
 
 
+def seen_at(folder: Path, place: Path, *, isolated: bool) -> Path:
+    """Return where a server sees `folder`: at `place`, if this machine lets it be mounted there."""
+    return place if isolated and ROOT.parent.is_dir() else folder
+
+
 def show(folder: Path, seen_at: Path) -> None:
     """Mount `folder` at a path below ROOT, whether or not this machine has ROOT.
 

@@ -53,9 +53,9 @@ class _UnixConnection(http.client.HTTPConnection):
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
-    `folder` is the instance's: its log and its socket are there, and in it `models`, which the
-    server sees at the other path. `said` is what the log begins with, and at the path `ping` the
-    server says whether it is healthy.
+    `folder` is the instance's: its log, which begins with the lines `said`, and its socket are
+    there. `models` are the folder with the models and where the server sees it. `ping` is the path
+    at which the server says whether it is healthy.
 
     Requests may come from several threads; connections are kept and used again.
     """
@@ -80,7 +80,7 @@ class Triton:
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         relayed = [sys.executable, relay.__file__, SOCKET, str(SAGEMAKER_PORT), self.log.name]
         isolation = UNSHARE if installation.isolated else ()
-        if models:
+        if models and models[0] != models[1]:
             shown = [sys.executable, "-IS", mounts.__file__, *map(str, models)]
             isolation = (*isolation, *shown)
         with self.log.open("ab") as log:

@@ -21,6 +21,7 @@ from local_aws.hosting.serve import Command, multi_model, single_model
 from local_aws.hosting.triton import Response, Triton
 from local_aws.prerequisites import TritonInstallation, find_triton
 from tests.local.tiny_models import CONFIG, TIMES, write, write_ensemble
+from tests.unit.local_aws.conftest import eventually
 
 IMAGE = "sagemaker-tritonserver:24.09-py3"
 QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
@@ -216,7 +217,8 @@ def test_an_ensemble_leaves_with_its_steps(many: Server) -> None:
     assert line.load() == 200
     assert numbers(line.invoke(REQUEST)) == [7]
     assert line.unload() == 200
-    assert many.log.count("successfully unloaded '/opt/ml/models/line/model::") == 3
+    unloaded = "successfully unloaded '/opt/ml/models/line/model::"
+    eventually(lambda: many.log.count(unloaded) == 3)
 
 
 def test_what_sagemaker_does_not_ask_is_a_bad_request(many: Server) -> None:

@@ -108,6 +108,7 @@ def invoke(fleet: Fleet, *, variant: str | None = None, **weights: float) -> tup
         )
 
 
+ISOLATED: Any = SimpleNamespace(isolated=True)
 NOT_ISOLATED: Any = SimpleNamespace(isolated=False)
 
 
@@ -256,7 +257,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
         assert f"--model-repository={folder / 'empty'}" in made.options["arguments"]
         assert "--sagemaker-thread-count=4" in made.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
-        assert made.options["models"] is None
+        assert made.options["models"] == (folder / "models", folder / "models")
         assert made.options["said"][0].startswith("Triton is running in SageMaker MME mode.")
 
 
@@ -265,11 +266,12 @@ def test_a_server_in_namespaces_sees_its_models_where_sagemaker_has_them(
 ) -> None:
     s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
     single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
-    isolated = dataclasses.replace(host, triton=SimpleNamespace(isolated=True), s3=s3)
+    isolated = dataclasses.replace(host, triton=ISOLATED, s3=s3)
     fleet = started(isolated, "text", config({}), {"m": model()})
     many, one = running(fleet), running(started(isolated, "search", config({}), {"m": single}))
     first, second = triton.made
     assert first.options["models"] == (many.folder / "models", Path("/opt/ml/models"))
+    assert isinstance(many.container, MultiModelContainer)
     assert many.container._seen_at == Path("/opt/ml/models")
     assert second.options["models"] == (one.folder / "model", Path("/opt/ml/model"))
     assert "--model-repository=/opt/ml/model" in second.options["arguments"]
