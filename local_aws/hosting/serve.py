@@ -194,9 +194,8 @@ def _notes(environment: dict[str, str], release: str | None) -> Iterator[str]:
     for name, since in _KNOWN_SINCE.items():
         if environment.get(name) and not _has(release, since):
             yield f"LOCAL AWS: {name} has no effect: {release} does not know it, {since} is first"
-    if _GPU_LIMIT in _known(
-        environment, release
-    ):  # `serve` adds a limit for each GPU that nvidia-smi lists
+    # `serve` adds a limit for each GPU that nvidia-smi lists.
+    if _GPU_LIMIT in _known(environment, release):
         yield f"LOCAL AWS: {_GPU_LIMIT} has no effect: there is no GPU"
 
 

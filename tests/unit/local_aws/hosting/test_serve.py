@@ -216,6 +216,12 @@ def test_an_image_of_an_unknown_release_may_have_everything(image: str) -> None:
     )
 
 
+def test_one_model_of_many_infers_whatever_the_type_of_inference() -> None:
+    made = command(release="25.09", SAGEMAKER_TRITON_INFERENCE_TYPE="generate")
+    assert list(made.arguments) == DEFAULTS
+    assert made.ping == "/ping"
+
+
 # One model
 
 DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
