@@ -18,7 +18,7 @@ from tritonclient.utils import np_to_triton_dtype
 
 from local_aws.hosting import backends, multi_model_container
 from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
-from local_aws.hosting.serve import multi_model_arguments
+from local_aws.hosting.serve import multi_model
 from local_aws.hosting.triton import Triton
 from local_aws.prerequisites import find_triton
 from model_build import __main__ as model_build
@@ -92,10 +92,11 @@ def container(
     backends.install(installation, folder / "backends")
     (folder / "empty").mkdir()
     environment = {"SAGEMAKER_TRITON_PING_MODE": "live", "SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+    command = multi_model(environment, image="", repository=str(folder / "empty"))
     triton = Triton(
         installation,
-        arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
-        environment=environment,
+        arguments=command.arguments,
+        environment=command.environment,
         backends=folder / "backends",
         folder=folder,
     )

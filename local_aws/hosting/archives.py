@@ -1,5 +1,6 @@
 """Archives: from the bucket to a folder that Triton can load."""
 
+import os
 import shutil
 import tarfile
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ BUFFER_BYTES = 1 << 20
 
 # Ours: no repository has as many files, and a volume has a few inodes for each of them.
 MEMBERS = 100_000
+
+# Ours: Linux has 4096 for a whole path, and the folder of an instance comes before a member's.
+PATH_BYTES = 1024
 
 
 class TooLargeError(Exception):
@@ -85,7 +89,26 @@ def _unpack(tar: tarfile.TarFile, to: Path, limit: int) -> int:
             raise TooLargeError(f"No space left on device: more than {limit} bytes, unpacked")
         if count > MEMBERS:
             raise ValueError(f"more than {MEMBERS} members")
-        if member.name.startswith("/"):  # tarfile would unpack it below the folder
-            raise ValueError(f"{member.name!r} has an absolute path")
+        _check_path(member.name)
         tar.extract(member, to, filter="data")
+    _check_end(tar)
     return size
+
+
+def _check_path(name: str) -> None:
+    if name.startswith("/"):  # tarfile would unpack it below the folder
+        raise ValueError(f"{name!r} has an absolute path")
+    if ".." in name.split("/"):
+        raise ValueError(f"{name!r} has a path with .. in it")
+    if len(os.fsencode(name)) > PATH_BYTES:
+        raise ValueError(f"'{name[:30]}...' has a path of more than {PATH_BYTES} bytes")
+
+
+def _check_end(tar: tarfile.TarFile) -> None:
+    """Raise `ValueError` unless nothing but padding is left.
+
+    tarfile takes a header that it cannot read for the end, unless it is the first.
+    """
+    while tar.fileobj and (rest := tar.fileobj.read(BUFFER_BYTES)):
+        if rest.strip(b"\0"):
+            raise ValueError("a header cannot be read, after which more follows")

@@ -14,16 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_aws.errors import ApiError, LocalAwsError
-from local_aws.hosting import archives, stand_in_packages
+from local_aws.hosting import archives, mounts, serve, stand_in_packages
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
-from local_aws.hosting.serve import (
-    DEFAULT_MODEL,
-    default_model,
-    multi_model_arguments,
-    single_model_arguments,
-)
 from local_aws.hosting.single_model_container import SingleModelContainer
 from local_aws.hosting.triton import Triton
 from local_aws.prerequisites import TritonInstallation
@@ -258,18 +252,23 @@ def _begin_multi_model(
     prefix = S3Prefix.parse(described["ModelDataUrl"])
     empty = folder / "empty"
     empty.mkdir()
-    environment = {**described.get("Environment", {}), "SAGEMAKER_MULTI_MODEL": "true"}
-    arguments = multi_model_arguments(environment, repository=str(empty))
-    triton = _triton(host, folder, arguments, environment)
+    models = folder / "models"
+    models.mkdir()
+    command = serve.multi_model(
+        described.get("Environment", {}), image=described.get("Image", ""), repository=str(empty)
+    )
+    seen_at = mounts.seen_at(models, mounts.MODELS, isolated=host.triton.isolated)
+    triton = _triton(host, folder, command, (models, seen_at))
     caching = described.get("MultiModelConfig", {}).get("ModelCacheSetting", "Enabled")
     container = MultiModelContainer(
         triton,
         s3=host.s3,
         prefix=prefix,
-        folder=folder / "models",
+        folder=models,
         backends=host.backends,
         capacity=capacity,
         caches=caching != "Disabled",
+        seen_at=seen_at,
     )
     return Running(triton, container, folder)
 
@@ -285,18 +284,25 @@ def _begin_single_model(
         stand_in_packages.provide(repository, host.backends)
     except ApiError as error:
         raise LocalAwsError(error.message) from None
-    environment = dict(described.get("Environment", {}))
-    arguments = single_model_arguments(environment, repository=repository)
-    environment[DEFAULT_MODEL] = default_model(environment, repository)
-    triton = _triton(host, folder, arguments, environment)
-    return Running(triton, SingleModelContainer(), folder)
+    seen_at = mounts.seen_at(repository, mounts.MODEL, isolated=host.triton.isolated)
+    command = serve.single_model(
+        described.get("Environment", {}),
+        image=described.get("Image", ""),
+        archive=repository,
+        repository=str(seen_at),
+    )
+    triton = _triton(host, folder, command, (repository, seen_at))
+    return Running(triton, SingleModelContainer(command.invocations), folder)
 
 
-def _triton(host: Host, folder: Path, arguments: list[str], environment: dict[str, str]) -> Triton:
+def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path, Path]) -> Triton:
     return Triton(
         host.triton,
-        arguments=arguments,
-        environment=environment,
+        arguments=command.arguments,
+        environment=command.environment,
         backends=host.backends,
         folder=folder,
+        said=command.said,
+        ping=command.ping,
+        models=models,
     )

@@ -1,7 +1,7 @@
 """One invocation: a request that is streamed to a container, and the answer streamed back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 from local_aws.errors import ApiError
@@ -82,22 +82,21 @@ class Invocation:
         kept = b"".join(b"%b: %b\r\n" % it for it in self._headers.items() if it[0] in _PASSED_ON)
         head = b"POST %b HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n"
         connection.writer.write(head % (path.encode(), kept, self._size) + self._first)
-        status, headers, left = await self._upload_rest(connection)
+        status, headers = await self._upload_rest(connection)
         if status != 200:
-            raise model_error(status, await connection.reader.readexactly(left))
-        if left > MAX_BODY_BYTES:
-            message = f"the answer has {left} bytes, more than {MAX_BODY_BYTES}"
+            raise model_error(status, b"".join([it async for it in _body(connection, headers)]))
+        size = int(headers.get(b"content-length", 0))
+        if size > MAX_BODY_BYTES:
+            message = f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
             raise model_error(500, message.encode())
         found = [(name, headers[name]) for name in _RETURNED if name in headers]
         await self.begin_answer(found + self.answer_headers)
-        more = True
-        while more:
-            part = await connection.reader.read(min(left, PART))
-            if left and not part:
-                raise EOFError("the container broke off")
-            left -= len(part)
-            more = left > 0
-            await self.send_part(part, more=more)
+        part = b""
+        async for following in _body(connection, headers):
+            if part:
+                await self.send_part(part, more=True)
+            part = following
+        await self.send_part(part, more=False)
         return not self._unread and headers.get(b"connection", b"").lower() != b"close"
 
     async def receive_part(self) -> bytes:
@@ -157,18 +156,40 @@ def model_error(status: int, body: bytes) -> ApiError:
     )
 
 
-_Head = tuple[int, dict[bytes, bytes], int]
-"""An answer's status, its headers by their names in lower case, and its body's size."""
+_Head = tuple[int, dict[bytes, bytes]]
+"""An answer's status, and its headers by their names in lower case."""
 
 
 async def _answer_head(connection: Connection) -> _Head:
     try:
         first, *lines = (await connection.reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
         split = (line.partition(b":") for line in lines)
-        headers = {name.lower(): it.strip() for name, _, it in split}
-        return int(first.split(b" ")[1]), headers, int(headers[b"content-length"])
+        return int(first.split(b" ")[1]), {name.lower(): it.strip() for name, _, it in split}
     except (ValueError, LookupError, asyncio.LimitOverrunError) as error:
-        raise ConnectionError(f"the container's answer is not understood: {error!r}") from None
+        raise _not_understood(error) from None
+
+
+async def _body(connection: Connection, headers: Mapping[bytes, bytes]) -> AsyncIterator[bytes]:
+    """Yield an answer's body in parts. Triton's SageMaker server always says its length."""
+    try:
+        if b"content-length" in headers:
+            left = int(headers[b"content-length"])
+            while left:
+                part = await connection.reader.read(min(left, PART))
+                if not part:
+                    raise EOFError("the container broke off")
+                left -= len(part)
+                yield part
+            return
+        while size := int(await connection.reader.readuntil(b"\r\n"), 16):  # in chunks
+            yield (await connection.reader.readexactly(size + 2))[:-2]
+        await connection.reader.readuntil(b"\r\n")
+    except (ValueError, asyncio.LimitOverrunError) as error:
+        raise _not_understood(error) from None
+
+
+def _not_understood(error: Exception) -> ConnectionError:
+    return ConnectionError(f"the container's answer is not understood: {error!r}")
 
 
 def _refuse_too_large(size: int) -> None:

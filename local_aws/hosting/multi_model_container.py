@@ -87,7 +87,9 @@ class MultiModelContainer:
         backends: Path,
         capacity: Capacity | None = None,
         caches: bool = True,
+        seen_at: Path | None = None,
     ) -> None:
+        self._seen_at = seen_at or folder
         self._triton, self._backends = triton, backends
         self._s3, self._prefix, self._folder = s3, prefix, folder
         self._capacity, self._caches = capacity or Capacity.of({}), caches
@@ -194,10 +196,11 @@ class MultiModelContainer:
         fit: how much a model takes is known only once it is loaded.
         """
         self._make_room(self._archives[target_model].size)
+        url = self._seen_at / folder.relative_to(self._folder)
         response = self._triton.manage(
             "POST",
             "/models",
-            body=json.dumps({"model_name": _name(target_model), "url": str(folder)}).encode(),
+            body=json.dumps({"model_name": _name(target_model), "url": str(url)}).encode(),
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
             timeout=LOAD_SECONDS,
         )

@@ -7,6 +7,9 @@ from local_aws.hosting.container import Call
 class SingleModelContainer:
     """Keeps the contract between SageMaker and a container: GET /ping, POST /invocations."""
 
+    def __init__(self, invocations: str = "/invocations") -> None:
+        self._call = Call(invocations, None, None)
+
     def begin(self, target_model: str | None) -> Call:
         """Raise `ApiError` when a TargetModel is given."""
         if target_model:
@@ -14,7 +17,7 @@ class SingleModelContainer:
                 "ValidationError",
                 "TargetModel is only supported for multi-model endpoints, which this is not.",
             )
-        return Call("/invocations", None, None)
+        return self._call
 
     def end(self, call: Call) -> None:
         """Nothing is unloaded."""

@@ -7,13 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import broker, capacity, model_environment
+from local_aws.hosting import broker, capacity, model_environment, mounts
 from local_aws.hosting.connections import Connections, http_connection
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
@@ -34,7 +34,9 @@ class Response:
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
-    `folder` is the instance's: its log and its socket are there. `connections` are for invocations.
+    `folder` is the instance's: its log, which begins with the lines `said`, and its socket are
+    there. `models` are the folder with the models and where the server sees it. `ping` is the path
+    at which the server says whether it is healthy. `connections` are for invocations.
 
     Requests may come from several threads.
     """
@@ -43,11 +45,15 @@ class Triton:
         self,
         installation: TritonInstallation,
         *,
-        arguments: list[str],
+        arguments: Sequence[str],
         environment: dict[str, str],
         backends: Path,
         folder: Path,
+        said: Sequence[str] = (),
+        ping: str = "/ping",
+        models: tuple[Path, Path] | None = None,
     ) -> None:
+        self._ping = ping
         self.log = folder / "triton.log"
         self.connections = Connections(self.connect)
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
@@ -55,7 +61,12 @@ class Triton:
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         brokered = [sys.executable, broker.__file__, SOCKET, self.log.name]
         isolation = UNSHARE if installation.isolated else ()
+        if models and models[0] != models[1]:
+            shown = [sys.executable, "-IS", mounts.__file__, *map(str, models)]
+            isolation = (*isolation, *shown)
         with self.log.open("ab") as log:
+            log.writelines(f"{line}\n".encode() for line in said)
+            log.flush()
             self._process = subprocess.Popen(
                 [*isolation, *brokered, *server],
                 stdin=subprocess.PIPE,
@@ -83,9 +94,9 @@ class Triton:
         )
 
     def is_healthy(self, timeout: float) -> bool:
-        """Say whether /ping answers 200 within `timeout` seconds."""
+        """Say whether a ping is answered with 200 within `timeout` seconds."""
         try:
-            return self.request("GET", "/ping", timeout=timeout).status == 200
+            return self.request("GET", self._ping, timeout=timeout).status == 200
         except OSError:
             return False
 
@@ -153,8 +164,8 @@ class Triton:
                 folder, self._folder = self._folder, -1
             if folder == -1:
                 return
+            self.connections.close()  # Triton's own routes end once nobody is connected
             self._end_process()
-            self.connections.close()
             with suppress(FileNotFoundError):
                 os.unlink(SOCKET, dir_fd=folder)
             os.close(folder)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from local_aws.hosting import backends
 from local_aws.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL, UNLOAD_SECONDS
-from local_aws.hosting.serve import multi_model_arguments
+from local_aws.hosting.serve import multi_model
 from local_aws.hosting.triton import Response, Triton
 from local_aws.prerequisites import find_triton
 
@@ -43,11 +43,12 @@ def server_in(folder: Path) -> Iterator[Server]:
     (folder / "empty").mkdir()
     installation = find_triton()
     backends.install(installation, folder / "backends")
-    environment = {"SAGEMAKER_MULTI_MODEL": "true", "SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+    environment = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+    command = multi_model(environment, image="", repository=str(folder / "empty"))
     triton = Triton(
         installation,
-        arguments=multi_model_arguments(environment, repository=str(folder / "empty")),
-        environment=environment,
+        arguments=command.arguments,
+        environment=command.environment,
         backends=folder / "backends",
         folder=folder,
     )

@@ -7,6 +7,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,7 +99,10 @@ def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
     installation = TritonInstallation(root, python, python, isolated=False)
 
     def make(
-        *arguments: str, folder: Path = instance, environment: dict[str, str] | None = None
+        *arguments: str,
+        folder: Path = instance,
+        environment: dict[str, str] | None = None,
+        **options: Any,
     ) -> Triton:
         port = free_port()
         patch.setattr(triton, "SAGEMAKER_PORT", port)
@@ -108,6 +112,7 @@ def stand_ins(root: Path, instance: Path) -> Iterator[MakeTriton]:
             environment=environment or {},
             backends=root / "backends",
             folder=folder,
+            **options,
         )
         started.callback(made.stop)
         return made

@@ -95,11 +95,11 @@ def test_what_is_no_whole_archive_is_refused_and_leaves_no_model(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ["../outside", "a/../../outside"])
-def test_an_archive_that_writes_outside_its_folder_is_refused(
+@pytest.mark.parametrize("name", ["../outside", "a/../../outside", "a/../inside", ".."])
+def test_an_archive_that_climbs_out_of_its_folder_is_refused(
     s3: Any, tmp_path: Path, name: str
 ) -> None:
-    with pytest.raises(ApiError, match=r"Failed to extract model data .* outside the destination"):
+    with pytest.raises(ApiError, match=f"'{name}' has a path with .. in it"):
         fetch(s3, tar_gz({"a/inside": b"1", name: b"2"}), tmp_path / "a" / "model")
     assert files_below(tmp_path) == {}
 
@@ -108,6 +108,28 @@ def test_an_absolute_path_is_refused_by_its_name(s3: Any, tmp_path: Path) -> Non
     with pytest.raises(ApiError, match=r"Failed to extract .*'/etc/model' has an absolute path"):
         fetch(s3, tar_gz({"inside": b"1", "/etc/model": b"2"}), tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("/".join(["a"] * 513), r"'a/a/a\S+\.\.\.' has a path of more than 1024 bytes"),
+        ("é" * 513, r"'é{30}\.\.\.' has a path of more than 1024 bytes"),
+        ("a" * 300, "File name too long"),
+    ],
+)
+def test_a_name_that_no_disk_takes_is_refused(
+    s3: Any, tmp_path: Path, name: str, reason: str
+) -> None:
+    with pytest.raises(ApiError, match=f"Failed to extract model data .*{reason}"):
+        fetch(s3, tar_gz({name: b""}), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["modèle/数.bin", "/".join(["a"] * 512), "\udcff/no-utf-8"])
+def test_names_of_any_language_and_depth_are_taken(s3: Any, tmp_path: Path, name: str) -> None:
+    fetch(s3, tar_gz({name: b"1"}), tmp_path / "model")
+    assert files_below(tmp_path / "model") == {name: b"1"}
 
 
 def test_more_members_than_a_model_has_are_refused(
@@ -138,15 +160,79 @@ def test_an_archive_that_is_known_is_not_unpacked_again(s3: Any, tmp_path: Path)
     assert files_below(tmp_path / "model") == {"other": b"1"}
 
 
-def test_a_link_out_of_the_folder_is_refused(s3: Any, tmp_path: Path) -> None:
-    content = io.BytesIO()
-    with tarfile.open(fileobj=content, mode="w:gz") as archive:
-        link = tarfile.TarInfo("model.onnx")
-        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
-        archive.addfile(link)
-    with pytest.raises(ApiError, match="Failed to extract model data"):
-        fetch(s3, content.getvalue(), tmp_path / "model")
-    assert not (tmp_path / "model").exists()
+def special(kind: bytes, target: str = "") -> bytes:
+    """Return an archive of a file `weights`, and of `other` that is no file."""
+    content = io.BytesIO(gzip.decompress(tar_gz({"weights": b"1"})))
+    with tarfile.open(fileobj=content, mode="a") as archive:
+        other = tarfile.TarInfo("other")
+        other.type, other.linkname = kind, target
+        archive.addfile(other)
+    return gzip.compress(content.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "reason"),
+    [
+        pytest.param(tarfile.SYMTYPE, "/etc/passwd", "'other' is a link to an abs", id="absolute"),
+        pytest.param(tarfile.SYMTYPE, "../..", "'other' would link to .* outside", id="outside"),
+        pytest.param(tarfile.LNKTYPE, "../../a", "'other' would link to .* outside", id="hard"),
+        pytest.param(tarfile.LNKTYPE, "absent", "linkname 'absent' not found", id="hard to none"),
+        pytest.param(tarfile.LNKTYPE, "other", "linkname 'other' not found", id="hard to itself"),
+        pytest.param(tarfile.CHRTYPE, "", "'other' is a special file", id="character device"),
+        pytest.param(tarfile.BLKTYPE, "", "'other' is a special file", id="block device"),
+        pytest.param(tarfile.FIFOTYPE, "", "'other' is a special file", id="fifo"),
+    ],
+)
+def test_what_no_model_is_made_of_is_refused_by_its_name(
+    s3: Any, tmp_path: Path, kind: bytes, target: str, reason: str
+) -> None:
+    with pytest.raises(ApiError, match=f"Failed to extract model data .*{reason}"):
+        fetch(s3, special(kind, target), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE])
+def test_a_link_inside_the_folder_is_taken(s3: Any, tmp_path: Path, kind: bytes) -> None:
+    fetch(s3, special(kind, "weights"), tmp_path / "model")
+    assert files_below(tmp_path / "model") == {"weights": b"1", "other": b"1"}
+
+
+def test_the_last_of_equal_names_is_taken_and_all_of_them_count(s3: Any, tmp_path: Path) -> None:
+    twice = gzip.decompress(tar_gz({"a": b"first"}))[:1024]  # without the end
+    s3.objects["models", "text/minilm.tar.gz"] = gzip.compress(
+        twice + gzip.decompress(tar_gz({"a": b"last"}))
+    )
+    assert archives.fetch(s3, to=tmp_path / "model", **PLACE).size == 9
+    assert files_below(tmp_path / "model") == {"a": b"last"}
+
+
+def test_one_name_of_a_file_and_a_folder_is_refused(s3: Any, tmp_path: Path) -> None:
+    with pytest.raises(ApiError, match="Not a directory"):
+        fetch(s3, tar_gz({"a": b"1", "a/b": b"2"}), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_that_cannot_be_read_is_not_the_end(s3: Any, tmp_path: Path) -> None:
+    whole = gzip.decompress(tar_gz({"a": b"1", "b": b"2"}))
+    broken = whole[:1024] + b"\xff" + whole[1025:]  # the name of the second member
+    with pytest.raises(ApiError, match="a header cannot be read, after which more follows"):
+        fetch(s3, gzip.compress(broken), tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_padding_after_the_end_is_read_and_checked(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "BUFFER_BYTES", 512)
+    padded = gzip.compress(gzip.decompress(tar_gz({"a": b"1"})) + bytes(1 << 16))
+    fetch(s3, padded, tmp_path / "model")
+    with pytest.raises(ApiError, match="Compressed file ended"):
+        fetch(s3, padded[:-1], tmp_path / "other")
+
+
+def test_an_archive_of_nothing_is_an_empty_folder(s3: Any, tmp_path: Path) -> None:
+    fetch(s3, tar_gz({}), tmp_path / "model")
+    assert list((tmp_path / "model").iterdir()) == []
 
 
 class BreakingOff(io.BytesIO):

@@ -1,6 +1,7 @@
 import dataclasses
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -73,7 +74,7 @@ def triton(monkeypatch: pytest.MonkeyPatch) -> type[FakeTriton]:
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
     return Host(
-        triton="the installation",  # type: ignore[arg-type]
+        triton=NOT_ISOLATED,
         backends=tmp_path / "backends",
         folder=tmp_path / "instances",
         s3="the client",  # type: ignore[arg-type]
@@ -105,6 +106,10 @@ def invoke(fleet: Fleet, *, variant: str | None = None, **weights: float) -> tup
             body=b"question",
             headers=JSON,
         )
+
+
+ISOLATED: Any = SimpleNamespace(isolated=True)
+NOT_ISOLATED: Any = SimpleNamespace(isolated=False)
 
 
 def model(**container: Any) -> dict[str, Any]:
@@ -246,12 +251,39 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
         folder = made.options["folder"]
         assert folder.parent == host.folder
         assert folder.name.startswith(f"text-{name}-")
-        assert made.installation == "the installation"
+        assert made.installation is NOT_ISOLATED
         assert made.options["backends"] == host.backends
         assert made.options["environment"] == {"SAGEMAKER_MULTI_MODEL": "true", **environment}
         assert f"--model-repository={folder / 'empty'}" in made.options["arguments"]
         assert "--sagemaker-thread-count=4" in made.options["arguments"]
         assert list((folder / "empty").iterdir()) == []
+        assert made.options["models"] == (folder / "models", folder / "models")
+        assert made.options["said"][0].startswith("Triton is running in SageMaker MME mode.")
+
+
+def test_a_server_in_namespaces_sees_its_models_where_sagemaker_has_them(
+    triton: type[FakeTriton], host: Host, s3: Any
+) -> None:
+    s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
+    single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
+    isolated = dataclasses.replace(host, triton=ISOLATED, s3=s3)
+    fleet = started(isolated, "text", config({}), {"m": model()})
+    many, one = running(fleet), running(started(isolated, "search", config({}), {"m": single}))
+    first, second = triton.made
+    assert first.options["models"] == (many.folder / "models", Path("/opt/ml/models"))
+    assert isinstance(many.container, MultiModelContainer)
+    assert many.container._seen_at == Path("/opt/ml/models")
+    assert second.options["models"] == (one.folder / "model", Path("/opt/ml/model"))
+    assert "--model-repository=/opt/ml/model" in second.options["arguments"]
+    assert (many.folder / "models").is_dir()
+
+
+def test_the_images_release_decides_what_serve_knows(triton: type[FakeTriton], host: Host) -> None:
+    environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
+    image = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:24.09-py3"
+    started(host, "text", config({}), {"m": model(Image=image, Environment=environment)})
+    with pytest.raises(LocalAwsError, match="Invalid SAGEMAKER_TRITON_INFERENCE_TYPE 'chat'"):
+        started(host, "text", config({}), {"m": model(Environment=environment)})
 
 
 def test_a_variants_container_reads_from_its_models_prefix(

@@ -96,7 +96,7 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
         s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": bytes(100)})
 
     def container(
-        *, memory: int = GIB, disk: int = GIB, caches: bool = True
+        *, memory: int = GIB, disk: int = GIB, caches: bool = True, seen_at: Path | None = None
     ) -> MultiModelContainer:
         return MultiModelContainer(
             triton,
@@ -106,6 +106,7 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
             backends=tmp_path / "backends",
             capacity=Capacity(memory=memory, disk=disk),
             caches=caches,
+            seen_at=seen_at,
         )
 
     return container
@@ -132,6 +133,12 @@ def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes
 )
 def test_a_model_data_url_is_a_bucket_and_a_prefix(url: str, expected: S3Prefix) -> None:
     assert S3Prefix.parse(url) == expected
+
+
+def test_a_server_loads_a_model_from_where_it_sees_it(make: Make, triton: Any) -> None:
+    invoke(make(seen_at=Path("/opt/ml/models")))
+    (load,) = (json.loads(body) for _, path, body, _ in triton.asked if path == "/models")
+    assert load["url"] == f"/opt/ml/models/{load['model_name']}/model"
 
 
 def test_the_first_invocation_downloads_and_loads_and_is_answered(

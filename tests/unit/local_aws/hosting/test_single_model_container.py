@@ -34,6 +34,12 @@ def test_an_invocation_goes_to_the_one_model(triton: Any) -> None:
     assert triton.asked == [("POST", "/invocations", b"question", JSON)]
 
 
+def test_a_server_may_answer_invocations_at_another_path(triton: Any) -> None:
+    container = SingleModelContainer(triton, invocations="/v2/models/llm/generate")
+    container.invoke(None, body=b"question", headers=JSON)
+    assert triton.asked == [("POST", "/v2/models/llm/generate", b"question", JSON)]
+
+
 def test_an_invocation_names_no_target_model(triton: Any) -> None:
     with pytest.raises(ApiError) as refused:
         SingleModelContainer(triton).invoke("minilm.tar.gz", body=b"", headers=JSON)

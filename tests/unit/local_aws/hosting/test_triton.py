@@ -65,6 +65,16 @@ def test_the_server_gets_its_arguments_and_the_containers_environment(
     assert "AWS_SECRET_ACCESS_KEY" not in environment
 
 
+def test_the_log_begins_with_what_was_said_before_the_start(start: MakeTriton) -> None:
+    triton = start(said=("WARNING: one model", "         it is taken"))
+    triton.wait_until_healthy(PATIENCE)
+    assert triton.log.read_text() == "WARNING: one model\n         it is taken\nstarting\n"
+
+
+def test_a_server_may_say_at_another_path_that_it_is_healthy(start: MakeTriton) -> None:
+    start("--unhealthy", ping="/connection").wait_until_healthy(PATIENCE)
+
+
 def test_a_folder_may_lie_deeper_than_a_sockets_path_may_be_long(
     start: MakeTriton, tmp_path: Path
 ) -> None:
