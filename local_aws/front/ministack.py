@@ -14,6 +14,7 @@ from local_aws.hosting.invocation import ClientGoneError, Receive, Send
 _HOP_BY_HOP = frozenset(
     (b"connection", b"expect", b"keep-alive", b"te", b"trailer", b"transfer-encoding", b"upgrade")
 )
+_NOT_RETURNED = _HOP_BY_HOP | {b"date"}  # our own server adds one, and SDKs refuse two
 _ADDED_BY_AIOHTTP = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -28,7 +29,7 @@ class Ministack:
         """Hand one request over; both bodies flow as fast as the slower side takes them."""
         try:
             async with self._asked(scope, receive) as answer:
-                kept = [it for it in answer.raw_headers if it[0].lower() not in _HOP_BY_HOP]
+                kept = [it for it in answer.raw_headers if it[0].lower() not in _NOT_RETURNED]
                 start = {"type": "http.response.start", "status": answer.status, "headers": kept}
                 await send(start)
                 async for part in answer.content.iter_any():
