@@ -55,6 +55,16 @@ class Invocation:
         """The header TargetVariant."""
         return self._text(b"x-amzn-sagemaker-target-variant")
 
+    @property
+    def inference_id(self) -> str | None:
+        """The header InferenceId."""
+        return self._text(b"x-amzn-sagemaker-inference-id")
+
+    @property
+    def content_type(self) -> str:
+        """The request's ContentType, or nothing."""
+        return self._text(b"content-type") or ""
+
     async def begin(self) -> None:
         """Receive the body's first part, and learn its size; one without a size is read whole.
 
