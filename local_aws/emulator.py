@@ -14,7 +14,7 @@ from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
 from local_aws.hosting import backends
 from local_aws.hosting.fleet import Host
-from local_aws.prerequisites import find_triton
+from local_aws.prerequisites import TritonInstallation, find_triton
 
 SERVICES = (
     "cloudformation,cloudwatch,codebuild,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -27,7 +27,8 @@ ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 
 def run(folder: Folder, port: int) -> None:
     """Serve on loopback until SIGTERM, then end everything that was started."""
-    running = Running(pid=os.getpid(), port=port)
+    triton = find_triton()
+    running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
     os.environ.update(
         BIND_HOST="127.0.0.1",
@@ -37,7 +38,7 @@ def run(folder: Folder, port: int) -> None:
         MINISTACK_HOST="127.0.0.1",
         SERVICES=SERVICES,
     )
-    emulated = _Emulated(folder)
+    emulated = _Emulated(folder, triton)
     try:
         asyncio.run(_serve(port))
     finally:
@@ -47,7 +48,7 @@ def run(folder: Folder, port: int) -> None:
 class _Emulated:
     """What this project adds to ministack; made before it serves."""
 
-    def __init__(self, folder: Folder) -> None:
+    def __init__(self, folder: Folder, triton: TritonInstallation) -> None:
         # Imported here: ministack reads its settings from the environment when it is imported.
         from ministack import app
 
@@ -59,7 +60,6 @@ class _Emulated:
         from local_aws.sagemaker.service import SageMaker
 
         session: Any = boto3.Session()
-        triton = find_triton()
         backends.install(triton, folder.backends)
         s3 = session.client("s3")
         self.hosting = Hosting(
