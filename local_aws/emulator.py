@@ -36,6 +36,8 @@ def run(folder: Folder, port: int) -> None:
         IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
         LOG_LEVEL="INFO",
         MINISTACK_HOST="127.0.0.1",
+        S3_DATA_DIR=str(folder.objects),
+        S3_PERSIST="1",  # it would hold all objects in memory
         SERVICES=SERVICES,
     )
     emulated = _Emulated(folder, triton)

@@ -63,6 +63,11 @@ class Folder:
         return self.root / "backends"
 
     @property
+    def objects(self) -> Path:
+        """S3's objects, as files: account, bucket, key."""
+        return self.root / "objects"
+
+    @property
     def temporary(self) -> Path:
         """TMPDIR of the emulator, which leaves the code of Lambda functions there."""
         return self.root / "tmp"

@@ -16,6 +16,7 @@ import pytest
 from botocore.config import Config
 
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
+from local_aws.environment import ACCOUNT
 from models.minilm.tests.reference import embeddings
 from tests.local.builds import log_of_the_last_build
 from tests.local.conftest import ROOT, Checkout, LocalAws
@@ -73,6 +74,14 @@ def test_plain_boto3_invokes_with_target_model(deployed: Checkout) -> None:
     (output,) = json.loads(answer["Body"].read())["outputs"]
     assert output["shape"] == [1, 384]
     assert np.linalg.norm(output["data"]) == pytest.approx(1, abs=1e-6)
+
+
+def test_objects_lie_on_disk(deployed: Checkout) -> None:
+    # And not in the emulator's memory, which archives would fill.
+    bucket, archive = _bucket(), f"{_prefix(deployed)}{_entry()['target_model']}"
+    file = deployed.aws.folder.objects / ACCOUNT / bucket / archive
+    head = boto3.client("s3").head_object(Bucket=bucket, Key=archive)
+    assert file.stat().st_size == head["ContentLength"]
 
 
 @pytest.mark.parametrize("binary", [True, False])

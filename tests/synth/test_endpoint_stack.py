@@ -101,9 +101,7 @@ def test_variants_of_two_kinds_of_gpus_have_a_build_each() -> None:
         template.has_resource_properties(BUILD, {"Target": target})
 
 
-def test_archives_for_another_python_than_the_images_are_built_and_served_below_a_prefix_of_theirs() -> (
-    None
-):
+def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
     template = text_endpoint(instance_type="ml.m5.xlarge", python="3.11")
     template.has_resource_properties(
         BUILD,
