@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 VENV := $(CURDIR)/.venv
 CHECKOV := $(CURDIR)/.venv-checkov
+CLIENTS := $(CURDIR)/.venv-clients
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 STAGE ?= local
@@ -50,6 +51,12 @@ $(CHECKOV)/.installed: requirements-checkov.txt
 	@$(CHECKOV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-checkov.txt
 	@touch $@
 
+$(CLIENTS)/%/.installed: tests/clients/requirements-%.txt
+	@echo "installing the clients of $< into an environment of their own"
+	@$(PYTHON) -m venv $(CLIENTS)/$*
+	@$(CLIENTS)/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
 .PHONY: demo
 demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
 	@python -m local_aws.demo $(if $(KEEP),--keep)
@@ -62,6 +69,10 @@ test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployme
 .PHONY: models-test
 models-test: install $(CHECKOV)/.installed ## build every model for the CPU, load it into Triton, compare with its framework
 	@python -m pytest models
+
+.PHONY: clients-test
+clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local AWS with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
+	@python -m pytest tests/clients
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some

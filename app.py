@@ -1,5 +1,6 @@
 """The stacks of one stage: `cdk synth -c stage=prod`."""
 
+import os
 import sys
 from functools import partial
 
@@ -7,13 +8,13 @@ from aws_cdk import App, Environment, Validations
 from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
-from model_build import BuildError
+from model_build import PYTHON_VARIABLE, BuildError
 from stacks import DeliveryStack, EndpointStack, ModelStack, NetworkStack
 from stages import UnknownStage, load_stage
 from triton_sagemaker import InvalidEndpoint
 
 
-def add_stacks(app: App, stage_name: str) -> None:
+def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     """Add what stays, and one stack an endpoint, checked by cdk-nag in every synth."""
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     stage = load_stage(stage_name)
@@ -25,16 +26,16 @@ def add_stacks(app: App, stage_name: str) -> None:
             app, f"{stage_name}-delivery", stage_name=stage_name, delivery=stage.delivery, env=env
         )
     access = network.access if network else None
-    add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models)
+    add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models, env=env)
     for name, it in stage.endpoints.items():
-        add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, env=env)
+        add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, python=python)
 
 
 if __name__ == "__main__":
     # Traces hold temporary paths: without them, two synths are byte-identical.
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
     try:
-        add_stacks(app, app.node.try_get_context("stage") or "")
+        add_stacks(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))
         app.synth()
     except (UnknownStage, checked_yaml.InvalidFile, BuildError, InvalidEndpoint) as error:
         sys.exit(f"error: {error}")

@@ -27,3 +27,12 @@ accelerator=$(compile --no-annotate requirements.in |
   echo "# checkov in an environment of its own: its pins clash with the app's. Made by \`make lock\`."
   echo "checkov==3.3.30" | uv pip compile - --quiet --no-header --no-annotate --python-version 3.11
 } > requirements-checkov.txt
+# The clients that tests/clients runs, in two environments: SDK v2 and v3 clash. Of v3 the core
+# alone, which invokes: the rest of it trains and deploys.
+clients() {
+  echo "# Clients for \`make clients-test\`. Made by \`make lock\`."
+  printf '%s\n' "$@" |
+    uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
+}
+clients awscli==1.46.3 boto3==1.44.5 sagemaker==2.257.7 > tests/clients/requirements-v2.txt
+clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt

@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("port", type=int)
     serve.set_defaults(command=_serve)
     emulate = commands.add_parser("emulate")  # what `serve` starts; not for people
+    emulate.add_argument("root", type=Path)
     emulate.add_argument("port", type=int)
     emulate.add_argument("listener", type=int)
     emulate.set_defaults(command=_emulate)
@@ -88,7 +89,7 @@ def _serve(options: argparse.Namespace) -> None:
 def _emulate(options: argparse.Namespace) -> None:
     from local_aws import emulator
 
-    emulator.run(options.port, options.listener)
+    emulator.run(Folder(options.root.resolve()), options.port, options.listener)
 
 
 if __name__ == "__main__":

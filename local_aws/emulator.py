@@ -9,6 +9,8 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from local_aws.folder import Folder
+
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
     "secretsmanager,sns,ssm,states,stepfunctions,sts"
@@ -18,7 +20,7 @@ MANY_REQUESTS = 1 << 62
 """On one connection: after hypercorn's default, 1000, it would break off under a request."""
 
 
-def run(port: int, listener: int) -> None:
+def run(folder: Folder, port: int, listener: int) -> None:
     """Serve on a listening socket until standard input is closed.
 
     `port` is that of the local AWS's one URL, which is what answers name.
@@ -28,6 +30,8 @@ def run(port: int, listener: int) -> None:
         IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
         LOG_LEVEL="INFO",
         MINISTACK_HOST="127.0.0.1",
+        S3_DATA_DIR=str(folder.objects),
+        S3_PERSIST="1",  # it would hold all objects in memory
         SERVICES=SERVICES,
     )
     # Imported here: ministack reads its settings from the environment when it is imported.

@@ -4,10 +4,14 @@ from local_aws.folder import Folder, Running
 
 ACCOUNT = "000000000000"
 REGION = "us-east-1"
+PYTHON_VARIABLE = "TRITON_PYTHON"
 
 
 def client_environment(running: Running, folder: Folder) -> dict[str, str]:
-    """Return the variables that point any AWS SDK and the cdk CLI at a running local AWS."""
+    """Return the variables that point any AWS SDK and the cdk CLI at a running local AWS.
+
+    The last tells the app for which Python its builds pack.
+    """
     return {
         "AWS_ENDPOINT_URL": running.url,
         "AWS_ACCESS_KEY_ID": "test",
@@ -17,4 +21,5 @@ def client_environment(running: Running, folder: Folder) -> dict[str, str]:
         "AWS_EC2_METADATA_DISABLED": "true",
         "CDK_DISABLE_CLI_TELEMETRY": "true",  # each command would start a process that sends it
         "CDK_HOME": str(folder.cdk_home),
+        PYTHON_VARIABLE: running.python,
     }

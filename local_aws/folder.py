@@ -8,10 +8,14 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Running:
-    """A local AWS that was started: its process and where it listens."""
+    """A local AWS that was started: its process, where it listens, and the Python of its models.
+
+    `python` is a version such as 3.10.
+    """
 
     pid: int
     port: int
+    python: str
 
     @property
     def url(self) -> str:
@@ -57,6 +61,11 @@ class Folder:
     def backends(self) -> Path:
         """Triton's backend directory."""
         return self.root / "backends"
+
+    @property
+    def objects(self) -> Path:
+        """S3's objects, as files: account, bucket, key."""
+        return self.root / "objects"
 
     @property
     def temporary(self) -> Path:

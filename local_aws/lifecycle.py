@@ -45,18 +45,19 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
             "interface of this machine",
             file=sys.stderr,
         )
-    if installation.model_python.version != IMAGE_PYTHON:
+    python = installation.model_python.version
+    if python != IMAGE_PYTHON:
         print(  # noqa: T201
-            f"warning: Python models run in Python {installation.model_python.version} here, and "
-            f"their packages are packed for {IMAGE_PYTHON}: compiled ones may fail to load, unless "
-            f"python{IMAGE_PYTHON} with its libpython is on PATH",
+            f"warning: Python models run in Python {python} here, and archives are built for it, "
+            f"below other prefixes than on AWS, where it is {IMAGE_PYTHON}: put "
+            f"python{IMAGE_PYTHON} with its libpython on PATH to have the same",
             file=sys.stderr,
         )
     shutil.rmtree(folder.root, ignore_errors=True)
     for path in (folder.cdk_home, folder.temporary):
         path.mkdir(parents=True)
     port = port or _free_port()
-    running = Running(pid=_spawn(folder, port), port=port)
+    running = Running(pid=_spawn(folder, port), port=port, python=python)
     folder.remember(running)
     try:
         _wait_until_healthy(running, folder)

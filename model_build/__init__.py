@@ -7,9 +7,10 @@ from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.plan import ModelPlan, plan_model
 from model_build.source import ModelSource, all_models
 from model_build.source import find as find_model
-from model_build.target import BuildTarget
+from model_build.target import PYTHON_VARIABLE, BuildTarget
 
 __all__ = [
+    "PYTHON_VARIABLE",
     "BuildError",
     "BuildTarget",
     "Finding",

@@ -1,15 +1,22 @@
-"""What an archive is built for: a Triton release and, on a GPU, its compute capability."""
+"""What an archive is built for: a Triton release, its Python and, on a GPU, the GPU's compute."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import platform_facts
+from model_build.errors import BuildError
+
+PYTHON_VARIABLE = "TRITON_PYTHON"
+"""The environment variable that names the Python of models to `cdk synth`, where the hosts to be
+deployed to have another than the release's image: the local AWS may."""
 
 _WRITTEN = re.compile(
-    r"cpu-(?P<cpu>[0-9]{2}\.[0-9]{2})"
-    r"|cuda-(?P<cuda>[0-9]{2}\.[0-9]{2})-sm(?P<sm>[1-9][0-9]{1,2})"
+    r"(cpu-(?P<cpu>[0-9]{2}\.[0-9]{2})"
+    r"|cuda-(?P<cuda>[0-9]{2}\.[0-9]{2})-sm(?P<sm>[1-9][0-9]{1,2}))"
+    r"(-py3(?P<python>0|[1-9][0-9]?))?"
 )
+_PYTHON = re.compile(r"3\.(0|[1-9][0-9]?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,13 +24,16 @@ class BuildTarget:
     """One kind of hosting instance, as far as a model's files depend on it.
 
     `release` is a Triton container release (`25.09`). `compute_capability` is the GPU's (`8.6`),
-    and None for CPU instances. `str(target)` is the folder below an endpoint's prefix that holds
-    its archives: a new release or GPU is a new prefix, which the endpoint takes over together with
-    its new container, so that no engine is ever served by a release it was not compiled for.
+    and None for CPU instances. `python` is the version that Python models run in (`3.11`) and their
+    packages are packed for, and None where it is that of the release's image, as on AWS.
+    `str(target)` is the folder below an endpoint's prefix that holds its archives: a new release,
+    GPU or Python is a new prefix, which the endpoint takes over together with its new container, so
+    that no archive is ever served by what it was not built for.
     """
 
     release: str
     compute_capability: str | None = None
+    python: str | None = None
 
     @property
     def processor(self) -> Literal["cpu", "cuda"]:
@@ -36,22 +46,38 @@ class BuildTarget:
         release = platform_facts.release(self.release)
         return self.processor == "cuda" and "tensorflow" in release.backends
 
+    def run_in(self, python: str) -> Self:
+        """Return the target with Python models run in that version (`3.11`).
+
+        The image's own is not named, so that there is one name for one target. Raises `BuildError`.
+        """
+        if not _PYTHON.fullmatch(python):
+            raise BuildError(
+                f"{PYTHON_VARIABLE} is {python!r}, no version of Python: write one such as 3.11, "
+                "or unset it to build for the Python of the release's image"
+            )
+        image = platform_facts.release(self.release).python
+        is_images = image is not None and image.split(".")[:2] == python.split(".")
+        return replace(self, python=None if is_images else python)
+
     def __str__(self) -> str:
+        python = f"-py{self.python.replace('.', '')}" if self.python else ""
         if self.compute_capability is None:
-            return f"cpu-{self.release}"
-        return f"cuda-{self.release}-sm{self.compute_capability.replace('.', '')}"
+            return f"cpu-{self.release}{python}"
+        return f"cuda-{self.release}-sm{self.compute_capability.replace('.', '')}{python}"
 
     @classmethod
     def parse(cls, written: str) -> Self:
-        """Read what `str` writes: `cpu-24.09`, `cuda-25.09-sm86`. Raises `ValueError`."""
+        """Read what `str` writes: `cpu-24.09`, `cuda-25.09-sm86-py311`. Raises `ValueError`."""
         match = _WRITTEN.fullmatch(written)
         if match is None:
             raise ValueError(
                 f"{written!r} is not a build target: write cpu-RELEASE or "
-                "cuda-RELEASE-smCAPABILITY, for example cpu-24.09 or cuda-25.09-sm86"
+                "cuda-RELEASE-smCAPABILITY, for example cpu-24.09 or cuda-25.09-sm86, and -py311 "
+                "behind it where Python is not the release's"
             )
-        if match["cpu"]:
-            return cls(release=match["cpu"])
         return cls(
-            release=match["cuda"], compute_capability=f"{match['sm'][:-1]}.{match['sm'][-1]}"
+            release=match["cpu"] or match["cuda"],
+            compute_capability=f"{match['sm'][:-1]}.{match['sm'][-1]}" if match["sm"] else None,
+            python=f"3.{match['python']}" if match["python"] else None,
         )

@@ -21,9 +21,10 @@ from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefi
 from local_aws.hosting.serve import multi_model
 from local_aws.hosting.triton import Triton
 from local_aws.prerequisites import find_triton
+from model_build import BuildTarget
 from model_build import __main__ as model_build
 
-TARGET = "cpu-24.09"  # the SageMaker release closest to the local Triton
+RELEASE = "24.09"  # the SageMaker one closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 PATIENCE = 3600.0
 """Seconds for what must be given a time: more than a busy machine takes."""
@@ -124,7 +125,9 @@ def serve(archives: Path, container: MultiModelContainer) -> Callable[[Path], Se
     def served(model: Path) -> ServedModel:
         # In this process: each of its own would import torch and transformers once more.
         with redirect_stdout(io.StringIO()) as said:
-            command = ["build", str(model), "--target", TARGET, "--output", str(archives), "--json"]
+            target = BuildTarget(release=RELEASE).run_in(find_triton().model_python.version)
+            command = ["build", str(model), "--target", str(target)]
+            command += ["--output", str(archives), "--json"]
             assert model_build.main(command) == 0
         manifest = json.loads(said.getvalue())
         return ServedModel(Path(manifest["path"]), manifest, container)

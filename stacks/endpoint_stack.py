@@ -42,7 +42,8 @@ class EndpointStack(Stack):
     """The models of an endpoint, the endpoint, and the catalog entries that name its models.
 
     Deployed in this order: the endpoint takes over a new release only when every model is built
-    for it, and clients are sent to a new archive only when the endpoint can serve it.
+    for it, and clients are sent to a new archive only when the endpoint can serve it. `python` is
+    the version that Python models run in, where it may be another than in the release's image.
     """
 
     def __init__(
@@ -56,13 +57,14 @@ class EndpointStack(Stack):
         endpoint: EndpointStage,
         models: ModelStack,
         network: VpcAccess | None,
+        python: str | None = None,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self._short_name = endpoint_name
         self._settings_place = f"stages/{stage_name}.yaml: endpoints.{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models
-        self._release = platform_facts.release(stage.release)
+        self._release, self._python = platform_facts.release(stage.release), python
         self._plans = [_plan(name) for name in endpoint.models]
 
         built = self._build_all()
@@ -193,10 +195,11 @@ class EndpointStack(Stack):
 
     def _target(self, variant: str) -> BuildTarget:
         gpu = self._instance_type(variant).gpu
-        return BuildTarget(
+        target = BuildTarget(
             release=self._release.name,
             compute_capability=str(gpu.compute_capability) if gpu else None,
         )
+        return target if self._python is None else target.run_in(self._python)
 
     def _has_volumes(self) -> bool:
         """Types with NVMe storage have no volume to encrypt, and SageMaker may refuse a key."""

@@ -18,6 +18,7 @@ from local_aws.folder import Folder, Running
 from local_aws.front.application import Application
 from local_aws.front.ministack import Ministack
 from local_aws.front.services import Services
+from local_aws.prerequisites import find_triton
 
 OPERATIONS_AT_ONCE = 64
 STOP_SECONDS = 10
@@ -25,11 +26,13 @@ STOP_SECONDS = 10
 
 def run(folder: Folder, port: int) -> None:
     """Serve on loopback until SIGTERM, then end everything that was started."""
-    os.environ.update(client_environment(Running(os.getpid(), port), folder))
+    triton = find_triton()
+    running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
+    os.environ.update(client_environment(running, folder))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: None)  # uvicorn raises again what it has handled
-    emulator, url = _start_emulator(port)
-    services = Services(folder, ministack=url)
+    emulator, url = _start_emulator(folder, port)
+    services = Services(folder, triton, ministack=url)
     ministack = Ministack(url)
     application = Application(services.control_planes, services.runtime, ministack)
     server = uvicorn.Server(
@@ -68,12 +71,12 @@ def run(folder: Folder, port: int) -> None:
         _end(emulator)
 
 
-def _start_emulator(port: int) -> tuple["subprocess.Popen[bytes]", str]:
+def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]", str]:
     """Start ministack on a port that is bound; it ends when its standard input is closed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "local_aws", "emulate"),
+                *(sys.executable, "-m", "local_aws", "emulate", str(folder.root)),
                 *(str(port), str(listener.fileno())),
             ],
             stdin=subprocess.PIPE,

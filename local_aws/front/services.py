@@ -11,7 +11,7 @@ from local_aws.codebuild.service import CodeBuild
 from local_aws.folder import Folder
 from local_aws.hosting import backends
 from local_aws.hosting.fleet import Host, instances_at_most
-from local_aws.prerequisites import find_triton
+from local_aws.prerequisites import TritonInstallation
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import Invocations
 from local_aws.sagemaker.service import control_plane
@@ -23,11 +23,10 @@ ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 class Services:
     """SageMaker, Application Auto Scaling and CodeBuild; `ministack` is the URL of the others."""
 
-    def __init__(self, folder: Folder, *, ministack: str) -> None:
+    def __init__(self, folder: Folder, triton: TritonInstallation, *, ministack: str) -> None:
         session: Any = boto3.Session()
         s3 = session.client("s3", endpoint_url=ministack)
         logs = session.client("logs", endpoint_url=ministack, config=ONE_ATTEMPT)
-        triton = find_triton()
         backends.install(triton, folder.backends)
         self._hosting = Hosting(
             Host(triton, folder.backends, folder.instances, s3, instances=instances_at_most()),

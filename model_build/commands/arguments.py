@@ -57,7 +57,8 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         type=target,
         required=True,
         metavar="TARGET",
-        help="cpu-RELEASE or cuda-RELEASE-smCAPABILITY: cpu-24.09, cuda-25.09-sm86, ...",
+        help="cpu-RELEASE or cuda-RELEASE-smCAPABILITY, and -py311 behind it where Python is not "
+        "the release's: cpu-24.09, cuda-25.09-sm86, cpu-24.09-py311, ...",
     )
 
 

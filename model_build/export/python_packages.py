@@ -9,7 +9,7 @@ from model_build.export import pip
 def install(requirements: Path, *, to: Path, python: str) -> None:
     """Install the pinned `requirements` into the folder `to`, for Triton's Python on Linux x86-64.
 
-    `python` is the version in the Triton image (`3.12`), not the one that runs here. Only wheels
+    `python` is the version that models run in (`3.12`), not the one that runs here. Only wheels
     with a listed hash are taken, without their dependencies, and nothing is compiled: the same file
     gives the same folder everywhere. Raises `BuildError`.
     """

@@ -33,8 +33,8 @@ class StepContext:
 
     @property
     def triton_python(self) -> str:
-        """The Python version in the Triton image (`3.12`). Raises `BuildError` if not known."""
-        python = self.release.python
+        """The Python version that models run in (`3.12`). Raises `BuildError` if not known."""
+        python = self.target.python or self.release.python
         if python is None:
             raise BuildError(f"the Python version of Triton {self.release.name} is not known")
         return python

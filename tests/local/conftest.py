@@ -13,6 +13,7 @@ import pytest
 from local_aws import lifecycle
 from local_aws.environment import ACCOUNT, REGION, client_environment
 from local_aws.folder import Folder, Running
+from model_build import BuildTarget
 
 ROOT = Path(__file__).parents[2]
 APP = (
@@ -37,6 +38,10 @@ class LocalAws:
     @property
     def environment(self) -> dict[str, str]:
         return client_environment(self.running, self.folder)
+
+    def target(self, of_image: str) -> str:
+        """Return a build target as it is named where models run in this local AWS's Python."""
+        return str(BuildTarget.parse(of_image).run_in(self.running.python))
 
 
 @dataclass(frozen=True)

@@ -163,10 +163,11 @@ def test_two_endpoints_share_an_engine_and_models_without_one_need_no_gpu(
     failed, compiled = 1, 1  # the failed one is of the test above
     assert len(_gpu_builds()) == failed + compiled
     assert len(_keys("engines/", "result.json")) == 1
-    one, two = (_engine_jobs(f"{name}/cuda-25.09-sm86/scaled") for name in ("one", "two"))
+    target = deployed.aws.target("cuda-25.09-sm86")
+    one, two = (_engine_jobs(f"{name}/{target}/scaled") for name in ("one", "two"))
     assert one == two
     assert len(one) == 1
-    assert _keys("one/cuda-25.09-sm86/times", ".tar.gz")
+    assert _keys(f"one/{target}/times", ".tar.gz")
 
 
 def test_a_changed_word_compiles_no_engine(deployed: Checkout) -> None:
@@ -175,8 +176,9 @@ def test_a_changed_word_compiles_no_engine(deployed: Checkout) -> None:
         changed = _deploy_one(deployed)
     assert changed.returncode == 0, changed.stdout
     assert _gpu_builds() == before
-    assert len(_keys("one/cuda-25.09-sm86/scaled", ".tar.gz")) == 2
-    assert len(_engine_jobs("one/cuda-25.09-sm86/scaled")) == 1
+    scaled = f"one/{deployed.aws.target('cuda-25.09-sm86')}/scaled"
+    assert len(_keys(scaled, ".tar.gz")) == 2
+    assert len(_engine_jobs(scaled)) == 1
 
 
 def test_an_engine_that_misses_its_gate_is_no_result_for_anybody(deployed: Checkout) -> None:

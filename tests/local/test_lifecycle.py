@@ -16,6 +16,7 @@ import pytest
 from botocore.config import Config
 
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
+from local_aws.environment import ACCOUNT
 from models.minilm.tests.reference import embeddings
 from tests.local.builds import log_of_the_last_build
 from tests.local.conftest import ROOT, Checkout, LocalAws
@@ -73,6 +74,14 @@ def test_plain_boto3_invokes_with_target_model(deployed: Checkout) -> None:
     (output,) = json.loads(answer["Body"].read())["outputs"]
     assert output["shape"] == [1, 384]
     assert np.linalg.norm(output["data"]) == pytest.approx(1, abs=1e-6)
+
+
+def test_objects_lie_on_disk(deployed: Checkout) -> None:
+    # And not in the emulator's memory, which archives would fill.
+    bucket, archive = _bucket(), f"{_prefix(deployed)}{_entry()['target_model']}"
+    file = deployed.aws.folder.objects / ACCOUNT / bucket / archive
+    head = boto3.client("s3").head_object(Bucket=bucket, Key=archive)
+    assert file.stat().st_size == head["ContentLength"]
 
 
 @pytest.mark.parametrize("binary", [True, False])
@@ -174,7 +183,7 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert diff.returncode == 1
     changed = [line.split()[1] for line in diff.stdout.splitlines() if line.startswith("[~]")]
     assert changed == ["Custom::TritonModel", "AWS::SSM::Parameter"]
-    assert f"-] text/cpu-24.09/{before.target_model}" in diff.stdout
+    assert f"-] {_prefix(deployed)}{before.target_model}" in diff.stdout
 
     with invoked_all_the_while(lambda: ask_line(client)):
         changed_now = deployed.again("deploy", "--all", "--require-approval", "never")
@@ -183,7 +192,7 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert after.version != before.version
     assert client.resolve("minilm") == minilm
     assert len(_builds()) == len(builds) + 1
-    assert {f"text/cpu-24.09/{it.target_model}" for it in (before, after)} <= set(_keys())
+    assert {f"{_prefix(deployed)}{it.target_model}" for it in (before, after)} <= set(_keys())
 
 
 def test_build_that_fails_its_gate_leaves_everything_as_it_was(
@@ -213,7 +222,7 @@ def test_rolling_back_finds_the_old_archive_and_builds_nothing(
     assert rolled_back.returncode == 0, rolled_back.stdout
     assert _builds() == builds
     (current,) = {client.resolve("line")} - {changed}
-    assert f"text/cpu-24.09/{current.target_model}" in _keys()
+    assert f"{_prefix(deployed)}{current.target_model}" in _keys()
     ask_line(client)
 
 
@@ -260,6 +269,10 @@ def _bucket() -> str:
 def _keys() -> list[str]:
     listed = boto3.client("s3").list_objects_v2(Bucket=_bucket())
     return [content["Key"] for content in listed.get("Contents", [])]
+
+
+def _prefix(deployed: Checkout) -> str:
+    return f"text/{deployed.aws.target('cpu-24.09')}/"
 
 
 def _processes_naming(text: str) -> list[str]:

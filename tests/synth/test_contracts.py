@@ -16,6 +16,7 @@ from botocore.stub import Stubber
 import model_build
 import platform_facts
 from endpoint_client import EndpointClient
+from local_aws import environment
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
@@ -110,6 +111,10 @@ def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Temp
         building.POLL_FUNCTION: "index.is_complete",
     }
     assert set(named.values()) == set(FUNCTIONS)
+
+
+def test_the_local_aws_names_its_python_as_the_app_reads_it() -> None:
+    assert environment.PYTHON_VARIABLE == model_build.PYTHON_VARIABLE
 
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:

@@ -19,7 +19,11 @@ BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
 
 
 def text_endpoint(
-    *, production: bool = False, region: str = "us-east-1", **settings: Any
+    *,
+    production: bool = False,
+    region: str = "us-east-1",
+    python: str | None = None,
+    **settings: Any,
 ) -> Template:
     """The endpoint of a stage, by default a trial stage, that serves minilm."""
     settings = {
@@ -42,6 +46,7 @@ def text_endpoint(
         endpoint=stage.endpoints["text"],
         models=ModelStack(app, "dev-models", env=env),
         network=None,
+        python=python,
         env=env,
     )
     return Template.from_stack(stack)
@@ -94,6 +99,17 @@ def test_variants_of_two_kinds_of_gpus_have_a_build_each() -> None:
     template = text_endpoint(variants=variants)
     for target in ("cuda-25.09-sm86", "cuda-25.09-sm89"):
         template.has_resource_properties(BUILD, {"Target": target})
+
+
+def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
+    template = text_endpoint(instance_type="ml.m5.xlarge", python="3.11")
+    template.has_resource_properties(
+        BUILD,
+        {"Target": "cpu-25.09-py311", "Key": Match.string_like_regexp("^text/cpu-25.09-py311/")},
+    )
+    assert "text/cpu-25.09-py311/" in json.dumps(template.find_resources(MODEL))
+    unchanged = text_endpoint(instance_type="ml.m5.xlarge", python="3.12").to_json()
+    assert unchanged == text_endpoint(instance_type="ml.m5.xlarge").to_json()
 
 
 def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:

@@ -66,7 +66,7 @@ def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def remembered(folder: Folder) -> Iterator[Folder]:
     """A folder on which something runs: this process."""
     folder.root.mkdir()
-    folder.remember(Running(pid=os.getpid(), port=4566))
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
     yield folder
     folder.forget()
 
@@ -158,6 +158,7 @@ def test_up_starts_it_on_a_free_port_and_down_stops_it(
     (folder.root / "of the last run").touch()
     stand_in(EMULATOR, tmp_path, monkeypatch)
     running = lifecycle.up(folder)
+    assert running.python == IMAGE_PYTHON
     assert folder.running() == running
     assert runs(running.pid)
     assert not (folder.root / "of the last run").exists()
@@ -190,9 +191,9 @@ def test_up_takes_the_port_that_it_is_given(
         ),
         (
             *("3.12", True),
-            "warning: Python models run in Python 3.12 here, and their packages are packed for "
-            "3.10: compiled ones may fail to load, unless python3.10 with its libpython is on "
-            "PATH\n",
+            "warning: Python models run in Python 3.12 here, and archives are built for it, below "
+            "other prefixes than on AWS, where it is 3.10: put python3.10 with its libpython on "
+            "PATH to have the same\n",
         ),
     ],
 )

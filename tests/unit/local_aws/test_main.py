@@ -9,7 +9,7 @@ from local_aws.__main__ import main
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 
-RUNNING = Running(pid=os.getpid(), port=4566)
+RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
 
 
 @pytest.fixture

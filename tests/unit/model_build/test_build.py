@@ -143,6 +143,7 @@ def test_the_manifest_names_model_digest_target_and_archive(doubled: Path) -> No
             "processor": "cuda",
             "release": "25.09",
             "compute_capability": "8.6",
+            "python": None,
         }
         assert manifest.archive["sha256"] == written.sha256
         assert manifest.gates == {}

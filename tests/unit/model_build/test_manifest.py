@@ -45,7 +45,7 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
     return Manifest.of(
         model="both",
         digest="d" * 64,
-        target=BuildTarget(release="25.09", compute_capability="8.6"),
+        target=BuildTarget(release="25.09", compute_capability="8.6", python="3.11"),
         repository=write_configs(a=f'platform: "ensemble" {TENSORS}', b='backend: "python"'),
         archive=Archive(bytes=7, unpacked_bytes=9, sha256="e"),
         gates={
@@ -74,7 +74,12 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
         "model": "both",
         "digest": "d" * 64,
         "build_format": digest.BUILD_FORMAT,
-        "target": {"processor": "cuda", "release": "25.09", "compute_capability": "8.6"},
+        "target": {
+            "processor": "cuda",
+            "release": "25.09",
+            "compute_capability": "8.6",
+            "python": "3.11",
+        },
         "archive": {"bytes": 7, "unpacked_bytes": 9, "sha256": "e"},
         "signature": {
             "inputs": [{"name": "X", "datatype": "BYTES", "shape": [1]}],

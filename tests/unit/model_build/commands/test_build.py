@@ -213,7 +213,8 @@ def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(
         (
             "cpu",
             "'cpu' is not a build target: write cpu-RELEASE or cuda-RELEASE-smCAPABILITY, for "
-            "example cpu-24.09 or cuda-25.09-sm86",
+            "example cpu-24.09 or cuda-25.09-sm86, and -py311 behind it where Python is not the "
+            "release's",
         ),
         ("cuda-25.10-sm86", 'no SageMaker Triton release "25.10": did you mean 25.09 or '),
     ],

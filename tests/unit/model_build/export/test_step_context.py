@@ -16,6 +16,13 @@ def test_packages_are_installed_for_the_python_of_tritons_image(tmp_path: Path) 
     assert _context("25.09", tmp_path).triton_python.startswith("3.12.")
 
 
+def test_packages_are_installed_for_the_targets_python_where_that_is_another(
+    tmp_path: Path,
+) -> None:
+    target = BuildTarget(release="24.09", python="3.11")
+    assert step_context(tmp_path, target=target).triton_python == "3.11"
+
+
 def test_a_python_that_nobody_knows_is_an_error(tmp_path: Path) -> None:
     context = _context("21.08", tmp_path)
     assert context.release.name == "21.08"

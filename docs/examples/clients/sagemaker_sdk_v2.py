@@ -1,0 +1,48 @@
+"""SageMaker Python SDK v2: a multi-model endpoint's life, from `deploy` to `delete_endpoint`.
+
+python docs/examples/clients/sagemaker_sdk_v2.py s3://BUCKET/PREFIX/ ROLE-ARN ARCHIVE NUMBER
+"""
+
+import sys
+
+import sagemaker
+from sagemaker.deserializers import JSONDeserializer
+from sagemaker.multidatamodel import MultiDataModel
+from sagemaker.predictor import Predictor
+from sagemaker.serializers import JSONSerializer
+
+prefix, role, archive, number = sys.argv[1:]
+session = sagemaker.Session()
+instance_type = "ml.m5.xlarge"
+
+models = MultiDataModel(
+    name="sdk-v2",
+    model_data_prefix=prefix,
+    image_uri=sagemaker.image_uris.retrieve(
+        "sagemaker-tritonserver", session.boto_region_name, "24.09", instance_type=instance_type
+    ),
+    role=role,
+    env={"SAGEMAKER_TRITON_PING_MODE": "live"},  # healthy though no model is loaded yet
+    predictor_cls=Predictor,
+    sagemaker_session=session,
+)
+predictor = models.deploy(
+    initial_instance_count=1,
+    instance_type=instance_type,
+    serializer=JSONSerializer(),
+    deserializer=JSONDeserializer(),
+)
+try:
+    models.add_model(archive, "added/while-it-serves.tar.gz")
+    print(*models.list_models())
+
+    tensor = {"name": "X", "datatype": "FP32", "shape": [1, 1], "data": [float(number)]}
+    for target_model in models.list_models():
+        answer = predictor.predict({"inputs": [tensor]}, target_model=target_model)
+        print(answer["outputs"][0]["data"])
+
+    # A Predictor is all that an application needs of an endpoint that is there.
+    same = Predictor(predictor.endpoint_name, session, JSONSerializer(), JSONDeserializer())
+    print(same.predict({"inputs": [tensor]}, target_model=target_model)["outputs"][0]["data"])
+finally:
+    predictor.delete_endpoint()

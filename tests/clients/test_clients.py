@@ -1,0 +1,104 @@
+"""The clients that people have, in environments of their own, against the local AWS.
+
+`make clients-test`; what is run are the scripts that docs/examples/clients/ offers to copy.
+"""
+
+import io
+import json
+import os
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+
+from local_aws import lifecycle
+from local_aws.environment import client_environment
+from local_aws.folder import Folder
+from tests.local.hosting import host, multi_model
+from tests.local.tiny_models import TIMES, write_python
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "docs" / "examples" / "clients"
+ENVIRONMENTS = ROOT / ".venv-clients"
+"""Made by `make clients-test`: `v2` has the AWS CLI, boto3 and SDK v2; `v3` has SDK v3's core."""
+BUCKET, ENDPOINT = "shop-models", "shop-math"
+ROLE = "arn:aws:iam::000000000000:role/any"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A multi-model endpoint with one model, `times`, which multiplies by two."""
+    folder = Folder(tmp_path_factory.mktemp("local_aws"))
+    running = lifecycle.up(folder)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in client_environment(running, folder).items():
+                patch.setenv(name, value)
+            s3 = boto3.client("s3")
+            s3.create_bucket(Bucket=BUCKET)
+            s3.put_object(
+                Bucket=BUCKET,
+                Key="math/times.tar.gz",
+                Body=_archive(tmp_path_factory.mktemp("two"), factor=2),
+            )
+            host(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
+            yield
+    finally:
+        lifecycle.down(folder)
+
+
+def _archive(folder: Path, *, factor: int) -> bytes:
+    """Return the archive of a model that multiplies X."""
+    model = write_python(folder / "times", TIMES.replace("FACTOR", str(factor)))
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(model, arcname=".")
+    return packed.getvalue()
+
+
+def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
+    """Run an example among the programs of an environment; return the lines that it prints."""
+    programs = ENVIRONMENTS / environment / "bin"
+    program = "bash" if script.endswith(".sh") else str(programs / "python")
+    finished = subprocess.run(
+        [program, str(EXAMPLES / script), *map(str, arguments)],
+        env={**os.environ, "PATH": os.pathsep.join([str(programs), os.environ["PATH"]])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("environment", "script"),
+    [("v2", "aws_cli.sh"), ("v2", "boto3_json.py"), ("v3", "sagemaker_sdk_v3.py")],
+)
+def test_a_client_lists_the_endpoint_and_gets_tritons_own_answer(
+    environment: str, script: str
+) -> None:
+    listed, content_type, answer = _run(environment, script, ENDPOINT, "times.tar.gz", "7")
+    assert listed.split() == [ENDPOINT, "InService"]
+    assert content_type == "application/json"
+    assert json.loads(answer)["outputs"] == [
+        {"name": "Y", "datatype": "FP32", "shape": [1, 1], "data": [14.0]}
+    ]
+
+
+def test_sdk_v2_deploys_adds_a_model_invokes_and_deletes(tmp_path: Path) -> None:
+    prefix = f"s3://{BUCKET}/math/"
+    added = tmp_path / "three.tar.gz"
+    added.write_bytes(_archive(tmp_path, factor=3))
+    # The SDK prints dashes while it waits for the endpoint, and an exclamation mark in the end.
+    *_, listed, first, second, same = _run("v2", "sagemaker_sdk_v2.py", prefix, ROLE, added, "7")
+    assert listed.lstrip("-!") == "added/while-it-serves.tar.gz times.tar.gz"
+    assert (first, second, same) == ("[21.0]", "[14.0]", "[14.0]")
+    sagemaker = boto3.client("sagemaker")
+    sagemaker.get_waiter("endpoint_deleted").wait(
+        EndpointName="sdk-v2", WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+    )
+    assert [it["EndpointName"] for it in sagemaker.list_endpoints()["Endpoints"]] == [ENDPOINT]
