@@ -10,7 +10,7 @@ from local_aws.autoscaling.service import AutoScaling
 from local_aws.codebuild.service import CodeBuild
 from local_aws.folder import Folder
 from local_aws.hosting import backends
-from local_aws.hosting.fleet import Host, instances_at_most
+from local_aws.hosting.launch import Host, instances_at_most
 from local_aws.prerequisites import TritonInstallation
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import Invocations

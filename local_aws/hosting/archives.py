@@ -26,6 +26,20 @@ MEMBERS = 100_000
 PATH_BYTES = 1024
 
 
+@dataclass(frozen=True)
+class S3Prefix:
+    """A place in S3; where a multi-model container finds its archives, `key` ends in a slash."""
+
+    bucket: str
+    key: str
+
+    @classmethod
+    def parse(cls, url: str) -> "S3Prefix":
+        """Read a URL such as `s3://bucket/prefix/`."""
+        bucket, _, key = url.removeprefix("s3://").partition("/")
+        return cls(bucket, key)
+
+
 class TooLargeError(Exception):
     """An archive that unpacks to more than there is room for."""
 

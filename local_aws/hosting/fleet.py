@@ -1,29 +1,16 @@
 """The instances behind an endpoint: what DescribeEndpoint -> EndpointConfig -> Model say."""
 
-import itertools
 import logging
-import os
 import random
-import re
-import shutil
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from local_aws.errors import ApiError, LocalAwsError
-from local_aws.hosting import archives, mounts, serve, stand_in_packages
-from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.instance import Instance, Running
-from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
-from local_aws.hosting.single_model_container import SingleModelContainer
-from local_aws.hosting.triton import Triton
-from local_aws.prerequisites import TritonInstallation
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
+from local_aws.hosting.launch import Host, begin
 
 DRAIN_SECONDS = 30
 """What an instance that is ended gets for its calls. Source: developer guide, "Use Your Own
@@ -32,30 +19,6 @@ Inference Code with Hosting Services": SIGTERM, and SIGKILL 30 seconds later."""
 MANY_CALLS = 8
 
 _log = logging.getLogger(__name__)
-_numbers = itertools.count(1)
-
-
-INSTANCES = "LOCAL_AWS_INSTANCES"
-"""Variable that says how many processes stand for a variant's instances at most."""
-
-
-def instances_at_most() -> int:
-    """Return what the variable says, or 2. Raises `LocalAwsError` for what is no number."""
-    value = os.environ.get(INSTANCES) or "2"
-    if not re.fullmatch("[1-9][0-9]*", value):
-        raise LocalAwsError(f"{INSTANCES} is {value!r}: write how many, such as 4")
-    return int(value)
-
-
-@dataclass(frozen=True)
-class Host:
-    """What instances are made of, the same for every endpoint; `instances` is a variant's most."""
-
-    triton: TritonInstallation
-    backends: Path
-    folder: Path
-    s3: "S3Client"
-    instances: int
 
 
 class Fleet:
@@ -232,77 +195,4 @@ class _Kind:
         cls, host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]
     ) -> "_Kind":
         seconds = variant.get("ContainerStartupHealthCheckTimeoutInSeconds", 600)
-        return cls(partial(_begin, host, endpoint, variant, model), seconds)
-
-
-def _begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
-    described = model.get("PrimaryContainer") or model["Containers"][0]
-    capacity = Capacity.of(variant)
-    folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    if described.get("Mode", "SingleModel") == "MultiModel":
-        return _begin_multi_model(host, folder, described, capacity)
-    return _begin_single_model(host, folder, described, capacity)
-
-
-def _begin_multi_model(
-    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
-) -> Running:
-    prefix = S3Prefix.parse(described["ModelDataUrl"])
-    empty = folder / "empty"
-    empty.mkdir()
-    models = folder / "models"
-    models.mkdir()
-    command = serve.multi_model(
-        described.get("Environment", {}), image=described.get("Image", ""), repository=str(empty)
-    )
-    seen_at = mounts.seen_at(models, mounts.MODELS, isolated=host.triton.isolated)
-    triton = _triton(host, folder, command, (models, seen_at))
-    caching = described.get("MultiModelConfig", {}).get("ModelCacheSetting", "Enabled")
-    container = MultiModelContainer(
-        triton,
-        s3=host.s3,
-        prefix=prefix,
-        folder=models,
-        backends=host.backends,
-        capacity=capacity,
-        caches=caching != "Disabled",
-        seen_at=seen_at,
-    )
-    return Running(triton, container, folder)
-
-
-def _begin_single_model(
-    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
-) -> Running:
-    archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
-    try:
-        archives.fetch(
-            host.s3, bucket=archive.bucket, key=archive.key, to=repository, limit=capacity.disk
-        )
-        stand_in_packages.provide(repository, host.backends)
-    except ApiError as error:
-        raise LocalAwsError(error.message) from None
-    seen_at = mounts.seen_at(repository, mounts.MODEL, isolated=host.triton.isolated)
-    command = serve.single_model(
-        described.get("Environment", {}),
-        image=described.get("Image", ""),
-        archive=repository,
-        repository=str(seen_at),
-    )
-    triton = _triton(host, folder, command, (repository, seen_at))
-    return Running(triton, SingleModelContainer(command.invocations), folder)
-
-
-def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path, Path]) -> Triton:
-    return Triton(
-        host.triton,
-        arguments=command.arguments,
-        environment=command.environment,
-        backends=host.backends,
-        folder=folder,
-        said=command.said,
-        ping=command.ping,
-        models=models,
-    )
+        return cls(partial(begin, host, endpoint, variant, model), seconds)

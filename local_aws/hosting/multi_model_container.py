@@ -1,26 +1,20 @@
 """A container in mode MultiModel: models are loaded when they are first asked for."""
 
-import hashlib
 import json
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from local_aws.errors import ApiError
-from local_aws.hosting import archives, stand_in_packages
-from local_aws.hosting.capacity import MIB, Capacity
+from local_aws.hosting.archives import TooLargeError
+from local_aws.hosting.capacity import MIB
 from local_aws.hosting.container import Call
 from local_aws.hosting.invocation import model_error
+from local_aws.hosting.model_store import ModelStore, name
 from local_aws.hosting.triton import Response, Triton
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3 import S3Client
 
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
 LOAD_SECONDS = 360
@@ -32,20 +26,6 @@ UNLOAD_SECONDS = 360
 # AI multi-model endpoint model caching behavior"), to how many is not said: half of the threads is
 # our choice.
 LOADS_AT_ONCE = 4
-
-
-@dataclass(frozen=True)
-class S3Prefix:
-    """Where a multi-model container finds its archives; `key` ends in a slash."""
-
-    bucket: str
-    key: str
-
-    @classmethod
-    def parse(cls, url: str) -> "S3Prefix":
-        """Read a ModelDataUrl such as `s3://bucket/prefix/`."""
-        bucket, _, key = url.removeprefix("s3://").partition("/")
-        return cls(bucket, key)
 
 
 @dataclass
@@ -68,36 +48,28 @@ class MultiModelContainer:
     Source: the developer guide's container contract for multi-model endpoints (GET /ping,
     POST /models, POST /models/{name}/invoke, DELETE /models/{name}).
 
-    Models stay in memory and on disk until there is no room for another one. Then those without a
-    call under way go, the least recently used first. Source: developer guide, "Multi-model
-    endpoints" (unused models are unloaded when the memory's utilisation is high, and deleted when
-    the volume is full) and the container contract (a load that is answered with 507 starts it).
-    Which of the unused ones go first is not said there. Unless the container `caches`, a model goes
-    after each call, from disk too. Source: "Set SageMaker AI multi-model endpoint model caching
-    behavior".
+    Models stay in memory and on disk until there is no room for another one: `memory` is in bytes,
+    the store knows how much disk there is. Then those without a call under way go, the least
+    recently used first. Source: developer guide, "Multi-model endpoints" (unused models are
+    unloaded when the memory's utilisation is high, and deleted when the volume is full) and the
+    container contract (a load that is answered with 507 starts it). Which of the unused ones go
+    first is not said there, nor what happens while all are in use: a load waits for one here.
+    Unless the container `caches`, a model goes after each call, from disk too. Source: "Set
+    SageMaker AI multi-model endpoint model caching behavior".
+
+    `seen_at` is where the server finds the store's folder.
     """
 
     def __init__(
-        self,
-        triton: Triton,
-        *,
-        s3: "S3Client",
-        prefix: S3Prefix,
-        folder: Path,
-        backends: Path,
-        capacity: Capacity | None = None,
-        caches: bool = True,
-        seen_at: Path | None = None,
+        self, triton: Triton, store: ModelStore, *, seen_at: Path, memory: int, caches: bool = True
     ) -> None:
-        self._seen_at = seen_at or folder
-        self._triton, self._backends = triton, backends
-        self._s3, self._prefix, self._folder = s3, prefix, folder
-        self._capacity, self._caches = capacity or Capacity.of({}), caches
-        self._lock, self._weighing = threading.Lock(), threading.Lock()
+        self._triton, self._store, self._seen_at = triton, store, seen_at
+        self._memory, self._caches = memory, caches
+        self._changed = threading.Condition()
+        self._weighing, self._alone = threading.Lock(), threading.Lock()
         self._loading = threading.BoundedSemaphore(LOADS_AT_ONCE)
         self._models: dict[str, _Model] = {}  # the least recently used first
         self._unloads: dict[str, Future[None]] = {}  # those under way
-        self._archives: dict[str, archives.Archive] = {}  # on disk
 
     def begin(self, target_model: str | None) -> Call:
         """Count a call as under way, and begin to load its model unless it is there.
@@ -109,18 +81,20 @@ class MultiModelContainer:
                 "ValidationError",
                 "TargetModel is a required input for inference on a multi-model endpoint.",
             )
-        with self._lock:
+        with self._changed:
             model = self._models.pop(target_model, None) or self._begin_load(target_model)
             self._models[target_model] = model  # the most recently used
             model.calls += 1
         load = None if model.loaded else model.load
-        return _ModelCall(f"/models/{_name(target_model)}/invoke", target_model, load, model)
+        return _ModelCall(f"/models/{name(target_model)}/invoke", target_model, load, model)
 
     def end(self, call: Call) -> None:
         """Count a call as answered; its model goes now if none is cached."""
         assert isinstance(call, _ModelCall)
-        with self._lock:
+        with self._changed:
             call.model.calls -= 1
+            if not call.model.calls:
+                self._changed.notify_all()
         if not self._caches:
             unload = threading.Thread(target=self._unload_called, args=(call.target_model,))
             unload.daemon = True
@@ -129,11 +103,6 @@ class MultiModelContainer:
     def has(self, target_model: str | None) -> bool:
         """Whether a model is loaded, or being loaded."""
         return target_model in self._models
-
-    def loaded(self) -> list[str]:
-        """Return the target models that are loaded, the least recently used first."""
-        with self._lock:
-            return [target for target, model in self._models.items() if model.loaded]
 
     def _begin_load(self, target_model: str) -> _Model:
         model, unload = _Model(Future()), self._unloads.get(target_model)
@@ -145,62 +114,50 @@ class MultiModelContainer:
         try:
             if unload:
                 wait([unload])
-            with self._loading:
-                self._load(target_model)
+            self._load(target_model)
         except Exception as error:
-            with self._lock:  # the next invocation tries again
+            with self._changed:  # the next invocation tries again
                 del self._models[target_model]
+                self._changed.notify_all()
             model.load.set_exception(error)
         else:
-            model.loaded = True
+            with self._changed:
+                model.loaded = True
+                self._changed.notify_all()
             model.load.set_result(None)
 
     def _load(self, target_model: str) -> None:
-        folder = self._folder / _name(target_model) / "model"
-        self._download(target_model, folder)
-        stand_in_packages.provide(folder, self._backends)
-        while (response := self._try_load(target_model, folder)).status == 507:
-            if not self._unload_unused():
-                break  # "not enough memory" is what the caller gets, as a ModelError
+        with self._loading:
+            self._download(target_model)
+            response = self._try_load(target_model)
+        if response.status == 507:
+            with self._no_other_load():
+                while response.status == 507 and self._unload_when_unused():
+                    response = self._try_load(target_model)
         if response.status not in (200, 409):  # 409: it is loaded already
             raise model_error(response.status, response.body)
 
-    def _download(self, target_model: str, folder: Path) -> None:
-        """Bring the archive to disk unless it is there already, and still the bucket's."""
+    def _download(self, target_model: str) -> None:
         while True:
-            with self._lock:
-                known = self._archives.pop(target_model, None)
-                others = sum(archive.size for archive in self._archives.values())
             try:
-                archive = archives.fetch(
-                    self._s3,
-                    bucket=self._prefix.bucket,
-                    key=f"{self._prefix.key}{target_model.lstrip('/')}",
-                    to=folder,
-                    limit=self._capacity.disk - others,
-                    known=known,
-                )
+                return self._store.fetch(target_model)
             except ApiError as error:
-                full = isinstance(error.__cause__, archives.TooLargeError)
+                full = isinstance(error.__cause__, TooLargeError)
                 if not (full and self._delete_unused()):
                     raise
-            else:
-                with self._lock:
-                    self._archives[target_model] = archive  # the most recently used
-                return
 
-    def _try_load(self, target_model: str, folder: Path) -> Response:
+    def _try_load(self, target_model: str) -> Response:
         """Load a model into memory, after making room for what its files say it takes.
 
         One that takes more than there is is unloaded and answered as Triton answers what does not
         fit: how much a model takes is known only once it is loaded.
         """
-        self._make_room(self._archives[target_model].size)
-        url = self._seen_at / folder.relative_to(self._folder)
+        self._make_room(self._store.size(target_model))
+        url = self._seen_at / self._store.path(target_model)
         response = self._triton.manage(
             "POST",
             "/models",
-            body=json.dumps({"model_name": _name(target_model), "url": str(url)}).encode(),
+            body=json.dumps({"model_name": name(target_model), "url": str(url)}).encode(),
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
             timeout=LOAD_SECONDS,
         )
@@ -214,16 +171,39 @@ class MultiModelContainer:
 
         One at a time, since what one load unloads makes room for the others too.
         """
-        limit = self._capacity.memory
         with self._weighing:
-            while (used := self._triton.resident_bytes()) + size > limit:
+            while (used := self._triton.resident_bytes()) + size > self._memory:
                 if not self._unload_unused():
-                    return f"out of memory: {used // MIB} of {limit // MIB} MiB are used"
+                    return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
         return None
+
+    @contextmanager
+    def _no_other_load(self) -> Iterator[None]:
+        """Wait until nothing else is being loaded: what is beside it takes memory too."""
+        with self._alone:
+            for _ in range(LOADS_AT_ONCE):
+                self._loading.acquire()
+            try:
+                yield
+            finally:
+                self._loading.release(LOADS_AT_ONCE)
 
     def _unload_called(self, target_model: str) -> None:
         with self._loading:
             self._unload_unused(target_model)
+
+    def _unload_when_unused(self) -> bool:
+        """Unload a model as soon as one is unused; False if none is loaded."""
+
+        def loaded() -> list[_Model]:
+            return [it for it in self._models.values() if it.loaded]
+
+        while not self._unload_unused():
+            with self._changed:
+                self._changed.wait_for(lambda: not all(it.calls for it in loaded()) or not loaded())
+                if not loaded():
+                    return False
+        return True
 
     def _unload_unused(self, only: str | None = None) -> bool:
         """Take the least recently used model that nobody uses out of memory; False if none is.
@@ -240,27 +220,27 @@ class MultiModelContainer:
             if target:
                 self._delete(target)
                 if not self._caches:
-                    self._forget(target)
+                    self._store.forget(target)
         return bool(target)
 
     def _delete_unused(self) -> bool:
         """Delete the least recently used archive that nobody uses; False if there is none."""
 
         def unused() -> Iterator[str]:
-            for target in self._archives:
+            for target in self._store.targets():
                 if target not in self._models and target not in self._unloads:
                     yield target
 
         with self._leaving(unused) as target:
             if target:
-                self._forget(target)
+                self._store.forget(target)
         return bool(target) or self._unload_unused()
 
     @contextmanager
     def _leaving(self, unused: Callable[[], Iterator[str]]) -> Iterator[str | None]:
         """Give the first unused model; a load of it waits until the block has ended."""
         left = Future[None]()
-        with self._lock:
+        with self._changed:
             target = next(unused(), None)
             if target:
                 self._models.pop(target, None)
@@ -269,7 +249,7 @@ class MultiModelContainer:
             yield target
         finally:
             if target:
-                with self._lock:
+                with self._changed:
                     del self._unloads[target]
                 left.set_result(None)
 
@@ -277,18 +257,7 @@ class MultiModelContainer:
         with suppress(OSError):  # a server that is gone has no model any more
             self._triton.manage(
                 "DELETE",
-                f"/models/{_name(target_model)}",
+                f"/models/{name(target_model)}",
                 headers={TARGET_MODEL: target_model},
                 timeout=UNLOAD_SECONDS,
             )
-
-    def _forget(self, target_model: str) -> None:
-        with self._lock:
-            self._archives.pop(target_model, None)
-        shutil.rmtree(self._folder / _name(target_model), ignore_errors=True)
-
-
-@cache
-def _name(target_model: str) -> str:
-    """SageMaker's name for a model inside the container: characters that are safe in a path."""
-    return hashlib.sha256(target_model.encode()).hexdigest()[:32]

@@ -20,16 +20,19 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.invocation import Invocation, Receive, Send
-from local_aws.hosting.multi_model_container import S3Prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Record = dict[str, Any]
 
-_SIDES = {"Input": ("endpointInput",), "Output": ("endpointOutput",)}
-_SIDES["InputAndOutput"] = _SIDES["Input"] + _SIDES["Output"]
+_SIDES: dict[str, tuple[str, ...]] = {
+    "Input": ("endpointInput",),
+    "Output": ("endpointOutput",),
+    "InputAndOutput": ("endpointInput", "endpointOutput"),
+}
 
 _log = logging.getLogger(__name__)
 
@@ -117,9 +120,7 @@ class Recorder:
                 waiting.append(self._lines.get())
             going_on = None not in waiting
             lines = [it for it in waiting if it]
-            for (key, bucket, folder), found in groupby(
-                sorted(lines, key=_place), key=_place
-            ):
+            for (key, bucket, folder), found in groupby(sorted(lines, key=_place), key=_place):
                 self._put(key, bucket, folder, "".join(it.text for it in found))
 
     def _put(self, key: str, bucket: str, folder: str, text: str) -> None:
@@ -144,13 +145,13 @@ def _place(line: _Line) -> tuple[str, str, str]:
     return line.config_key, line.bucket, line.folder
 
 
-def _side(mode: str, content_type: str, content: bytes, types: Record) -> Record:
+def _side(mode: str, content_type: str, content: bytearray, types: Record) -> Record:
     encoding, data = _encoded(content_type, content, types)
     observed = {"observedContentType": content_type, "mode": mode}
     return {**observed, "data": data, "encoding": encoding}
 
 
-def _encoded(content_type: str, content: bytes, types: Record) -> tuple[str, str]:
+def _encoded(content_type: str, content: bytearray, types: Record) -> tuple[str, str]:
     """Return how the content is encoded and what it is then; Base64 unless its type is named."""
     plain = content_type.partition(";")[0].strip()
     for encoding, name in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):

@@ -9,8 +9,9 @@ from typing import Any
 
 from local_aws.environment import ACCOUNT
 from local_aws.errors import ApiError, LocalAwsError
-from local_aws.hosting.fleet import Fleet, Host
+from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.instance import Instance
+from local_aws.hosting.launch import Host
 from local_aws.sagemaker import variants
 from local_aws.sagemaker.refusals import check_endpoint_config, check_model
 from local_aws.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, MODEL, Kind, Record

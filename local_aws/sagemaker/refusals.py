@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from local_aws.errors import ApiError
-from local_aws.hosting.multi_model_container import S3Prefix
+from local_aws.hosting.archives import S3Prefix
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
