@@ -8,6 +8,9 @@ from typing import Any
 Record = dict[str, Any]
 
 ALL = Fraction(1)
+LEAST_LINEAR_STEP = Fraction(10, 100)
+"""What is left for the last step is not less: "each linear step should only be between 10-50%", and
+steps of 33 % are three (developer guide, deployment-guardrails-blue-green-linear)."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,8 @@ def _partial(routing: Record, count: int) -> list[Fraction]:
     if routing["Type"] == "CANARY":
         return [share_of(routing["CanarySize"], count)]
     if routing["Type"] == "LINEAR":
-        return _cumulative(share_of(routing["LinearStepSize"], count))[:-1]
+        shares = _cumulative(share_of(routing["LinearStepSize"], count))
+        return [it for it in shares if ALL - it >= LEAST_LINEAR_STEP]
     return []
 
 
