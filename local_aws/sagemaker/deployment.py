@@ -45,20 +45,26 @@ def deployment(config: Record, counts: Mapping[str, int], *, excluded: bool = Fa
     """Return what a DeploymentConfig that was checked asks for.
 
     `counts` are the new fleet's instances by variant. `excluded` says that the endpoint cannot use
-    deployment guardrails: it "will fall back to using a blue/green deployment with all at once
-    traffic shifting and no final baking period" (developer guide, deployment-guardrails-exclusions).
-    Without a policy it is that deployment too (API reference of DeploymentConfig).
+    deployment guardrails: "your endpoint will fall back to using a blue/green deployment with all
+    at once traffic shifting and no final baking period" (developer guide,
+    deployment-guardrails-exclusions). Without a policy traffic shifts all at once too (API
+    reference of DeploymentConfig).
     """
     if excluded:
         return Deployment((Step(ALL),))
-    rollback = config.get("AutoRollbackConfiguration", {})
-    alarms = tuple(it["AlarmName"] for it in rollback.get("Alarms", []))
+    alarms = alarms_of(config)
     count = min(counts.values())
     if "RollingUpdatePolicy" in config:
         return _rolling(config["RollingUpdatePolicy"], count, alarms)
     if "BlueGreenUpdatePolicy" in config:
         return _blue_green(config["BlueGreenUpdatePolicy"], count, alarms)
     return Deployment((Step(ALL),), alarms=alarms)
+
+
+def alarms_of(config: Record) -> tuple[str, ...]:
+    """Return the names of the alarms that roll an update back."""
+    rollback = config.get("AutoRollbackConfiguration", {})
+    return tuple(it["AlarmName"] for it in rollback.get("Alarms", []))
 
 
 def share_of(size: Record, count: int) -> Fraction:

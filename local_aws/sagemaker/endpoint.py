@@ -42,13 +42,15 @@ class Endpoint:
     """An endpoint, whose `lock` guards everything in it.
 
     `fleet` serves what `plan` says. `new` is a fleet that starts, of an update `share` of the calls
-    goes to it, by the weights in the PendingDeploymentSummary.
+    goes to it, by the weights in the PendingDeploymentSummary. `stray` is one that a failed
+    rollback has left, and that the next update ends.
     """
 
     def __init__(self, description: Record, plan: Plan, lock: threading.RLock) -> None:
         self.description, self.plan, self.lock = description, plan, lock
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
+        self.stray: Fleet | None = None
         self.share = Fraction(0)
 
     @property
@@ -91,7 +93,7 @@ class Endpoint:
         The reason of a failure before "disappears as soon as a new update is applied"
         (aws-controllers-k8s/sagemaker-controller#7).
         """
-        self.new, self.share = fleet, Fraction(0)
+        self.stray, self.new, self.share = self.new, fleet, Fraction(0)
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
             "ProductionVariants": pending,
@@ -130,8 +132,8 @@ class Endpoint:
 
     def give_up(self) -> list[Fleet]:
         """Return the fleets, which are the caller's to stop from now on."""
-        fleets = [it for it in (self.new, self.fleet) if it]
-        self.new = self.fleet = None
+        fleets = [it for it in (self.new, self.fleet, self.stray) if it]
+        self.new = self.fleet = self.stray = None
         return fleets
 
     def _capture(self) -> Record:

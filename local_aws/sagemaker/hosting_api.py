@@ -10,7 +10,7 @@ from local_aws.errors import ApiError
 from local_aws.hosting.fleet import Fleet, Host
 from local_aws.sagemaker import variants
 from local_aws.sagemaker.clock import Clock
-from local_aws.sagemaker.deployment import deployment
+from local_aws.sagemaker.deployment import alarms_of, deployment
 from local_aws.sagemaker.deployment_checks import check_alarms, check_deployment, check_variants
 from local_aws.sagemaker.endpoint import Endpoint, Site, end, log, reason
 from local_aws.sagemaker.refusals import check_desired
@@ -79,11 +79,8 @@ class Hosting(Registry):
         name = request["EndpointName"]
         scaled = self._scaled_variants(name)
         wanted = self._deployment_config(request)
-        if "AutoRollbackConfiguration" in wanted:
-            names = [
-                it["AlarmName"] for it in wanted["AutoRollbackConfiguration"].get("Alarms", [])
-            ]
-            check_alarms(names, self._site.alarms(names))
+        if alarms := alarms_of(wanted):
+            check_alarms(alarms, self._site.alarms(alarms))
         with self._lock:
             endpoint = ENDPOINT.find(self._endpoints, name)
             _refuse_unless(endpoint, "InService", "UpdateRollbackFailed")
@@ -97,11 +94,11 @@ class Hosting(Registry):
             check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
             check_deployment(wanted, counts)
             steps = deployment(wanted, counts, excluded=_excluded(old) or _excluded(plan.config))
-            mixed, fleet = endpoint.new, self._site.fleet()
+            fleet = self._site.fleet()
             kept = {"LastDeploymentConfig": wanted} if wanted else {}
             endpoint.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
             update = Update(endpoint, plan, steps, site=self._site, new=fleet)
-        self._in_background(self._replace, update, mixed)
+        self._in_background(update.run)
         return {"EndpointArn": endpoint.description["EndpointArn"]}
 
     def describe_endpoint(self, request: Record) -> Record:
@@ -212,12 +209,6 @@ class Hosting(Registry):
             if not self._site.stopping.is_set():
                 endpoint.switch(plan)
 
-    def _replace(self, update: Update, mixed: Fleet | None) -> None:
-        """Deploy an update. What a failed rollback left is ended first: our choice."""
-        if mixed is not None:
-            end(mixed)
-        update.run()
-
     def _take_down(self, endpoint: Endpoint) -> None:
         try:
             for fleet in (endpoint.new, endpoint.fleet):
@@ -235,8 +226,10 @@ class Hosting(Registry):
         DescribeEndpoint.
         """
         before = variants.counts(endpoint.variants, when="Current")
+        wanted = variants.counts(endpoint.variants)
         try:
-            self._scale(endpoint, variants.counts(endpoint.variants))
+            if wanted != before:
+                self._scale(endpoint, wanted)
         except Exception as error:
             if self._site.stopping.is_set():
                 return
@@ -268,8 +261,8 @@ class Hosting(Registry):
         own: Record = request.get("DeploymentConfig", {})
         if not request.get("RetainDeploymentConfig"):
             return own
-        last = self.describe_endpoint(request).get("LastDeploymentConfig", {})
-        return {**last} or own
+        last: Record = self.describe_endpoint(request).get("LastDeploymentConfig", {})
+        return last or own
 
 
 def _excluded(config: Record) -> bool:

@@ -32,7 +32,10 @@ _NOT_EMULATED = {
 
 
 def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
-    """Raise `ApiError` if CreateModel does. `assumable` says whether SageMaker may assume a role."""
+    """Raise `ApiError` if CreateModel does.
+
+    `assumable` says whether SageMaker may assume the role of an ARN.
+    """
     _refuse_not_emulated("model", request)
     containers = request.get("Containers", [])
     # Source, of both: aws/amazon-sagemaker-operator-for-k8s#164, "either a single primary

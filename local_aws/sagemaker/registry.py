@@ -1,4 +1,4 @@
-"""What endpoints are made from: models and endpoint configurations, by name; and the tags of all."""
+"""What endpoints are made from, by name: models and endpoint configurations; and all tags."""
 
 import threading
 from collections.abc import Callable

@@ -46,6 +46,7 @@ class Update:
     def run(self) -> None:
         """Return when the endpoint is InService, with either fleet, or everything is stopped."""
         try:
+            self._end_stray()
             for step in self._deployment.steps:
                 self._provision(step)
                 self._shift(step)
@@ -59,6 +60,12 @@ class Update:
                 self._complete()
 
     # Forward
+
+    def _end_stray(self) -> None:
+        """End what a rollback that failed has left; that this is when has no source."""
+        if self._endpoint.stray is not None:
+            end(self._endpoint.stray)
+            self._endpoint.stray = None
 
     def _provision(self, step: Step) -> None:
         """Have as many new instances as the step needs: all of them, or what a batch adds."""

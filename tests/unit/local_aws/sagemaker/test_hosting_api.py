@@ -176,8 +176,8 @@ def test_the_instances_are_started_from_the_configuration_and_its_models(
 ) -> None:
     create(hosting)
     in_service(hosting)
-    ((host, endpoint, configuration, models),) = fleets.asked
-    assert (host, endpoint) == (hosting._host, "Text")
+    ((host, endpoint, configuration, models, counts),) = fleets.asked
+    assert (host, endpoint, counts) == (hosting._site.host, "Text", {"only": 1})
     assert configuration["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
     assert models["m"]["PrimaryContainer"] == CONTAINER
 
@@ -248,7 +248,7 @@ def test_the_old_instances_finish_what_they_have_before_they_end(
     assert fleets.started[1].events == []
 
 
-def test_a_failed_update_is_rolling_back_until_its_instances_have_ended(
+def test_a_failed_update_is_updating_until_its_instances_have_ended(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
@@ -258,7 +258,7 @@ def test_a_failed_update_is_rolling_back_until_its_instances_have_ended(
     monkeypatch.setattr(FakeFleet, "stop", lambda _: seen.append(status(hosting)))
     update(hosting)
     in_service(hosting)
-    assert seen == ["RollingBack"]
+    assert seen == ["Updating"]
 
 
 def test_a_failed_update_leaves_the_endpoint_as_it_was_and_says_why(

@@ -11,7 +11,7 @@ ONE = {**VARIANT, "ModelName": "m"}
 
 def refusal_of_model(s3: Any, **request: Any) -> str:
     with pytest.raises(ApiError) as refused:
-        check_model({"ModelName": "m", **request}, s3)
+        check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
     assert refused.value.code == "ValidationException"
     return refused.value.message
 
@@ -101,7 +101,7 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
     ],
 )
 def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> None:
-    check_model({"ModelName": "m", **request_}, s3)
+    check_model({"ModelName": "m", **request_}, s3, assumable=lambda _: True)
 
 
 @pytest.mark.parametrize(

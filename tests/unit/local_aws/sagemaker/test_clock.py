@@ -1,0 +1,29 @@
+import threading
+
+import pytest
+
+from local_aws.errors import LocalAwsError
+from local_aws.sagemaker.clock import Clock, speed
+
+
+def test_what_is_slept_passes_whole_however_fast() -> None:
+    clock = Clock(speed=1e9)
+    before = clock.now()
+    clock.sleep(3600, threading.Event())
+    assert clock.now() - before >= 3600
+
+
+def test_a_sleep_ends_at_once_when_everything_stops() -> None:
+    stopping = threading.Event()
+    stopping.set()
+    clock = Clock(speed=1e-9)
+    before = clock.now()
+    clock.sleep(3600, stopping)
+    assert clock.now() - before < 3600
+
+
+def test_a_speed_is_a_positive_number() -> None:
+    assert speed("0.5") == 0.5
+    for value in ("fast", "0", "-1", "inf", "nan", ""):
+        with pytest.raises(LocalAwsError, match="A speed is a number above 0"):
+            speed(value)
