@@ -94,6 +94,7 @@ class FakeClock:
         return self.seconds
 
     def sleep(self, seconds: float, until: threading.Event) -> None:
+        assert not until.is_set()
         self.seconds += seconds
         self.then(self.seconds)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from local_aws.errors import ApiError
+from local_aws.errors import ApiError, LocalAwsError
 from local_aws.sagemaker.hosting_api import Hosting
 from tests.unit.local_aws.conftest import eventually
 from tests.unit.local_aws.sagemaker.conftest import (
@@ -325,6 +325,145 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
     with hosting.serving("Text") as (_, weights):
         assert weights == {"only": 0.25}
+
+
+def test_the_instances_are_really_scaled(hosting: Hosting, fleets: Fleets) -> None:
+    create(hosting)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=2.0)
+    in_service(hosting)
+    assert fleets.started[0].events == ["scaling to 4"]
+    assert fleets.started[0].counts == {"only": 4}
+
+
+def test_a_variant_says_to_how_many_instances_it_scales(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    with hosting._lock:  # the update cannot end
+        set_by_hand(hosting, DesiredInstanceCount=4)
+        ((told,),) = variant_of(hosting, "VariantStatus")
+    assert (told["Status"], told["StatusMessage"]) == (
+        "Updating",
+        "Scaling desired instance count to 4.",
+    )
+    assert "VariantStatus" not in in_service(hosting)["ProductionVariants"][0]
+
+
+def test_instances_that_cannot_be_scaled_are_as_many_as_before(
+    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    seen: list[tuple[Any, ...]] = []
+    scale = FakeFleet.scale
+
+    def watched(fleet: FakeFleet, counts: Any) -> None:
+        now = variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight")
+        seen.append((status(hosting), *now))
+        scale(fleet, counts)
+
+    monkeypatch.setattr(FakeFleet, "scale", watched)
+    fleets.unscalable.append(LocalAwsError("no room"))
+    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
+    assert in_service(hosting)["FailureReason"] == "no room"
+    assert seen == [("Updating", 1, 4, 0.5), ("RollingBack", 1, 1, 1.0)]
+    assert fleets.started[0].counts == {"only": 1}
+    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
+    set_by_hand(hosting, DesiredInstanceCount=2)
+    assert "FailureReason" not in in_service(hosting)
+
+
+def test_an_endpoint_that_cannot_be_scaled_back_has_failed(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.unscalable.extend([LocalAwsError("no room"), LocalAwsError("no way")])
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    eventually(lambda: status(hosting) == "Failed")
+    assert hosting.describe_endpoint(TEXT)["FailureReason"] == "no room; no way"
+    assert refuses_to_serve(hosting)
+    delete(hosting)
+    assert fleets.started[0].events[-1] == "stopped"
+
+
+def test_everything_may_stop_while_instances_are_scaled(
+    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    stopped = threading.Event()
+
+    def scale(*_: Any) -> None:
+        hosting.stop()
+        stopped.set()
+        raise LocalAwsError("stopped")
+
+    monkeypatch.setattr(FakeFleet, "scale", scale)
+    endpoint = hosting._endpoints["Text"]
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    stopped.wait()
+    assert endpoint.status == "Updating"
+
+
+CAPTURED = {
+    "InitialSamplingPercentage": 50,
+    "DestinationS3Uri": "s3://captured/",
+    "CaptureOptions": [{"CaptureMode": "Input"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "enabled", "capture", "key"),
+    [
+        ({}, True, "Started", ""),
+        ({"EnableCapture": True, "KmsKeyId": "alias/key"}, True, "Started", "alias/key"),
+        ({"EnableCapture": False}, False, "Stopped", ""),
+    ],
+)
+def test_the_capture_of_what_serves_is_described(
+    hosting: Hosting, more: dict[str, Any], enabled: bool, capture: str, key: str
+) -> None:
+    asked = {**CAPTURED, **more}
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": asked})
+    create(hosting)
+    assert "DataCaptureConfig" not in in_service(hosting)
+    assert hosting.capture("Text") is None
+    update(hosting, "three")
+    assert in_service(hosting)["DataCaptureConfig"] == {
+        "EnableCapture": enabled,
+        "CaptureStatus": capture,
+        "CurrentSamplingPercentage": 50,
+        "DestinationS3Uri": "s3://captured/",
+        "KmsKeyId": key,
+    }
+    assert hosting.capture("Text") == asked
+    assert hosting.capture("none") is None
+
+
+def test_nothing_is_captured_before_an_endpoint_serves(hosting: Hosting, fleets: Fleets) -> None:
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": CAPTURED})
+    fleets.ready.clear()
+    create(hosting, config="three")
+    described = hosting.describe_endpoint(TEXT)
+    assert "DataCaptureConfig" not in described
+    assert described["PendingDeploymentSummary"]["EndpointConfigName"] == "three"
+    fleets.ready.set()
+    assert "PendingDeploymentSummary" not in in_service(hosting)
+
+
+def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
+    role = "arn:aws:iam::000000000000:role"
+    hosting.create_model({**model("n"), "ExecutionRoleArn": f"{role}/known"})
+    with pytest.raises(ApiError) as refused:
+        hosting.create_model({**model("o"), "ExecutionRoleArn": f"{role}/none"})
+    assert refusal(refused) == (
+        "Could not access model data at s3://models/m.tar.gz. Please ensure that the role "
+        f'"{role}/none" exists and that its trust relationship policy allows the action '
+        '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com".'
+    )
 
 
 def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
