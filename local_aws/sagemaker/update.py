@@ -71,43 +71,42 @@ class Update:
         """Have as many new instances as the step needs: all of them, or what a batch adds."""
         wanted = _part(self._of_new, step.share if self._deployment.rolling else ALL)
         if not self._started:
-            none = dict.fromkeys(wanted, 0)
-            self._endpoint.tell("Creating", f"Launching {sum(wanted.values())} instance(s).", none)
+            self._started = True
+            told = "Creating", f"Launching {sum(wanted.values())} instance(s)."
+            self._endpoint.tell(*told, now=dict.fromkeys(wanted, 0))
             config, models = self._plan.config, self._plan.models
             self._new.start(self._site.host, self._endpoint.name, config, models, wanted)
-            self._started = True
+            self._endpoint.tell(*told, now=wanted)
         elif self._deployment.rolling:
-            self._endpoint.tell("Updating", f"Scaling out to {sum(wanted.values())} instance(s).")
-            self._new.scale(wanted)
-        self._endpoint.tell("Creating", "Launched {current} instance(s).", wanted)
-        self._check()
+            self._scale_new(wanted, "out")
 
     def _shift(self, step: Step) -> None:
+        """Turn on traffic, unless there is a reason to roll back already.
+
+        An alarm that is in ALARM before counts too: "if your old fleet trips the alarm during the
+        deployment, SageMaker terminates your deployment" (deployment-guardrails-configuration).
+        """
+        self._check()
         with self._endpoint.lock:
             self._endpoint.share = step.share
 
     def _bake(self, step: Step) -> None:
-        """Watch the alarms for as long as the step says, and once if that is no time at all.
-
-        One that is in ALARM already counts too: "if your old fleet trips the alarm during the
-        deployment, SageMaker terminates your deployment" (deployment-guardrails-configuration).
-        """
+        """Watch the alarms for as long as the step says."""
         on = "full" if step.share == ALL else "partial"
         self._endpoint.tell(
             "Baking",
             f"Baking for {step.bake} seconds ({step.waits}) with traffic enabled on {on} capacity "
             "of {current} instance(s).",
         )
-        end = self._clock.now() + step.bake
-        self._check()
-        while (left := end - self._clock.now()) > 0:
+        until = self._clock.now() + step.bake
+        while (left := until - self._clock.now()) > 0:
             self._clock.sleep(min(left, POLL_SECONDS), self._site.stopping)
             self._check()
 
     def _release(self, step: Step) -> None:
         """End the old instances that a batch of a rolling deployment has replaced."""
         if self._deployment.rolling and step.share < ALL:
-            self._scale_old(_part(self._of_old, ALL - step.share))
+            self._scale_old(_part(self._of_old, ALL - step.share), "in")
 
     def _complete(self) -> None:
         """End the old fleet when its calls are answered; then the new one is the endpoint's."""
@@ -177,13 +176,11 @@ class Update:
         back = Fraction(sum(now.values()), sum(self._of_old.values()))
         while back < ALL:
             back = min(ALL, back + self._deployment.back)
-            self._scale_old(_part(self._of_old, back))
+            self._scale_old(_part(self._of_old, back), "out")
             with self._endpoint.lock:
                 self._endpoint.share = min(self._endpoint.share, ALL - back)
             if back < ALL:
-                fewer = _part(self._of_new, self._endpoint.share)
-                self._new.scale(fewer)
-                self._endpoint.tell("Updating", "Scaled in to {current} instance(s).", fewer)
+                self._scale_new(_part(self._of_new, self._endpoint.share), "in")
 
     def _be_as_before(self, why: str | None) -> None:
         endpoint = self._endpoint
@@ -206,12 +203,23 @@ class Update:
         """
         self._endpoint.set(EndpointStatus="UpdateRollbackFailed", FailureReason=why)
 
-    def _scale_old(self, counts: dict[str, int]) -> None:
-        endpoint = self._endpoint
-        told = f"Scaling to {sum(counts.values())} instance(s)."
+    # Both ways
+
+    def _scale_old(self, counts: dict[str, int], way: str) -> None:
+        endpoint, told = self._endpoint, _scaling(counts, way)
         endpoint.set(ProductionVariants=variants.under(endpoint.variants, "Updating", told))
         self._old.scale(counts)
         endpoint.set(ProductionVariants=variants.counted(endpoint.variants, counts))
+
+    def _scale_new(self, counts: dict[str, int], way: str) -> None:
+        told = "Updating", _scaling(counts, way)
+        self._endpoint.tell(*told)
+        self._new.scale(counts)
+        self._endpoint.tell(*told, now=counts)
+
+
+def _scaling(counts: dict[str, int], way: str) -> str:
+    return f"Scaling {way} desired instance count to {sum(counts.values())}."
 
 
 def _part(counts: dict[str, int], share: Fraction) -> dict[str, int]:

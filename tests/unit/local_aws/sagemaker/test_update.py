@@ -244,6 +244,24 @@ def test_the_variants_say_that_instances_start_and_end(
     assert told == ["Launching 4 instance(s).", "Terminating 4 instance(s)."]
 
 
+def test_the_variants_of_both_fleets_say_that_a_batch_is_replaced(
+    endpoint: Hosting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, str]] = []
+
+    def scale(*_: Any) -> None:
+        during = described(endpoint)
+        for each in (during, during["PendingDeploymentSummary"]):
+            (status,) = each["ProductionVariants"][0].get("VariantStatus", [{}])
+            told.append((status.get("Status", ""), status.get("StatusMessage", "")))
+
+    monkeypatch.setattr(FakeFleet, "scale", scale)
+    update(endpoint, IN_TWO)
+    of_old, _, _, of_new = told
+    assert of_old == ("Updating", "Scaling in desired instance count to 2.")
+    assert of_new == ("Updating", "Scaling out desired instance count to 4.")
+
+
 def test_the_last_deployment_is_reused_where_it_is_retained(
     endpoint: Hosting, seen: list[Seen]
 ) -> None:
@@ -300,8 +318,10 @@ def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_shifts(
     endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], policy: Record
 ) -> None:
     alarms["errors"] = "ALARM"
+    shifted: list[float] = []
+    clock.then = lambda _: shifted.append(share(endpoint))
     assert outcome(update(endpoint, {**policy, **watched("errors")})) == ("InService", "old", None)
-    assert clock.seconds == 0
+    assert shifted == []
 
 
 def test_while_it_is_rolled_back_an_endpoint_is_updating_and_the_old_fleet_answers(
