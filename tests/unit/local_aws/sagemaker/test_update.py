@@ -8,12 +8,12 @@ import pytest
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.sagemaker.hosting_api import Hosting
 from tests.unit.local_aws.sagemaker.conftest import VARIANT, FakeClock, FakeFleet, Fleets, config
+from tests.unit.local_aws.sagemaker.endpoints import TEXT
 from tests.unit.local_aws.sagemaker.policies import blue_green, rolling, size, watched
 
 Record = dict[str, Any]
 Seen = tuple[float, float, str]
 
-TEXT = {"EndpointName": "Text"}
 CANARY = blue_green("CANARY", CanarySize=size(25), wait=20, termination=10)
 IN_TWO = rolling(size(50), wait=10)
 
