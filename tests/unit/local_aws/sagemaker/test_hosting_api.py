@@ -30,7 +30,6 @@ from tests.unit.local_aws.sagemaker.endpoints import (
     update,
 )
 
-
 # Creation
 
 
@@ -176,14 +175,14 @@ def test_an_update_may_change_the_variants(hosting: Hosting) -> None:
     assert variant["CurrentInstanceCount"] == 3
 
 
+# Data capture
+
+
 CAPTURED = {
     "InitialSamplingPercentage": 50,
     "DestinationS3Uri": "s3://captured/",
     "CaptureOptions": [{"CaptureMode": "Input"}],
 }
-
-
-# Data capture
 
 
 @pytest.mark.parametrize(
