@@ -1,6 +1,7 @@
 """`python -m local_aws`: start, look at and stop the local AWS."""
 
 import argparse
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from local_aws.environment import client_environment
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.hosting.capacity import DISK, MEMORY
+from local_aws.hosting.launch import INSTANCES, instances_at_most
+from local_aws.sagemaker.clock import SPEED, speed_of_waits
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -32,6 +35,12 @@ def _parser() -> argparse.ArgumentParser:
         epilog=f"Variables {MEMORY} and {DISK} set what every instance has.",
     )
     up.add_argument("--port", type=int, help="default: a free one")
+    up.add_argument(
+        "--instances", metavar="N", help="processes for a variant's instances at most; default: 2"
+    )
+    up.add_argument(
+        "--speed", metavar="X", help="seconds of an update's waits in one second; default: 60"
+    )
     up.set_defaults(command=_up)
     commands.add_parser("down", help="stop it and all that it started").set_defaults(command=_down)
     env = commands.add_parser("env", help='shell exports: eval "$(python -m local_aws env)"')
@@ -53,8 +62,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
+    for name, value in {INSTANCES: options.instances, SPEED: options.speed}.items():
+        if value is not None:
+            os.environ[name] = value
+    most = instances_at_most()
+    speed_of_waits()  # what is wrong is said before anything starts
     running = lifecycle.up(folder, port=options.port)
     print(f"local AWS at {running.url}, log {folder.log}")
+    print(f"at most {most} processes stand for the instances of a variant")
 
 
 def _down(_: argparse.Namespace) -> None:

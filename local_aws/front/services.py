@@ -1,6 +1,7 @@
 """The services that ministack lacks, put together."""
 
 import os
+from functools import partial
 from typing import Any
 
 import boto3
@@ -10,10 +11,15 @@ from local_aws.autoscaling.service import AutoScaling
 from local_aws.codebuild.service import CodeBuild
 from local_aws.folder import Folder
 from local_aws.hosting import backends
+from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host, instances_at_most
 from local_aws.prerequisites import TritonInstallation
+from local_aws.sagemaker.alarms import alarm_states
+from local_aws.sagemaker.capture import Recorder
+from local_aws.sagemaker.clock import Clock, speed_of_waits
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import Invocations
+from local_aws.sagemaker.roles import assumable
 from local_aws.sagemaker.service import control_plane
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
@@ -25,22 +31,31 @@ class Services:
 
     def __init__(self, folder: Folder, triton: TritonInstallation, *, ministack: str) -> None:
         session: Any = boto3.Session()
-        s3 = session.client("s3", endpoint_url=ministack)
-        logs = session.client("logs", endpoint_url=ministack, config=ONE_ATTEMPT)
+
+        def client(service: str) -> Any:
+            return session.client(service, endpoint_url=ministack, config=ONE_ATTEMPT)
+
+        s3, iam, cloudwatch = client("s3"), client("iam"), client("cloudwatch")
+        speed = speed_of_waits()
         backends.install(triton, folder.backends)
         self._hosting = Hosting(
             Host(triton, folder.backends, folder.instances, s3, instances=instances_at_most()),
+            fleet=Fleet,
+            clock=lambda: Clock(speed),
+            alarms=partial(alarm_states, cloudwatch),
+            assumable=partial(assumable, iam),
             scaled_variants=lambda endpoint: scaling.variants(endpoint),
             deregister=lambda endpoint: scaling.forget(endpoint),
         )
         self._codebuild = CodeBuild(
             s3=s3,
-            logs=logs,
+            logs=client("logs"),
             folder=folder.builds,
             environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
         )
         scaling = AutoScaling(self._hosting)
-        self.runtime = Invocations(self._hosting)
+        self._recorder = Recorder(s3)
+        self.runtime = Invocations(self._hosting, self._recorder)
         self.control_planes = (
             control_plane(self._hosting),
             scaling.service,
@@ -51,3 +66,4 @@ class Services:
         """End builds and instances."""
         self._codebuild.stop()
         self._hosting.stop()
+        self._recorder.stop()

@@ -132,13 +132,10 @@ class Recorder:
             _log.warning("captured data was not written to s3://%s/%s: %s", bucket, name, error)
 
 
-def wanted(config: Record | None) -> bool:
-    """Whether the next invocation shall be captured."""
-    return bool(
-        config
-        and config.get("EnableCapture", True)  # "defaults to enabled"
-        and random.random() * 100 < config["InitialSamplingPercentage"]
-    )
+def chosen(config: Record) -> bool:
+    """Whether the next invocation is captured."""
+    enabled: bool = config.get("EnableCapture", True)  # "defaults to enabled"
+    return enabled and random.random() * 100 < config["InitialSamplingPercentage"]
 
 
 def _place(line: _Line) -> tuple[str, str, str]:

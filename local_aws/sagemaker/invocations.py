@@ -7,6 +7,7 @@ from typing import Any
 from local_aws.api import error_answer, send_answer
 from local_aws.errors import ApiError
 from local_aws.hosting.invocation import ClientGoneError, Invocation, Receive, Send
+from local_aws.sagemaker.capture import Captured, Recorder, chosen
 from local_aws.sagemaker.hosting_api import Hosting
 
 PATH = re.compile(r"/endpoints/(?P<endpoint>[^/]+)/invocations")
@@ -15,31 +16,38 @@ PATH = re.compile(r"/endpoints/(?P<endpoint>[^/]+)/invocations")
 class Invocations:
     """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`."""
 
-    def __init__(self, hosting: Hosting) -> None:
-        self._hosting = hosting
+    def __init__(self, hosting: Hosting, recorder: Recorder) -> None:
+        self._hosting, self._recorder = hosting, recorder
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
-        invocation = Invocation(dict(scope["headers"]), receive, send)
+        endpoint = scope["path"].split("/")[2]
+        config = self._hosting.capture(endpoint)
+        kind = Captured if config and chosen(config) else Invocation
+        invocation = kind(dict(scope["headers"]), receive, send)
         invocation.answer_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
         try:
             await invocation.begin()
-            await self._answer(scope["path"].split("/")[2], invocation)
+            variant = await self._answer(endpoint, invocation)
+            if config and isinstance(invocation, Captured):
+                self._recorder.keep(config, endpoint, variant, invocation)
         except ApiError as error:
             if not invocation.answering:  # else it breaks off, as the container did
                 await send_answer(send, error_answer(error))
         except ClientGoneError:
             pass
 
-    async def _answer(self, endpoint: str, invocation: Invocation) -> None:
+    async def _answer(self, endpoint: str, invocation: Invocation) -> str:
+        """Have an invocation answered, and return by which variant."""
         fleet, instance = self._hosting.begin(
             endpoint,
             target_model=invocation.target_model,
             target_variant=invocation.target_variant,
         )
         try:
-            variant = instance.variant.encode()
-            invocation.answer_headers.append((b"x-amzn-invoked-production-variant", variant))
+            header = (b"x-amzn-invoked-production-variant", instance.variant.encode())
+            invocation.answer_headers.append(header)
             await instance.invoke(invocation)
         finally:
             fleet.end(instance)
+        return instance.variant

@@ -1,9 +1,10 @@
-"""What is refused of a model or an endpoint configuration when it is created.
+"""What is refused of a model, an endpoint configuration, or weights and capacities.
 
 The forms of the values were checked before, by the service's model. Rules without a source are
 marked; AWS refuses these requests in words that were not found.
 """
 
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -30,8 +31,11 @@ _NOT_EMULATED = {
 """Members that change what answers an invocation: to pass over them would be kinder than AWS."""
 
 
-def check_model(request: Record, s3: "S3Client") -> None:
-    """Raise `ApiError` if CreateModel does."""
+def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
+    """Raise `ApiError` if CreateModel does.
+
+    `assumable` says whether SageMaker may assume the role of an ARN.
+    """
     _refuse_not_emulated("model", request)
     containers = request.get("Containers", [])
     # Source, of both: aws/amazon-sagemaker-operator-for-k8s#164, "either a single primary
@@ -44,6 +48,14 @@ def check_model(request: Record, s3: "S3Client") -> None:
     if len(containers) > 1:
         raise _invalid("The local AWS has no inference pipelines: give one container.")
     _check_container(containers[0], s3)
+    role = request.get("ExecutionRoleArn")
+    if role is not None and not assumable(role):
+        # The text: philschmid/llm-sagemaker-sample#2, which goes on about the objects.
+        raise _invalid(
+            f"Could not access model data at {containers[0]['ModelDataUrl']}. Please ensure that "
+            f'the role "{role}" exists and that its trust relationship policy allows the action '
+            '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com".'
+        )
 
 
 def check_endpoint_config(request: Record) -> None:
@@ -63,6 +75,27 @@ def check_endpoint_config(request: Record) -> None:
     names = [it["VariantName"] for it in variants]
     if len(set(names)) < len(names):  # no source
         raise _invalid(f"The names of variants must differ: {', '.join(names)}.")
+
+
+def check_desired(wanted: list[Record], known: Collection[str]) -> None:
+    """Raise `ApiError` if UpdateEndpointWeightsAndCapacities does. `known` are the variants."""
+    for each in wanted:
+        name = each["VariantName"]
+        if name not in known:  # no source
+            raise _invalid(f"Could not find variant {name}.")
+        if "ServerlessUpdateConfig" in each:
+            raise _invalid("The local AWS has no serverless variants.")
+        if each.get("DesiredInstanceCount") == 0:
+            # Only variants with inference components scale to zero: the developer guide,
+            # endpoint-auto-scaling-zero-instances.
+            raise _invalid(f"Variant {name} needs a DesiredInstanceCount of at least 1.")
+    scaled = [it["VariantName"] for it in wanted if "DesiredInstanceCount" in it]
+    if len(scaled) > 1:
+        # "Updates variant weight of one or more variants associated with an existing endpoint, or
+        # capacity of one variant": the API reference of UpdateEndpointWeightsAndCapacities.
+        raise _invalid(
+            f"Give a DesiredInstanceCount to one variant at a time, and not to {', '.join(scaled)}."
+        )
 
 
 def _check_container(container: Record, s3: "S3Client") -> None:

@@ -1,5 +1,7 @@
 """An endpoint's production variants, as DescribeEndpoint has them."""
 
+import time
+from collections.abc import Mapping
 from typing import Any
 
 Record = dict[str, Any]
@@ -20,11 +22,6 @@ def described(config: Record) -> list[Record]:
         }
         for variant in config["ProductionVariants"]
     ]
-
-
-def counts(config: Record) -> dict[str, int]:
-    """Return the instances by variant that a configuration begins with."""
-    return {it["VariantName"]: it["InitialInstanceCount"] for it in config["ProductionVariants"]}
 
 
 def kept(old: list[Record], config: Record, request: Record) -> list[Record]:
@@ -51,4 +48,78 @@ def changed(old: Record, new: Record) -> list[str]:
         it["VariantName"]
         for it in old["ProductionVariants"]
         if instances.get(it["VariantName"]) != it["InstanceType"]
+    ]
+
+
+def counts(variants: list[Record], *, when: str = "Desired") -> dict[str, int]:
+    """Return the instances by variant, desired or current."""
+    return {it["VariantName"]: it[f"{when}InstanceCount"] for it in variants}
+
+
+def desired(variants: list[Record], wanted: list[Record]) -> list[Record]:
+    """Return the variants as UpdateEndpointWeightsAndCapacities asks for them."""
+    changes = {it["VariantName"]: it for it in wanted}
+    return [
+        {
+            **variant,
+            **{
+                f"Desired{name}": changes[variant["VariantName"]][api]
+                for api, name in DESIRED.items()
+                if api in changes.get(variant["VariantName"], {})
+            },
+        }
+        for variant in variants
+    ]
+
+
+def undesired(variants: list[Record]) -> list[Record]:
+    """Return the variants with nothing desired but what is."""
+    return [
+        {**it, **{f"Desired{name}": it[f"Current{name}"] for name in DESIRED.values()}}
+        for it in variants
+    ]
+
+
+def weights(variants: list[Record]) -> dict[str, float]:
+    """Return the weights that are in force, by variant."""
+    return {it["VariantName"]: it["CurrentWeight"] for it in variants}
+
+
+def counted(variants: list[Record], now: Mapping[str, int]) -> list[Record]:
+    """Return the variants with the instances that they have now."""
+    return [{**it, "CurrentInstanceCount": now[it["VariantName"]]} for it in variants]
+
+
+def under(variants: list[Record], status: str, message: str) -> list[Record]:
+    """Return the variants with a status; `message` may name {current} and {desired} instances.
+
+    Source of both: the API reference of ProductionVariantStatus, and the examples of messages in
+    the developer guide, automating-sagemaker-with-eventbridge.
+    """
+    started = time.time()
+    return [
+        {
+            **it,
+            "VariantStatus": [
+                {
+                    "Status": status,
+                    "StatusMessage": message.format(
+                        current=it["CurrentInstanceCount"], desired=it["DesiredInstanceCount"]
+                    ),
+                    "StartTime": started,
+                }
+            ],
+        }
+        for it in variants
+    ]
+
+
+def settled(variants: list[Record]) -> list[Record]:
+    """Return the variants with all that was desired, and no status."""
+    return [
+        {
+            **{name: value for name, value in it.items() if name != "VariantStatus"},
+            **{f"Current{name}": it[f"Desired{name}"] for name in DESIRED.values()},
+        }
+        for it in variants
     ]

@@ -10,7 +10,6 @@ def host(endpoint: str, container: dict[str, Any]) -> None:
     sagemaker: Any = boto3.client("sagemaker")
     sagemaker.create_model(
         ModelName=endpoint,
-        ExecutionRoleArn="arn:aws:iam::000000000000:role/any",
         PrimaryContainer={"Image": "triton", **container},
     )
     sagemaker.create_endpoint_config(

@@ -1,7 +1,7 @@
-"""Endpoints whose instances are pretended."""
+"""Endpoints whose instances are pretended, and whose waits take no time."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +10,6 @@ import pytest
 
 from local_aws.errors import LocalAwsError
 from local_aws.hosting.triton import Response
-from local_aws.sagemaker import hosting_api
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import SageMaker
 from tests.unit.local_aws.conftest import eventually
@@ -22,6 +21,7 @@ class FakeFleet:
     def __init__(self, fleets: "Fleets") -> None:
         self._fleets = fleets
         self.config = ""
+        self.counts: dict[str, int] = {}
         self.events: list[str] = []
         self.busy = 0
 
@@ -30,8 +30,14 @@ class FakeFleet:
         self._fleets.ready.wait()
         if self._fleets.failure:
             raise self._fleets.failure
-        self.config = arguments[2]["EndpointConfigName"]
+        self.config, self.counts = arguments[2]["EndpointConfigName"], dict(arguments[4])
         self._fleets.started.append(self)
+
+    def scale(self, counts: Mapping[str, int]) -> None:
+        self.events.append(f"scaling to {sum(counts.values())}")
+        if self._fleets.unscalable:
+            raise self._fleets.unscalable.pop(0)
+        self.counts = dict(counts)
 
     @contextmanager
     def counted(self) -> Iterator[None]:
@@ -55,6 +61,7 @@ class FakeFleet:
 class Fleets:
     """Makes what stands in for `Fleet`: `ready` lets starts go on, `failure` makes them fail.
 
+    The next times that fleets are scaled, the errors of `unscalable` are raised one by one.
     `quiet` says whether fleets have nothing left to answer when they are drained.
     """
 
@@ -66,6 +73,7 @@ class Fleets:
         self.ready.set()
         self.quiet.set()
         self.failure: Exception | None = None
+        self.unscalable: list[Exception] = []
 
     def make(self) -> FakeFleet:
         self.made.append(FakeFleet(self))
@@ -75,12 +83,39 @@ class Fleets:
         self.failure = LocalAwsError(reason)
 
 
+class FakeClock:
+    """A time that passes only where something sleeps; `then` is called whenever it has passed."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.then: Callable[[float], None] = lambda _: None
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float, until: threading.Event) -> None:
+        assert not until.is_set()
+        self.seconds += seconds
+        self.then(self.seconds)
+
+
 @pytest.fixture
-def fleets(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleets]:
+def clock() -> FakeClock:
+    """The time of every update."""
+    return FakeClock()
+
+
+@pytest.fixture
+def alarms() -> dict[str, str]:
+    """The states of the CloudWatch alarms that exist, by name."""
+    return {}
+
+
+@pytest.fixture
+def fleets() -> Iterator[Fleets]:
     """What starts instead of Triton processes; at the end, no transition is under way."""
     made = Fleets()
     before = set(threading.enumerate())
-    monkeypatch.setattr(hosting_api, "Fleet", made.make)
     yield made
     made.ready.set()
     made.quiet.set()
@@ -94,11 +129,17 @@ def scaled() -> set[str]:
 
 
 @pytest.fixture
-def hosting(fleets: Fleets, s3: Any, scaled: set[str]) -> Hosting:
+def hosting(
+    fleets: Fleets, s3: Any, scaled: set[str], clock: FakeClock, alarms: dict[str, str]
+) -> Hosting:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
     made = Hosting(
         SimpleNamespace(s3=s3),  # type: ignore[arg-type]
+        fleet=fleets.make,  # type: ignore[arg-type]
+        clock=lambda: clock,  # type: ignore[arg-type, return-value]
+        alarms=lambda names: {it: alarms[it] for it in names if it in alarms},
+        assumable=lambda role: role.endswith("/known"),
         scaled_variants=lambda name: scaled if name == "Text" else (),
         deregister=lambda name: scaled.clear() if name == "Text" else None,
     )

@@ -16,143 +16,19 @@ from tests.unit.local_aws.sagemaker.conftest import (
     config,
     model,
 )
-
-TEXT = {"EndpointName": "Text"}
-ARN = "arn:aws:sagemaker:us-east-1:000000000000"
-
-
-def create(hosting: Hosting, name: str = "Text", config: str = "one") -> None:
-    hosting.create_endpoint({"EndpointName": name, "EndpointConfigName": config})
-
-
-def update(hosting: Hosting, config: str = "two") -> None:
-    hosting.update_endpoint({**TEXT, "EndpointConfigName": config})
-
-
-def delete(hosting: Hosting) -> None:
-    """Delete the endpoint, and return when it is gone."""
-    hosting.delete_endpoint(TEXT)
-    eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
-
-
-def status(hosting: Hosting, name: str = "Text") -> str:
-    return str(hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"])
-
-
-def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
-    eventually(lambda: status(hosting, name) == "InService")
-    return hosting.describe_endpoint({"EndpointName": name})
-
-
-def answers(hosting: Hosting) -> str:
-    """Return the configuration whose instances answer."""
-    with hosting.serving("Text") as (fleet, weights):
-        return fleet.invoke(weights, body=b"", headers={})[1].body.decode()
-
-
-def refuses_to_serve(hosting: Hosting) -> ApiError:
-    with pytest.raises(ApiError) as refused, hosting.serving("Text"):
-        pass
-    return refused.value
-
-
-def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
-    assert error.value.code == "ValidationException"
-    return error.value.message
-
-
-# Models and configurations
-
-
-def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> None:
-    described = hosting.describe_model({"ModelName": "m"})
-    assert described["PrimaryContainer"] == CONTAINER
-    assert described["ModelArn"] == f"{ARN}:model/m"
-    described = hosting.describe_endpoint_config({"EndpointConfigName": "one"})
-    assert described["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
-    assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
-
-
-def test_arns_are_in_lower_case(hosting: Hosting) -> None:
-    answer = hosting.create_model(model("Mini-LM"))
-    assert answer == {"ModelArn": f"{ARN}:model/mini-lm"}
-
-
-@pytest.mark.parametrize("written", ["as it is", "in capitals"])
-def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> None:
-    create(hosting)
-
-    def name(it: str) -> str:
-        return it.upper() if written == "in capitals" else it
-
-    with pytest.raises(ApiError) as a_model:
-        hosting.create_model(model(name("m")))
-    with pytest.raises(ApiError) as configuration:
-        hosting.create_endpoint_config(config(name("one")))
-    with pytest.raises(ApiError) as endpoint:
-        create(hosting, name("Text"), config="two")
-    assert refusal(a_model) == f'Cannot create already existing model "{ARN}:model/m".'
-    assert refusal(configuration) == (
-        f'Cannot create already existing endpoint configuration "{ARN}:endpoint-config/one".'
-    )
-    assert refusal(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
-
-
-def test_a_name_is_free_again_after_its_deletion(hosting: Hosting, fleets: Fleets) -> None:
-    hosting.delete_model({"ModelName": "m"})
-    hosting.create_model(model("m"))
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    hosting.create_endpoint_config(config("one"))
-    for _ in range(2):
-        create(hosting)
-        in_service(hosting)
-        delete(hosting)
-    assert len(fleets.started) == 2
-
-
-@pytest.mark.parametrize(
-    ("operation", "request_", "kind"),
-    [
-        ("describe_model", {"ModelName": "none"}, "model"),
-        ("delete_model", {"ModelName": "none"}, "model"),
-        ("create_endpoint_config", config("three", model="none"), "model"),
-        (
-            "describe_endpoint_config",
-            {"EndpointConfigName": "none"},
-            "endpoint configuration",
-        ),
-        ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
-        (
-            "create_endpoint",
-            {"EndpointName": "e", "EndpointConfigName": "none"},
-            "endpoint configuration",
-        ),
-        ("describe_endpoint", {"EndpointName": "none"}, "endpoint"),
-        ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
-        ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
-    ],
+from tests.unit.local_aws.sagemaker.endpoints import (
+    ARN,
+    TEXT,
+    answers,
+    create,
+    delete,
+    in_service,
+    refusal,
+    refuses_to_serve,
+    set_by_hand,
+    status,
+    update,
 )
-def test_what_does_not_exist_is_named(
-    hosting: Hosting, operation: str, request_: dict[str, Any], kind: str
-) -> None:
-    with pytest.raises(ApiError) as refused:
-        getattr(hosting, operation)(request_)
-    path = kind.replace(" configuration", "-config")
-    assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
-
-
-def test_what_was_refused_is_not_there(hosting: Hosting) -> None:
-    for refused in (
-        lambda: hosting.create_endpoint_config(config("three", model="none")),
-        lambda: create(hosting, "other", "none"),
-    ):
-        with pytest.raises(ApiError):
-            refused()
-    assert {
-        it["EndpointConfigName"] for it in hosting.list_endpoint_configs({})["EndpointConfigs"]
-    } == {"one", "two"}
-    assert hosting.list_endpoints({})["Endpoints"] == []
-
 
 # Creation
 
@@ -176,8 +52,8 @@ def test_the_instances_are_started_from_the_configuration_and_its_models(
 ) -> None:
     create(hosting)
     in_service(hosting)
-    ((host, endpoint, configuration, models),) = fleets.asked
-    assert (host, endpoint) == (hosting._host, "Text")
+    ((host, endpoint, configuration, models, counts),) = fleets.asked
+    assert (host, endpoint, counts) == (hosting._site.host, "Text", {"only": 1})
     assert configuration["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
     assert models["m"]["PrimaryContainer"] == CONTAINER
 
@@ -248,7 +124,7 @@ def test_the_old_instances_finish_what_they_have_before_they_end(
     assert fleets.started[1].events == []
 
 
-def test_a_failed_update_is_rolling_back_until_its_instances_have_ended(
+def test_a_failed_update_is_updating_until_its_instances_have_ended(
     hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create(hosting)
@@ -258,7 +134,7 @@ def test_a_failed_update_is_rolling_back_until_its_instances_have_ended(
     monkeypatch.setattr(FakeFleet, "stop", lambda _: seen.append(status(hosting)))
     update(hosting)
     in_service(hosting)
-    assert seen == ["RollingBack"]
+    assert seen == ["Updating"]
 
 
 def test_a_failed_update_leaves_the_endpoint_as_it_was_and_says_why(
@@ -299,94 +175,56 @@ def test_an_update_may_change_the_variants(hosting: Hosting) -> None:
     assert variant["CurrentInstanceCount"] == 3
 
 
-def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
-    (variant,) = hosting.describe_endpoint(TEXT)["ProductionVariants"]
-    return tuple(variant[name] for name in names)
+# Data capture
 
 
-def set_by_hand(hosting: Hosting, **wanted: Any) -> None:
-    desired = [{"VariantName": "only", **wanted}]
-    hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
-
-
-def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    with hosting._lock:  # the update cannot end
-        set_by_hand(hosting, DesiredInstanceCount=4)
-        assert status(hosting) == "Updating"
-        assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (1, 4)
-        with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
-            set_by_hand(hosting, DesiredWeight=0.25)
-    in_service(hosting)
-    set_by_hand(hosting, DesiredWeight=0.25)
-    in_service(hosting)
-    assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    with hosting.serving("Text") as (_, weights):
-        assert weights == {"only": 0.25}
-
-
-def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    unknown = [
-        {"VariantName": "only", "DesiredInstanceCount": 4},
-        {"VariantName": "other", "DesiredInstanceCount": 4},
-    ]
-    with pytest.raises(ApiError) as refused:
-        hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": unknown})
-    assert refusal(refused) == "Could not find variant other."
-    assert variant_of(hosting, "CurrentInstanceCount") == (1,)
-
-
-def test_what_is_not_emulated_is_not_passed_over(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    with pytest.raises(ApiError, match="no serverless variants"):
-        set_by_hand(hosting, ServerlessUpdateConfig={"MaxConcurrency": 1})
-    assert status(hosting) == "InService"
+CAPTURED = {
+    "InitialSamplingPercentage": 50,
+    "DestinationS3Uri": "s3://captured/",
+    "CaptureOptions": [{"CaptureMode": "Input"}],
+}
 
 
 @pytest.mark.parametrize(
-    ("request_", "expected"),
+    ("more", "enabled", "capture", "key"),
     [
-        ({}, (3, 1.0)),
-        ({"RetainAllVariantProperties": False}, (3, 1.0)),
-        ({"RetainAllVariantProperties": True}, (4, 0.25)),
-        (
-            {
-                "RetainAllVariantProperties": True,
-                "ExcludeRetainedVariantProperties": [
-                    {"VariantPropertyType": "DesiredInstanceCount"}
-                ],
-            },
-            (3, 0.25),
-        ),
+        ({}, True, "Started", ""),
+        ({"EnableCapture": True, "KmsKeyId": "alias/key"}, True, "Started", "alias/key"),
+        ({"EnableCapture": False}, False, "Stopped", ""),
     ],
 )
-def test_an_update_keeps_the_counts_and_weights_that_it_is_told_to_keep(
-    hosting: Hosting, request_: dict[str, Any], expected: tuple[float, ...]
+def test_the_capture_of_what_serves_is_described(
+    hosting: Hosting, more: dict[str, Any], enabled: bool, capture: str, key: str
 ) -> None:
-    hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
+    asked = {**CAPTURED, **more}
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": asked})
     create(hosting)
-    in_service(hosting)
-    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
-    in_service(hosting)
-    hosting.update_endpoint({**TEXT, "EndpointConfigName": "three", **request_})
-    in_service(hosting)
-    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
-    assert variant_of(hosting, "DesiredInstanceCount", "DesiredWeight") == expected
+    assert "DataCaptureConfig" not in in_service(hosting)
+    assert hosting.capture("Text") is None
+    update(hosting, "three")
+    assert in_service(hosting)["DataCaptureConfig"] == {
+        "EnableCapture": enabled,
+        "CaptureStatus": capture,
+        "CurrentSamplingPercentage": 50,
+        "DestinationS3Uri": "s3://captured/",
+        "KmsKeyId": key,
+    }
+    assert hosting.capture("Text") == asked
+    assert hosting.capture("none") is None
 
 
-def test_a_variant_that_is_new_has_nothing_to_keep(hosting: Hosting) -> None:
-    hosting.create_endpoint_config(config("three", VariantName="new", InitialInstanceCount=3))
-    create(hosting)
-    in_service(hosting)
-    request = {**TEXT, "EndpointConfigName": "three", "RetainAllVariantProperties": True}
-    hosting.update_endpoint(request)
-    in_service(hosting)
-    assert variant_of(hosting, "VariantName", "CurrentInstanceCount") == ("new", 3)
+def test_nothing_is_captured_before_an_endpoint_serves(hosting: Hosting, fleets: Fleets) -> None:
+    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": CAPTURED})
+    fleets.ready.clear()
+    create(hosting, config="three")
+    described = hosting.describe_endpoint(TEXT)
+    assert "DataCaptureConfig" not in described
+    assert described["PendingDeploymentSummary"]["EndpointConfigName"] == "three"
+    fleets.ready.set()
+    assert "PendingDeploymentSummary" not in in_service(hosting)
+
+
+# Refusals
 
 
 @pytest.mark.parametrize("state", ["Creating", "Updating"])
@@ -675,50 +513,3 @@ def test_endpoints_are_listed_while_others_are_created(hosting: Hosting) -> None
         assert listing.is_alive()
         hosting._endpoints = endpoints
     listing.join()
-
-
-# Tags
-
-
-def test_tags_are_added_overwritten_listed_and_deleted(hosting: Hosting) -> None:
-    hosting.create_model({**model("n"), "Tags": [{"Key": "team", "Value": "search"}]})
-    assert "Tags" not in hosting.describe_model({"ModelName": "n"})
-    resource = {"ResourceArn": f"{ARN}:model/n"}
-    tags = [{"Key": "team", "Value": "ads"}, {"Key": "stage", "Value": "prod"}]
-    assert hosting.add_tags({**resource, "Tags": tags}) == {"Tags": tags}
-    assert hosting.list_tags(resource) == {"Tags": tags}
-    hosting.delete_tags({**resource, "TagKeys": ["team", "none"]})
-    assert hosting.list_tags(resource) == {"Tags": tags[1:]}
-
-
-def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    resources = [{"ResourceArn": f"{ARN}:{it}"} for it in ("model/m", "endpoint-config/one")]
-    resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
-    for resource in resources:
-        assert hosting.list_tags(resource) == {"Tags": []}
-    delete(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    hosting.delete_model({"ModelName": "m"})
-    for resource in resources:
-        with pytest.raises(ApiError) as refused:
-            hosting.list_tags(resource)
-        assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
-
-
-def test_tags_are_unique_and_at_most_50(hosting: Hosting) -> None:
-    twice = [{"Key": "team", "Value": "a"}, {"Key": "team", "Value": "b"}]
-    with pytest.raises(ApiError, match="Tag keys must be unique"):
-        hosting.create_model({**model("n"), "Tags": twice})
-    with pytest.raises(ApiError, match="Could not find"):
-        hosting.describe_model({"ModelName": "n"})
-    resource = {"ResourceArn": f"{ARN}:model/m"}
-    fifty = [{"Key": str(number), "Value": ""} for number in range(50)]
-    hosting.add_tags({**resource, "Tags": fifty})
-    hosting.add_tags({**resource, "Tags": fifty[:1]})
-    with pytest.raises(ApiError, match="at most 50 tags"):
-        hosting.add_tags({**resource, "Tags": twice[:1]})
-    assert hosting.list_tags(resource) == {"Tags": fifty}
-    with pytest.raises(ApiError, match="NextToken"):
-        hosting.list_tags({**resource, "NextToken": "x"})

@@ -3,7 +3,12 @@ from typing import Any
 import pytest
 
 from local_aws.errors import ApiError
-from local_aws.sagemaker.refusals import MOST_ENVIRONMENT_BYTES, check_endpoint_config, check_model
+from local_aws.sagemaker.refusals import (
+    MOST_ENVIRONMENT_BYTES,
+    check_desired,
+    check_endpoint_config,
+    check_model,
+)
 from tests.unit.local_aws.sagemaker.conftest import CONTAINER, VARIANT
 
 ONE = {**VARIANT, "ModelName": "m"}
@@ -11,7 +16,7 @@ ONE = {**VARIANT, "ModelName": "m"}
 
 def refusal_of_model(s3: Any, **request: Any) -> str:
     with pytest.raises(ApiError) as refused:
-        check_model({"ModelName": "m", **request}, s3)
+        check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
     assert refused.value.code == "ValidationException"
     return refused.value.message
 
@@ -101,7 +106,7 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
     ],
 )
 def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> None:
-    check_model({"ModelName": "m", **request_}, s3)
+    check_model({"ModelName": "m", **request_}, s3, assumable=lambda _: True)
 
 
 @pytest.mark.parametrize(
@@ -142,3 +147,29 @@ def test_an_endpoint_configuration_has_variants_that_can_run(
 
 def test_two_variants_are_taken() -> None:
     check_endpoint_config({"ProductionVariants": [ONE, {**ONE, "VariantName": "other"}]})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (
+            [{"VariantName": "a", "DesiredInstanceCount": 0}],
+            "Variant a needs a DesiredInstanceCount of at least 1.",
+        ),
+        (
+            [{"VariantName": it, "DesiredInstanceCount": 2} for it in ("a", "b")],
+            "Give a DesiredInstanceCount to one variant at a time, and not to a, b.",
+        ),
+    ],
+)
+def test_one_variant_at_a_time_is_scaled_and_not_to_nothing(
+    wanted: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        check_desired(wanted, ["a", "b"])
+    assert (refused.value.code, refused.value.message) == ("ValidationException", message)
+
+
+def test_several_weights_are_taken_with_one_count() -> None:
+    weights = [{"VariantName": it, "DesiredWeight": 0.0} for it in ("a", "b")]
+    check_desired([{**weights[0], "DesiredInstanceCount": 1}, weights[1]], ["a", "b"])

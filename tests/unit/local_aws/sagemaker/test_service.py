@@ -150,7 +150,7 @@ def test_an_sdk_takes_an_endpoint_from_its_model_to_its_deletion(
     client.delete_endpoint(EndpointName="text")
     client.delete_model(ModelName="minilm")
     eventually(lambda: client.list_endpoints()["Endpoints"] == [])
-    assert fleets.started[0].events == ["draining", "stopped"]
+    assert fleets.started[0].events == ["scaling to 2", "draining", "stopped"]
     with pytest.raises(client.exceptions.ClientError, match="Could not find endpoint"):
         client.describe_endpoint(EndpointName="text")
 

@@ -1,0 +1,16 @@
+"""The CloudWatch alarms that watch an update."""
+
+from collections.abc import Collection
+from typing import Any
+
+
+def alarm_states(cloudwatch: Any, names: Collection[str]) -> dict[str, str]:
+    """Return the states of the alarms that exist, by name. `cloudwatch` is boto3's client."""
+    found = cloudwatch.describe_alarms(
+        AlarmNames=list(names), AlarmTypes=["MetricAlarm", "CompositeAlarm"]
+    )
+    return {
+        it["AlarmName"]: it["StateValue"]
+        for kind in ("MetricAlarms", "CompositeAlarms")
+        for it in found.get(kind, [])
+    }

@@ -1,0 +1,40 @@
+"""DeploymentConfigs."""
+
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def size(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
+    """Return a CapacitySize."""
+    return {"Type": kind, "Value": value}
+
+
+def watched(*names: str) -> Record:
+    """Return what has alarms roll an update back."""
+    return {"AutoRollbackConfiguration": {"Alarms": [{"AlarmName": it} for it in names]}}
+
+
+def blue_green(
+    kind: str,
+    *,
+    wait: int = 0,
+    termination: int | None = None,
+    timeout: int | None = None,
+    **sizes: Record,
+) -> Record:
+    """Return a blue/green deployment."""
+    policy: Record = {
+        "TrafficRoutingConfiguration": {"Type": kind, "WaitIntervalInSeconds": wait, **sizes}
+    }
+    if termination is not None:
+        policy["TerminationWaitInSeconds"] = termination
+    if timeout is not None:
+        policy["MaximumExecutionTimeoutInSeconds"] = timeout
+    return {"BlueGreenUpdatePolicy": policy}
+
+
+def rolling(batch: Record, *, wait: int = 0, **more: Any) -> Record:
+    """Return a rolling deployment."""
+    policy = {"MaximumBatchSize": batch, "WaitIntervalInSeconds": wait, **more}
+    return {"RollingUpdatePolicy": policy}

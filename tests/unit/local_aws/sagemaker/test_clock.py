@@ -1,0 +1,38 @@
+import threading
+
+import pytest
+
+from local_aws.errors import LocalAwsError
+from local_aws.sagemaker.clock import SPEED, Clock, speed_of_waits
+
+
+def test_what_is_slept_passes_whole_however_fast() -> None:
+    clock = Clock(speed=1e9)
+    before = clock.now()
+    clock.sleep(3600, threading.Event())
+    assert clock.now() - before >= 3600
+
+
+def test_a_sleep_ends_at_once_when_everything_stops() -> None:
+    stopping = threading.Event()
+    stopping.set()
+    clock = Clock(speed=1e-9)
+    before = clock.now()
+    clock.sleep(3600, stopping)
+    assert clock.now() - before < 3600
+
+
+def test_a_speed_is_a_positive_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SPEED, "0.5")
+    assert speed_of_waits() == 0.5
+    for value in ("fast", "0", "-1", "inf", "nan"):
+        monkeypatch.setenv(SPEED, value)
+        with pytest.raises(LocalAwsError, match=f"{SPEED} is '{value}': write a number above 0"):
+            speed_of_waits()
+
+
+def test_a_minute_passes_in_a_second_unless_a_speed_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(SPEED, raising=False)
+    assert speed_of_waits() == 60
