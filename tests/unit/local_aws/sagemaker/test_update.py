@@ -54,7 +54,8 @@ def share(hosting: Hosting) -> float:
 def update(hosting: Hosting, deployment: Record | None = None, **more: Any) -> Record:
     """Update the endpoint, and return how it is described then."""
     given = {} if deployment is None else {"DeploymentConfig": deployment}
-    hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **given, **more})
+    answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **given, **more})
+    assert answer == {"EndpointArn": described(hosting)["EndpointArn"]}
     return described(hosting)
 
 
@@ -434,6 +435,8 @@ def test_an_update_mends_what_a_failed_rollback_left(
     assert outcome(update(mixed)) == ("InService", "new", None)
     assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
     assert fleets.started[2].events == []
+    mixed.stop()
+    assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
 
 
 def test_what_a_failed_rollback_left_is_not_scaled_but_deleted(
@@ -460,13 +463,30 @@ def test_a_wait_ends_when_everything_stops(
     assert [it.events for it in fleets.started] == [["stopped"], ["stopped"]]
 
 
+@pytest.mark.parametrize("alarm", ["OK", "ALARM"])
 def test_nothing_changes_after_everything_stopped(
-    endpoint: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+    endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch, alarm: str
 ) -> None:
+    alarms["errors"] = alarm
     state = endpoint._endpoints["Text"]
     monkeypatch.setattr(FakeFleet, "drain", lambda *_: endpoint.stop())
-    endpoint.update_endpoint({**TEXT, "EndpointConfigName": "new"})
+    request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": watched("errors")}
+    endpoint.update_endpoint(request)
     assert (state.status, state.fleet) == ("Updating", None)
+
+
+def test_nothing_starts_after_everything_stopped(
+    endpoint: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: list[Callable[[], Any]] = []
+    monkeypatch.setattr(
+        endpoint, "_in_background", lambda it, *given: later.append(lambda: it(*given))
+    )
+    endpoint.create_endpoint({"EndpointName": "Late", "EndpointConfigName": "old"})
+    endpoint.stop()
+    later[0]()
+    assert len(fleets.started) == 1
+    assert endpoint.list_endpoints({})["Endpoints"] == []
 
 
 # Refusals
