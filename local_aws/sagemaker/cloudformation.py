@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from local_aws.cloudformation import Created, ResourceType, Service, typed
 from local_aws.errors import ApiError
 
-STABILIZE_SECONDS = 900
+STABILIZE_SECONDS = 9 * 3600
+"""More than an update may take: 8 hours, the most of MaximumExecutionTimeoutInSeconds."""
 
 Properties = dict[str, Any]
 
@@ -82,6 +83,7 @@ class EndpointConfig(HostingResource):
     )  # fmt: skip
 
 
+_OF_A_CREATION = ("DeploymentConfig", "EndpointConfigName", "Tags")
 _OF_AN_UPDATE = (
     "DeploymentConfig", "EndpointConfigName", "ExcludeRetainedVariantProperties",
     "RetainAllVariantProperties", "RetainDeploymentConfig",
@@ -109,7 +111,13 @@ class Endpoint(HostingResource):
         return physical_id, attributes
 
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
-        """Update the endpoint and wait; an update that was rolled back is a failure."""
+        """Update the endpoint and wait until it is InService again.
+
+        An update that was rolled back is a failure if the endpoint says why. One that alarms take
+        back leaves no reason: Terraform's provider took it for a success, and deleted what still
+        served (hashicorp/terraform-provider-aws#48997). That CloudFormation does so has no source;
+        here it does, so that what a stack does about it can be seen.
+        """
         name = self.name(physical_id, new)
         if old["EndpointConfigName"] != new["EndpointConfigName"]:
             request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
@@ -126,20 +134,19 @@ class Endpoint(HostingResource):
                 return
 
     def request(self, properties: Properties) -> Properties:
-        """How updates shall be deployed is no matter of CreateEndpoint."""
-        return {it: properties[it] for it in ("EndpointConfigName", "Tags") if it in properties}
+        """What is said about retained properties is no matter of CreateEndpoint."""
+        return {it: properties[it] for it in _OF_A_CREATION if it in properties}
 
     def _wait(self, name: str, config: str) -> None:
         for _ in self._moments(name):
             endpoint = self._sagemaker.call("DescribeEndpoint", {"EndpointName": name})
-            status = endpoint["EndpointStatus"]
-            if status == "InService" and endpoint["EndpointConfigName"] == config:
-                return
-            reason = endpoint.get("FailureReason")
+            status, reason = endpoint["EndpointStatus"], endpoint.get("FailureReason")
+            if status in ("Failed", "UpdateRollbackFailed"):
+                raise ValueError(f"Endpoint {name} {status}: {reason}")
             if status == "InService":
-                raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
-            if status == "Failed":
-                raise ValueError(f"Endpoint {name} Failed: {reason}")
+                if reason and endpoint["EndpointConfigName"] != config:
+                    raise ValueError(f"the update of endpoint {name} was rolled back: {reason}")
+                return
 
     def _moments(self, name: str) -> Iterator[None]:
         """Yield from time to time, for as long as an endpoint may take to settle."""
