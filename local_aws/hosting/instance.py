@@ -86,6 +86,11 @@ class Instance:
         self._become_healthy(seconds)
         threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
 
+    @property
+    def healthy(self) -> bool:
+        """Whether its server passed the ping health check, and runs."""
+        return self._healthy is not None
+
     def has(self, target_model: str | None) -> bool:
         """Whether an invocation would be answered without loading anything."""
         running = self._running
