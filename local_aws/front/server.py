@@ -17,6 +17,7 @@ from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
 from local_aws.front.application import Application
 from local_aws.front.ministack import Ministack
+from local_aws.front.protocol import Protocol
 from local_aws.front.services import Services
 from local_aws.prerequisites import find_triton
 
@@ -40,7 +41,7 @@ def run(folder: Folder, port: int) -> None:
             application,
             host="127.0.0.1",
             port=port,
-            http="httptools",
+            http=Protocol,
             interface="asgi3",
             lifespan="off",
             ws="none",
