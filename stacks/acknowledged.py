@@ -9,6 +9,7 @@ from constructs import IConstruct
 
 MANAGED = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
 FUNCTIONS = ("BuilderOnEvent217E49FE", "BuilderPoll688571AC")
+CHECKS = "UpdateChecksOnEvent5C4503A1"
 FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
 
 
@@ -21,9 +22,19 @@ def acknowledge_models(stack: Stack, env: Environment) -> None:
             f"IAM4[Policy::{MANAGED}]"
         ],
         "The CDK's provider framework may invoke every version of its own two functions.": [
-            *(f"IAM5[Resource::<{name}.Arn>:*]" for name in FUNCTIONS),
+            *(f"IAM5[Resource::<{name}.Arn>:*]" for name in (*FUNCTIONS, CHECKS)),
             *(f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK),
         ],
+        "The checks of updates read what any endpoint of the account serves, and nothing else; the "
+        "stacks below name their endpoints, and CloudFormation the configurations and models.": [
+            *(
+                f"IAM5[Resource::arn:aws:sagemaker:{region}:{account}:{kind}/*]"
+                for kind in ("endpoint", "endpoint-config", "model")
+            ),
+            f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/*]",
+            f"IAM5[Resource::arn:aws:ssm:{region}:{account}:parameter/triton/*]",
+        ],
+        "DescribeScalableTargets knows no resources.": ["IAM5[Resource::*]"],
         "Sources of models are assets, whose names change with their content.": [
             f"IAM5[Resource::{assets}/*]"
         ],

@@ -19,6 +19,7 @@ from triton_sagemaker import (
     BuiltModel,
     Canary,
     CatalogEntry,
+    CheckedUpdates,
     GpuTarget,
     HostingMode,
     Instances,
@@ -68,9 +69,15 @@ class EndpointStack(Stack):
         self._plans = [_plan(name) for name in endpoint.models]
 
         built = self._build_all()
+        catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=endpoint_name)
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
+            checked=CheckedUpdates(
+                checks=models.update_checks,
+                catalog=catalog.prefix,
+                deliver=f"make deliver STAGE={stage_name}",
+            ),
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=f"{stage_name}-{endpoint_name}",
             network=network,
@@ -90,7 +97,7 @@ class EndpointStack(Stack):
             self._scale(endpoint.scaling)
         if stage.production:
             self.endpoint.monitor(_thresholds(endpoint.alarms))
-        self._publish(stage_name, built)
+        self._publish(catalog, built)
 
     def _build_all(self) -> list[BuiltModel]:
         """One build for each model and kind of GPU, however many variants share it."""
@@ -175,8 +182,7 @@ class EndpointStack(Stack):
                 variant=variant,
             )
 
-    def _publish(self, stage_name: str, built: list[BuiltModel]) -> None:
-        catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=self._short_name)
+    def _publish(self, catalog: ModelCatalog, built: list[BuiltModel]) -> None:
         hosting = self.endpoint.variants[0].hosting
         for plan in self._plans:
             catalog.publish(

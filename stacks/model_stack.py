@@ -9,7 +9,7 @@ from constructs import Construct
 
 import platform_facts
 from stacks.acknowledged import acknowledge_models
-from triton_sagemaker import EngineBuilder, ModelBucket, ModelBuilder
+from triton_sagemaker import EngineBuilder, ModelBucket, ModelBuilder, UpdateChecks
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
@@ -37,6 +37,7 @@ class ModelStack(Stack):
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
+        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         acknowledge_models(self, env)

@@ -26,6 +26,7 @@ from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
 from triton_sagemaker.single_model_hosting import SingleModelHosting
 from triton_sagemaker.triton_container import TritonContainer
 from triton_sagemaker.triton_endpoint import TritonEndpoint
+from triton_sagemaker.update_checks import CheckedUpdates, UpdateChecks
 from triton_sagemaker.updates import AllAtOnce, Canary, Linear, Rolling
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
@@ -36,6 +37,7 @@ __all__ = [
     "BuiltModel",
     "Canary",
     "CatalogEntry",
+    "CheckedUpdates",
     "ConcurrencyTarget",
     "Cooldowns",
     "DataCapture",
@@ -63,6 +65,7 @@ __all__ = [
     "SingleModelHosting",
     "TritonContainer",
     "TritonEndpoint",
+    "UpdateChecks",
     "Variant",
     "VpcAccess",
 ]

@@ -19,6 +19,7 @@ from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
 from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
+from triton_sagemaker.update_checks import CheckedUpdates
 from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
@@ -60,6 +61,7 @@ class TritonEndpoint(Construct):
         network_isolation: bool = False,
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
+        checked: CheckedUpdates | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -94,6 +96,8 @@ class TritonEndpoint(Construct):
         if rollback_alarms is None:
             rollback_alarms = list(self._default_rollback_alarms())
         self.endpoint = self._endpoint(update, rollback_alarms, keep_instance_counts)
+        if checked:
+            self._check_updates(checked)
 
     def metrics(self, variant: str | None = None) -> EndpointMetrics:
         """Return what can be measured of a variant, by default of the first."""
@@ -157,6 +161,14 @@ class TritonEndpoint(Construct):
             resource_arns=[arn],
             conditions={"StringLike": {"sagemaker:TargetModel": archives}} if archives else None,
         )
+
+    def _check_updates(self, checked: CheckedUpdates) -> None:
+        name, config = self.endpoint_name, self.config.attr_endpoint_config_name
+        checks = checked.checks
+        guard = checks.guard(self, endpoint_name=name, config_name=config, updates=checked)
+        self.endpoint.node.add_dependency(guard)
+        check = checks.check(self, endpoint_name=name, config_name=config)
+        check.node.add_dependency(self.endpoint)
 
     def _variant(self, name: str | None) -> Variant:
         variants = {it.name: it for it in self.variants}

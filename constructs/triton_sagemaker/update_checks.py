@@ -1,0 +1,119 @@
+"""What holds an endpoint's update: a guard before it, a check after it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from triton_sagemaker.build_project import build_log
+from triton_sagemaker.model_bucket import ModelBucket
+
+HANDLER = Path(__file__).parent / "update_handler"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedUpdates:
+    """Who checks the updates of an endpoint, and what it must know of it.
+
+    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `deliver` is the
+    command that makes possible what is refused, as messages name it.
+    """
+
+    checks: "UpdateChecks"
+    catalog: str
+    deliver: str
+
+
+class UpdateChecks(Construct):
+    """One read-only function for all endpoints whose archives are in `bucket`.
+
+    Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
+    a variant that is registered for scaling removed or of another instance type, an archive that
+    the catalog names and that is not where the endpoint will serve from, another hosting mode, an
+    update under way. After it, it fails unless the endpoint serves what was deployed: SageMaker
+    rolls an update back without telling CloudFormation.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, bucket: ModelBucket) -> None:
+        super().__init__(scope, construct_id)
+        self._bucket = bucket
+        self.function = self._function()
+        self.provider = custom_resources.Provider(
+            self,
+            "Provider",
+            log_group=build_log(self, "ProviderLog"),
+            on_event_handler=self.function,
+        )
+
+    def guard(
+        self, scope: Construct, *, endpoint_name: str, config_name: str, updates: CheckedUpdates
+    ) -> Construct:
+        """Refuse an update to `config_name`, where it must not be made, before it begins.
+
+        The endpoint must depend on what this returns.
+        """
+        properties = {"Catalog": updates.catalog, "Deliver": updates.deliver}
+        return self._resource(scope, "Guard", endpoint_name, config_name, properties)
+
+    def check(self, scope: Construct, *, endpoint_name: str, config_name: str) -> Construct:
+        """Fail unless the endpoint serves with `config_name`.
+
+        It must depend on the endpoint, and whatever tells clients of the update on this.
+        """
+        return self._resource(scope, "Check", endpoint_name, config_name, {})
+
+    def _resource(
+        self,
+        scope: Construct,
+        kind: str,
+        endpoint_name: str,
+        config_name: str,
+        properties: dict[str, str],
+    ) -> Construct:
+        return CustomResource(
+            scope,
+            kind,
+            properties={"Endpoint": endpoint_name, "ConfigName": config_name, **properties},
+            removal_policy=RemovalPolicy.DESTROY,
+            resource_type=f"Custom::TritonUpdate{kind}",
+            service_token=self.provider.service_token,
+        )
+
+    def _function(self) -> lambda_.Function:
+        function = lambda_.Function(
+            self,
+            "OnEvent",
+            code=lambda_.Code.from_asset(str(HANDLER), exclude=["__pycache__"]),
+            description="Guards and checks updates of Triton endpoints; reads only",
+            handler="index.on_event",
+            log_group=build_log(self, "OnEventLog"),
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            timeout=Duration.minutes(2),
+        )
+        stack = Stack.of(self)
+        for actions, service, resource in (
+            (["DescribeEndpoint"], "sagemaker", "endpoint/*"),
+            (["DescribeEndpointConfig"], "sagemaker", "endpoint-config/*"),
+            (["DescribeModel"], "sagemaker", "model/*"),
+            (["DescribeStacks"], "cloudformation", "stack/*"),
+            (["GetParametersByPath"], "ssm", "parameter/triton/*"),
+        ):
+            kind, _, name = resource.partition("/")
+            arn = stack.format_arn(service=service, resource=kind, resource_name=name)
+            function.add_to_role_policy(
+                iam.PolicyStatement(actions=[f"{service}:{it}" for it in actions], resources=[arn])
+            )
+        function.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["application-autoscaling:DescribeScalableTargets"], resources=["*"]
+            )
+        )
+        function.add_to_role_policy(
+            iam.PolicyStatement(
+                actions=["s3:ListBucket"], resources=[self._bucket.bucket.bucket_arn]
+            )
+        )
+        return function

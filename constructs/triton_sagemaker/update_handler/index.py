@@ -1,0 +1,175 @@
+"""Custom resource handler of `UpdateChecks`: may the endpoint be updated, and was it?
+
+It changes nothing. Whatever it finds, CloudFormation's own rollback goes through: it brings back
+what served before.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
+
+UNCHANGED = "Nothing was changed."
+
+LONGEST_REASON = 2000
+"""CloudFormation takes no more than 4 KiB of a custom resource's answer."""
+
+Record = dict[str, Any]
+
+
+def on_event(event: Record, _context: object) -> Record:
+    """Raise with what is wrong, and with what helps."""
+    wanted = event["ResourceProperties"]
+    answer = {"PhysicalResourceId": f"{event['ResourceType']}/{wanted['Endpoint']}"}
+    if event["RequestType"] == "Delete" or _rolls_back(event["StackId"]):
+        return answer
+    live = _live_endpoint(wanted["Endpoint"])
+    if event["ResourceType"] == GUARD:
+        found = list(_refusals(wanted, live)) if live else []
+        told = [*found, UNCHANGED]
+    else:
+        found = told = list(_deviations(wanted, live))
+    if found:
+        raise RuntimeError(" ".join(told)[:LONGEST_REASON])
+    return answer
+
+
+def _refusals(wanted: Record, live: Record) -> Iterator[str]:
+    """Yield why the endpoint must not be updated to the wanted configuration now."""
+    name, status = live["EndpointName"], live["EndpointStatus"]
+    if live["EndpointConfigName"] == wanted["ConfigName"]:
+        return
+    if status == "Failed":
+        # EndpointSummary's API reference: it can only be deleted.
+        yield f"Endpoint {name} has failed, and can only be deleted: destroy its stack first."
+        return
+    if status != "InService":
+        yield f"Endpoint {name} is {status}: wait until it is InService, and deploy again."
+        return
+    old = _config(live["EndpointConfigName"])
+    if old is None:
+        # hashicorp/terraform-provider-aws#40048: UpdateEndpoint needs the old configuration.
+        yield (
+            f"The configuration {live['EndpointConfigName']} that endpoint {name} serves with is "
+            "gone, so that SageMaker cannot update it: destroy its stack first."
+        )
+        return
+    new = _config(wanted["ConfigName"])
+    assert new is not None  # this resource depends on it
+    yield from _scaled_variants(wanted, old, new)
+    before, after = _containers(old), _containers(new)
+    if not {it["Mode"] for it in before} & {it["Mode"] for it in after}:
+        yield (
+            f"Endpoint {name} would be hosted in another way: clients that name a TargetModel, or "
+            "none, would be refused at once. Deploy a second endpoint, and move the clients."
+        )
+        return
+    yield from _missing_archives(wanted, after)
+
+
+def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
+    """A variant that is registered for scaling may not leave, or get other instances.
+
+    Source: SageMaker developer guide, "Update endpoints that use auto scaling".
+    """
+    types = {it["VariantName"]: it["InstanceType"] for it in new["ProductionVariants"]}
+    changed = [
+        it["VariantName"]
+        for it in old["ProductionVariants"]
+        if types.get(it["VariantName"]) != it["InstanceType"]
+    ]
+    if not changed:
+        return
+    resources = {f"endpoint/{wanted['Endpoint']}/variant/{it}": it for it in changed}
+    targets = boto3.client("application-autoscaling").describe_scalable_targets(
+        ServiceNamespace="sagemaker", ResourceIds=list(resources)
+    )["ScalableTargets"]
+    if targets:
+        names = ", ".join(sorted(resources[it["ResourceId"]] for it in targets))
+        yield (
+            f"Variant {names} is registered for scaling: SageMaker refuses to remove it or to "
+            f"change its instance type. {wanted['Deliver']} deploys without scaling first, and "
+            "then with it."
+        )
+
+
+def _missing_archives(wanted: Record, containers: list[Record]) -> Iterator[str]:
+    """What the catalog names must be wherever the endpoint serves from, until clients are told."""
+    named = set(_catalog(wanted["Catalog"]))
+    for url in sorted({it["ModelDataUrl"] for it in containers if it["Mode"] == "MultiModel"}):
+        bucket, _, prefix = url.removeprefix("s3://").partition("/")
+        missing = sorted(named - set(_keys_below(bucket, prefix)))
+        if missing:
+            yield (
+                f"{', '.join(missing)}: not below {prefix}, from which the endpoint would serve, "
+                f"but clients are sent to it. {wanted['Deliver']} builds it there first."
+            )
+
+
+def _deviations(wanted: Record, live: Record | None) -> Iterator[str]:
+    """Yield why the endpoint does not serve what was deployed."""
+    name = wanted["Endpoint"]
+    if live is None:
+        yield f"Endpoint {name} is gone."
+    elif live["EndpointStatus"] != "InService":
+        yield f"Endpoint {name} is {live['EndpointStatus']}: {live.get('FailureReason', '')}"
+    elif live["EndpointConfigName"] != wanted["ConfigName"]:
+        # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).
+        reason = live.get("FailureReason", "a rollback alarm was in ALARM")
+        yield (
+            f"SageMaker has rolled the update of endpoint {name} back: {reason}. It serves with "
+            f"{live['EndpointConfigName']}, as before, and clients are sent to what they were."
+        )
+
+
+def _rolls_back(stack: str) -> bool:
+    found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    return "ROLLBACK" in found[0]["StackStatus"]
+
+
+def _live_endpoint(name: str) -> Record | None:
+    return _if_found(boto3.client("sagemaker").describe_endpoint, EndpointName=name)
+
+
+def _config(name: str) -> Record | None:
+    return _if_found(boto3.client("sagemaker").describe_endpoint_config, EndpointConfigName=name)
+
+
+def _if_found(describe: Any, **request: str) -> Record | None:
+    try:
+        found: Record = describe(**request)
+    except ClientError as error:
+        if "Could not find" in error.response["Error"]["Message"]:
+            return None
+        raise
+    return found
+
+
+def _containers(config: Record) -> list[Record]:
+    """Return the containers of a configuration, as far as their Models are still there."""
+    names = {it["ModelName"] for it in config["ProductionVariants"]}
+    describe = boto3.client("sagemaker").describe_model
+    models = [_if_found(describe, ModelName=name) for name in sorted(names)]
+    containers = [model["PrimaryContainer"] for model in models if model]
+    return [{"Mode": "SingleModel", **it} for it in containers]
+
+
+def _catalog(path: str) -> Iterator[str]:
+    pages = boto3.client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
+    for page in pages:
+        for parameter in page["Parameters"]:
+            if archive := json.loads(parameter["Value"]).get("target_model"):
+                yield archive
+
+
+def _keys_below(bucket: str, prefix: str) -> Iterator[str]:
+    pages = (
+        boto3.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    )
+    for page in pages:
+        for found in page.get("Contents", ()):
+            yield found["Key"].removeprefix(prefix)
