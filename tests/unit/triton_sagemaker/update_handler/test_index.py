@@ -1,0 +1,304 @@
+"""The function behind UpdateChecks, run as Lambda runs it: as a file that imports nothing of ours.
+
+An account in memory answers; botocore validates what it is asked.
+"""
+
+import importlib.util
+import json
+from collections.abc import Callable
+from http import HTTPStatus
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import boto3
+import pytest
+
+INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
+
+STACK = "arn:aws:cloudformation:us-east-1:000000000000:stack/prod-text/0a1b"
+OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
+WANTED = {
+    "Endpoint": "prod-text",
+    "ConfigName": "new",
+    "Catalog": "/triton/prod/text",
+    "Deliver": "make deliver STAGE=prod",
+}
+
+
+def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
+    """Return variants by name, model and instance type."""
+    return [
+        {
+            **{"VariantName": name, "ModelName": model, "InstanceType": f"ml.{kind}.xlarge"},
+            "InitialInstanceCount": 2,
+        }
+        for name, model, kind in variants
+    ]
+
+
+class Account:
+    """What there is, to be changed by a test."""
+
+    def __init__(self) -> None:
+        self.stack_status = "UPDATE_IN_PROGRESS"
+        self.endpoint: dict[str, Any] | None = {
+            "EndpointName": "prod-text",
+            "EndpointConfigName": "old",
+            "EndpointStatus": "InService",
+        }
+        self.configs = {
+            "old": config(("AllTraffic", "old-model", "g5")),
+            "new": config(("AllTraffic", "new-model", "g5")),
+        }
+        self.models = {
+            "old-model": {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{OLD}"},
+            "new-model": {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{NEW}"},
+        }
+        self.scaled: set[str] = set()
+        self.catalog = ["minilm-1.tar.gz", None]
+        self.keys = [
+            f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
+        ]
+
+    def answer(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return what AWS answers. Raises `KeyError` for what is not there."""
+        match operation:
+            case "DescribeStacks":
+                assert asked == {"StackName": STACK}
+                return {"Stacks": [{"StackStatus": self.stack_status}]}
+            case "DescribeEndpoint":
+                return {"prod-text": self.endpoint or {}}[asked["EndpointName"]] or self._none()
+            case "DescribeEndpointConfig":
+                return {"ProductionVariants": self.configs[asked["EndpointConfigName"]]}
+            case "DescribeModel":
+                return {"PrimaryContainer": self.models[asked["ModelName"]]}
+            case "DescribeScalableTargets":
+                assert asked["ServiceNamespace"] == "sagemaker"
+                targets = sorted(self.scaled & set(asked["ResourceIds"]))
+                return {"ScalableTargets": [{"ResourceId": it} for it in targets]}
+            case "GetParametersByPath":
+                assert asked == {"Path": "/triton/prod/text"}
+                values = [json.dumps({"model": "m", "target_model": it}) for it in self.catalog]
+                return {"Parameters": [{"Value": it} for it in values]}
+            case "ListObjectsV2":
+                found = [it for it in self.keys if it.startswith(asked["Prefix"])]
+                return {"Contents": [{"Key": it} for it in found]}
+        raise AssertionError(operation)
+
+    def _none(self) -> dict[str, Any]:
+        raise KeyError
+
+
+@pytest.fixture
+def account() -> Account:
+    return Account()
+
+
+Event = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
+    """Send the function an event, of a guard or a check."""
+
+    def answered(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
+        try:
+            parsed = account.answer(model.name, asking)
+        except KeyError:
+            error = {"Code": "ValidationException", "Message": "Could not find it."}
+            return SimpleNamespace(status_code=HTTPStatus.BAD_REQUEST), {"Error": error}
+        return SimpleNamespace(status_code=HTTPStatus.OK), parsed
+
+    asking: dict[str, Any] = {}
+
+    def client(service: str) -> Any:
+        made = session.client(service, region_name="us-east-1")
+        made.meta.events.register("provide-client-params", remember)
+        made.meta.events.register("before-call", answered)
+        return made
+
+    def remember(params: dict[str, Any], **_: Any) -> None:
+        asking.clear()
+        asking.update(params)
+
+    session: Any = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")
+    index = _loaded()
+    monkeypatch.setattr(index.boto3, "client", client)
+
+    def send(kind: str, request_type: str = "Update", **changes: str) -> dict[str, Any]:
+        event = {
+            "RequestType": request_type,
+            "ResourceType": f"Custom::TritonUpdate{kind}",
+            "StackId": STACK,
+            "ResourceProperties": {**WANTED, **changes},
+        }
+        answer: dict[str, Any] = index.on_event(event, None)
+        return answer
+
+    return send
+
+
+def _loaded() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("update_handler_index", INDEX)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def refusal(ask: Event, kind: str = "Guard", **changes: str) -> str:
+    with pytest.raises(RuntimeError) as refused:
+        ask(kind, **changes)
+    return str(refused.value)
+
+
+# Before the update
+
+
+def test_an_update_that_nobody_would_notice_may_be_made(ask: Event) -> None:
+    assert ask("Guard") == {"PhysicalResourceId": "Custom::TritonUpdateGuard/prod-text"}
+
+
+def test_an_endpoint_that_is_not_there_may_be_created(ask: Event, account: Account) -> None:
+    account.endpoint = None
+    assert ask("Guard", "Create")
+
+
+def test_what_serves_already_is_no_update(ask: Event, account: Account) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
+    assert ask("Guard", ConfigName="old")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        ("Updating", "Endpoint prod-text is Updating: wait until it is InService"),
+        ("Failed", "Endpoint prod-text has failed, and can only be deleted"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_updated_is_left_alone(
+    ask: Event, account: Account, status: str, message: str
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
+    assert refusal(ask).startswith(message)
+    assert refusal(ask).endswith("Nothing was changed.")
+
+
+def test_without_the_configuration_that_serves_there_is_no_update(
+    ask: Event, account: Account
+) -> None:
+    del account.configs["old"]
+    assert refusal(ask).startswith("The configuration old that endpoint prod-text serves with")
+
+
+@pytest.mark.parametrize(
+    "variant", [("AllTraffic", "new-model", "g6"), ("Other", "new-model", "g5")]
+)
+def test_a_scaled_variant_keeps_its_instances(
+    ask: Event, account: Account, variant: tuple[str, str, str]
+) -> None:
+    account.configs["new"] = config(variant)
+    assert ask("Guard")
+    account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
+    assert refusal(ask) == (
+        "Variant AllTraffic is registered for scaling: SageMaker refuses to remove it or to change "
+        "its instance type. make deliver STAGE=prod deploys without scaling first, and then with "
+        "it. Nothing was changed."
+    )
+
+
+def test_a_scaled_variant_may_get_another_model_and_a_new_one_may_come(
+    ask: Event, account: Account
+) -> None:
+    account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
+    account.configs["new"].append(*config(("Other", "new-model", "g6")))
+    assert ask("Guard")
+
+
+def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_serve_from(
+    ask: Event, account: Account
+) -> None:
+    account.catalog += ["minilm-0.tar.gz"]
+    assert refusal(ask) == (
+        f"minilm-0.tar.gz: not below {NEW}, from which the endpoint would serve, but clients are "
+        "sent to it. make deliver STAGE=prod builds it there first. Nothing was changed."
+    )
+    account.keys.append(f"{NEW}minilm-0.tar.gz")
+    assert ask("Guard")
+
+
+def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) -> None:
+    account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
+    assert refusal(ask).startswith("Endpoint prod-text would be hosted in another way")
+
+
+def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
+    ask: Event, account: Account
+) -> None:
+    account.models = {
+        name: {"ModelDataUrl": "s3://models/text/m.tar.gz"} for name in account.models
+    }
+    account.catalog, account.keys = [None], []
+    assert ask("Guard")
+
+
+def test_a_model_that_was_deleted_by_hand_holds_nothing_up(ask: Event, account: Account) -> None:
+    account.models["old-model"] = account.models["new-model"]
+    account.configs["old"].append(*config(("Gone", "gone-model", "g5")))
+    assert ask("Guard")
+
+
+# After it
+
+
+def test_an_endpoint_that_serves_what_was_deployed_is_right(ask: Event, account: Account) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
+    assert ask("Check") == {"PhysicalResourceId": "Custom::TritonUpdateCheck/prod-text"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "SageMaker has rolled the update of endpoint prod-text back: a rollback alarm was in"),
+        ({"FailureReason": "no GPU"}, "rolled the update of endpoint prod-text back: no GPU. It"),
+        ({"EndpointStatus": "UpdateRollbackFailed"}, "Endpoint prod-text is UpdateRollbackFailed"),
+    ],
+)
+def test_an_update_that_was_rolled_back_fails(
+    ask: Event, account: Account, changes: dict[str, str], message: str
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), **changes}
+    assert message in refusal(ask, "Check")
+
+
+def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -> None:
+    account.endpoint = None
+    assert refusal(ask, "Check") == "Endpoint prod-text is gone."
+
+
+# Neither
+
+
+@pytest.mark.parametrize("kind", ["Guard", "Check"])
+@pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_IN_PROGRESS", "ROLLBACK_IN_PROGRESS"])
+def test_cloudformations_own_rollback_goes_through(
+    ask: Event, account: Account, kind: str, status: str
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
+    assert refusal(ask, kind)
+    account.stack_status = status
+    assert ask(kind)
+
+
+@pytest.mark.parametrize("kind", ["Guard", "Check"])
+def test_what_is_deleted_is_not_asked_for(ask: Event, account: Account, kind: str) -> None:
+    account.endpoint = None
+    account.stack_status = "DELETE_IN_PROGRESS"
+    assert ask(kind, "Delete")
+
+
+def test_what_is_said_fits_into_cloudformations_answer(ask: Event, account: Account) -> None:
+    account.catalog = [f"{'m' * 100}-{number}.tar.gz" for number in range(50)]
+    assert len(refusal(ask)) == 2000
