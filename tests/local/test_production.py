@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import boto3
 import numpy as np
@@ -17,7 +18,7 @@ from tests.local.invoking import invoked_all_the_while
 from tests.local.tiny_models import CANNOT_LOAD, TIMES, write_ensemble, write_python
 
 STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
-SEARCH = "prodlike-search"
+SEARCH, MATH = "prodlike-search", "prodlike-math"
 BODY = json.dumps({"inputs": [{"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}]})
 
 
@@ -122,6 +123,44 @@ def test_update_whose_model_cannot_load_is_rolled_back_and_loses_no_call(
     assert client.resolve("chain") == good
     (stack,) = boto3.client("cloudformation").describe_stacks(StackName=SEARCH)["Stacks"]
     assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+
+
+def test_a_scaled_variant_keeps_its_instances(production: Checkout) -> None:
+    sagemaker = boto3.client("sagemaker")
+    before = sagemaker.describe_endpoint(EndpointName=MATH)
+    with production.edited("stages/prodlike.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
+        deployed = production.cdk("deploy", MATH, "--exclusively", "--require-approval", "never")
+    assert deployed.returncode == 1
+    said = " ".join(deployed.stdout.split())
+    assert "Variant AllTraffic is registered for scaling: SageMaker refuses" in said
+    assert "Nothing was changed." in said
+    assert sagemaker.describe_endpoint(EndpointName=MATH) == before | {"ResponseMetadata": ANY}
+
+
+def test_an_update_that_an_alarm_rolls_back_fails_before_clients_are_told(
+    production: Checkout,
+) -> None:
+    sagemaker, cloudwatch = boto3.client("sagemaker"), boto3.client("cloudwatch")
+    before = sagemaker.describe_endpoint(EndpointName=MATH)
+    config = before["EndpointConfigName"]
+    catalog = EndpointClient(stage="prodlike", endpoint="math", catalog_ttl=0)
+    good = catalog.resolve("times")
+    (alarm,) = (
+        it["AlarmName"]
+        for it in cloudwatch.describe_alarms()["MetricAlarms"]
+        if it.get("AlarmDescription", "").startswith(f"Rolls an update of {MATH} back")
+    )
+    cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
+    production.edit("models/times/times/1/model.py", "* 2", "* 3")
+    production.edit(
+        "stages/prodlike.yaml", "instance_count: 2\n    scaling", "instance_count: 3\n    scaling"
+    )
+    deployed = production.cdk("deploy", MATH, "--exclusively", "--require-approval", "never")
+    assert deployed.returncode == 1, deployed.stdout
+    said = " ".join(deployed.stdout.split())
+    assert f"SageMaker has rolled the update of endpoint {MATH} back" in said
+    assert sagemaker.describe_endpoint(EndpointName=MATH)["EndpointConfigName"] == config
+    assert catalog.resolve("times") == good
 
 
 def test_destroy_removes_the_stage(production: Checkout) -> None:
