@@ -88,7 +88,10 @@ class Connections:
             for _ in range(missing):
                 made = self._connect()
                 with self._lock:
-                    self._made.append((made, busy))
+                    if self._closed:
+                        made.close()
+                    else:
+                        self._made.append((made, busy))
 
     async def take(self) -> Connection:
         """Return a connection for one invocation. Raises `OSError` when the server is gone."""
@@ -98,6 +101,7 @@ class Connections:
                 connection = self._idle.pop(position)
                 if connection.usable:
                     return connection
+                connection.writer.close()
         self._loop = asyncio.get_running_loop()
         opened, avoids = self._spare(busy) or (await asyncio.to_thread(self._connect), busy)
         opened.setblocking(False)

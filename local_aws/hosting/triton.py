@@ -56,6 +56,7 @@ class Triton:
         self._ping = ping
         self.log = folder / "triton.log"
         self.connections = Connections(self.connect)
+        self._address = "127.0.0.1", SAGEMAKER_PORT
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
         self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
@@ -187,7 +188,7 @@ class Triton:
             raise ConnectionError("the container has ended")
         made = socket.socket(fileno=descriptors[0])
         try:
-            made.connect(("127.0.0.1", SAGEMAKER_PORT))
+            made.connect(self._address)
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:
             made.close()
