@@ -17,11 +17,10 @@ from tritonclient.http import InferenceServerClient, InferInput, InferRequestedO
 from tritonclient.utils import np_to_triton_dtype
 
 from local_aws.hosting import backends, multi_model_container
-from local_aws.hosting.multi_model_container import (
-    TARGET_MODEL,
-    MultiModelContainer,
-    S3Prefix,
-)
+from local_aws.hosting.archives import S3Prefix
+from local_aws.hosting.capacity import GIB
+from local_aws.hosting.model_store import ModelStore
+from local_aws.hosting.multi_model_container import TARGET_MODEL, MultiModelContainer
 from local_aws.hosting.serve import multi_model
 from local_aws.hosting.triton import Response, Triton
 from local_aws.prerequisites import find_triton
@@ -128,13 +127,14 @@ def server(tmp_path_factory: pytest.TempPathFactory, archives: Path) -> Iterator
         patch = ended.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(multi_model_container, "LOAD_SECONDS", PATIENCE)
         triton.wait_until_healthy(PATIENCE)
-        container = MultiModelContainer(
-            triton,
-            s3=s3,
+        store = ModelStore(
+            s3,
             prefix=S3Prefix("models", ""),
             folder=folder / "models",
             backends=folder / "backends",
+            limit=64 * GIB,
         )
+        container = MultiModelContainer(triton, store, seen_at=folder / "models", memory=64 * GIB)
         yield Server(triton, container)
 
 
