@@ -171,7 +171,7 @@ def _variant(weights: Mapping[str, float], target: str | None) -> str:
 
 
 def _least_busy(instances: list[Instance], target_model: str | None) -> Instance:
-    """Return the instance with the fewest calls under way, of those that have the model.
+    """Return the healthy instance with the fewest calls under way, of those that have the model.
 
     Source: developer guide, "How multi-model endpoints work": requests for a model go to the
     instance that has it, and some to another one if there are many. How many is not said: as many
@@ -179,8 +179,9 @@ def _least_busy(instances: list[Instance], target_model: str | None) -> Instance
     """
     if len(instances) == 1:
         return instances[0]
-    having = [it for it in instances if it.has(target_model) and it.calls < MANY_CALLS]
-    return min(having or instances, key=lambda it: it.calls)
+    healthy = [it for it in instances if it.is_healthy] or instances  # one that starts again waits
+    having = [it for it in healthy if it.has(target_model) and it.calls < MANY_CALLS]
+    return min(having or healthy, key=lambda it: it.calls)
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,11 @@ class Instance:
         self._become_healthy(seconds)
         threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
 
+    @property
+    def is_healthy(self) -> bool:
+        """Whether its server answers, as far as is known."""
+        return self._healthy is not None
+
     def has(self, target_model: str | None) -> bool:
         """Whether an invocation would be answered without loading anything."""
         running = self._running
@@ -176,7 +181,9 @@ class Instance:
 
 
 async def _loaded(load: Future[None], target_model: str | None) -> None:
-    await asyncio.wait([asyncio.wrap_future(load)], timeout=INVOKE_SECONDS)
+    loaded = asyncio.wrap_future(load)
+    loaded.add_done_callback(asyncio.Future.exception)  # else asyncio logs it, with a traceback
+    await asyncio.wait([loaded], timeout=INVOKE_SECONDS)
     if not load.done():
         raise ApiError(
             "ModelNotReadyException",
