@@ -45,7 +45,11 @@ class S3Prefix:
 
 
 class TooLargeError(Exception):
-    """An archive that unpacks to more than there is room for."""
+    """An archive that unpacks to more than there is room for: to `size` bytes at least."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"No space left on device: more than {limit} bytes, unpacked")
+        self.size = size
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,7 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int) -> 
     for count, member in enumerate(tar, 1):
         size += member.size
         if size > limit:
-            raise TooLargeError(f"No space left on device: more than {limit} bytes, unpacked")
+            raise TooLargeError(size, limit)
         if count > MEMBERS:
             raise ValueError(f"more than {MEMBERS} members")
         _check_path(member.name)
