@@ -84,7 +84,7 @@ def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
 ) -> None:
     assert many.ask("thrice") == 21
     os.kill(stub(local_aws, "thrice"), signal.SIGKILL)
-    for model in ("thrice", "exits", "thrice", "exits"):
+    for model in ("thrice", "exits", "thrice"):
         failure = many.failure(model)
         assert (failure.status, failure.code) == (424, "ModelError")
         assert "error (400)" in failure.message

@@ -19,7 +19,7 @@ BUCKET = "shop-models"
 MEMORY_MIB = "100"
 """Room for two or three of the models: Triton takes 30 to 50 MiB, each of them about 20."""
 
-CALLS, MODELS = (200, 50) if os.environ.get("FAULTS_FULL_SIZE") else (40, 8)
+CALLS, MODELS = (200, 50) if os.environ.get("FAULTS_FULL_SIZE") else (36, 6)
 
 
 @pytest.fixture(scope="module", autouse=True)
