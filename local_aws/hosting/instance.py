@@ -14,7 +14,7 @@ from typing import Any
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.connections import Connections
 from local_aws.hosting.container import INVOKE_SECONDS, Container
-from local_aws.hosting.invocation import Invocation
+from local_aws.hosting.invocation import Invocation, model_error
 from local_aws.hosting.triton import Triton
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each
@@ -30,6 +30,11 @@ STEADY_SECONDS = 10.0
 PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
 FAILED_PINGS = 3
+
+TIMED_OUT = (
+    b"Your invocation timed out while waiting for a response from container primary. Review the "
+    b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
+)
 
 _log = logging.getLogger(__name__)
 
@@ -219,5 +224,8 @@ async def _exchange(connections: Connections, path: str, invocation: Invocation)
 
 
 def _no_answer(error: Exception) -> ApiError:
+    """Return a ModelError; source of the one after a minute: RamVegiraju/SageMaker-Deployment#3."""
+    if isinstance(error, TimeoutError):
+        return model_error(0, TIMED_OUT)
     why = str(error) or type(error).__name__
     return ApiError("ModelError", f"The container did not answer: {why}", status=424)

@@ -161,7 +161,7 @@ class Invocation:
 def model_error(status: int, body: bytes) -> ApiError:
     """Return the error with which InvokeEndpoint passes on a container's refusal."""
     message = body.decode(errors="replace")
-    kind = "server" if status >= 500 else "client"
+    kind = "client" if 400 <= status < 500 else "server"  # 0 is what never came
     return ApiError(
         "ModelError",
         f'Received {kind} error ({status}) from primary with message "{message}"',
