@@ -293,7 +293,7 @@ def test_a_variants_volume_and_its_models_cache_setting_are_its_containers(
     uncached = model(MultiModelConfig={"ModelCacheSetting": "Disabled"})
     container: Any = running(started(host, "text", config(small), {"m": uncached})).container
     assert container._memory == Capacity.of(small).memory
-    assert container._store._limit == 5 * GIB
+    assert container._store.limit == 5 * GIB
     assert not container._caches
     container = running(started(host, "text", config({}), {"m": model()})).container
     assert container._caches
