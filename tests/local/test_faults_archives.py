@@ -130,6 +130,7 @@ def test_of_two_folders_without_an_ensemble_the_first_by_name_answers(
 def test_loads_that_do_not_end_stop_no_loaded_model(
     local_aws: LocalAws, many: Asker, tmp_path: Path
 ) -> None:
+    assert many.ask("twice") == 14
     gate = Gate(tmp_path / "gate")
     slow = ["slow-1", "slow-2", "slow-3", "slow-4"]
     for model in slow:

@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +138,7 @@ def test_when_it_is_asked_to_end_or_killed_nothing_is_left_and_the_next_knows_no
         started = everything(LocalAws(local_aws.folder, running))
         os.kill(running.pid, end)
         os.waitpid(running.pid, 0)  # it is our child
-        eventually(lambda started=started: not any(map(runs, started)))
+        eventually(partial(none_runs, started))
         running = lifecycle.up(local_aws.folder, port=running.port)
         assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
         assert boto3.client("s3").list_buckets()["Buckets"] == []
@@ -151,6 +152,10 @@ def everything(aws: LocalAws) -> list[int]:
             if os.getsid(int(process.name)) == aws.running.pid:
                 found.append(int(process.name))
     return found
+
+
+def none_runs(pids: list[int]) -> bool:
+    return not any(map(runs, pids))
 
 
 def namespace(pid: int) -> Path:

@@ -36,7 +36,7 @@ class Bucket(FakeS3):
     away = False
     breaks_off = False
 
-    def get_object(self, **asked: str) -> dict[str, Any]:  # type: ignore[override]
+    def get_object(self, **asked: str) -> dict[str, Any]:
         if self.away:
             raise EndpointConnectionError(endpoint_url="http://s3")
         answer = super().get_object(**asked)
