@@ -1,11 +1,12 @@
+import asyncio
+import itertools
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
 
-from local_aws.hosting.connections import SPARE, Connection, Connections
+from local_aws.hosting.connections import PING, Connection, Connections
 
 
 class Server:
@@ -64,18 +65,13 @@ def test_lanes_at_one_time_are_connections_of_their_own(
     assert len(server.ours) == 2
 
 
-def test_a_lane_with_the_lowest_number_that_is_free_is_taken(
-    connections: Connections, server: Server
-) -> None:
-    with ExitStack() as second:
-        with connections.lane():
-            second.enter_context(connections.lane())
-            assert connections._busy == {0, 1}
-        assert connections._busy == {1}
-        with connections.lane() as lane:
-            assert lane.sock is server.ours[0]
-            assert connections._busy == {0, 1}
-    assert connections._busy == frozenset()
+def test_a_lane_is_busy_until_its_block_ends(connections: Connections) -> None:
+    with connections.lane() as first:
+        with connections.lane() as second:
+            connections.sent(second)
+            assert connections._busy == {first: False, second: True}
+        assert connections._busy == {first: False}
+    assert connections._busy == {}
 
 
 def test_a_lane_that_fails_is_closed_and_made_anew(
@@ -103,7 +99,7 @@ def test_without_a_server_there_is_no_lane_and_none_is_busy(
     server.gone = True
     with pytest.raises(ConnectionError), connections.lane():
         pass
-    assert connections._busy == frozenset()
+    assert connections._busy == {}
 
 
 # Connections for invocations
@@ -127,28 +123,60 @@ async def test_two_at_one_time_have_connections_of_their_own(connections: Connec
         it.writer.close()
 
 
-async def test_a_connection_made_before_a_lane_was_busy_waits_until_it_is_not(
-    connections: Connections,
+async def answer_ping(server: Server, number: int) -> None:
+    """Answer at the other end of a connection, as a thread does that no load holds."""
+    await made(server, number + 1)
+    theirs = server.theirs[number]
+    theirs.setblocking(False)
+    assert await asyncio.get_running_loop().sock_recv(theirs, len(PING)) == PING
+    theirs.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+
+async def made(server: Server, count: int) -> None:
+    while len(server.theirs) < count:
+        await asyncio.sleep(0)
+
+
+async def test_while_a_lane_is_busy_a_connection_is_taken_that_has_answered(
+    connections: Connections, server: Server
 ) -> None:
     before = await take(connections)
     connections.give_back(before)
-    with connections.lane():
-        during = await take(connections)
-        assert (set(during.avoids), set(before.avoids)) == ({0}, set())
+    with connections.lane() as lane:
+        connections.sent(lane)
+        taking = asyncio.create_task(take(connections))
+        await made(server, 4)  # the first that is tried waits behind the lane: another is tried
+        await answer_ping(server, 3)
+        during = await taking
+        assert during.avoids == {lane}
         connections.give_back(during)
         assert await take(connections) is during
-        with connections.lane():
-            both = await take(connections)
-            assert both.avoids == {0, 1}
-            connections.give_back(both)
-        assert await take(connections) is both  # it avoids more than it must
-    connections.give_back(both)
     connections.give_back(during)
-    assert await take(connections) is during
-    assert await take(connections) is both
+    assert await take(connections) is during  # those that avoid a lane are taken first
     assert await take(connections) is before
-    for it in (before, during, both):
+    assert opened(server)[2:4] == [False, True]
+    for it in (before, during):
         it.writer.close()
+
+
+async def test_what_has_answered_before_a_lanes_request_was_sent_proves_nothing(
+    connections: Connections, server: Server
+) -> None:
+    async def answer_all() -> None:
+        for number in itertools.count(1):  # after the lane
+            await answer_ping(server, number)
+
+    answering = asyncio.create_task(answer_all())
+    with connections.lane() as lane:
+        taking = asyncio.create_task(take(connections))
+        await made(server, 5)
+        assert not taking.done()
+        connections.sent(lane)
+        taken = await taking
+    answering.cancel()
+    assert taken.avoids == {lane}
+    taken.writer.close()
+    connections._close_idle()
 
 
 async def test_a_connection_that_the_server_has_closed_is_closed_and_not_taken(
@@ -172,41 +200,6 @@ async def test_without_a_server_there_is_no_connection(
         await take(connections)
 
 
-# Spares
-
-
-def test_spares_avoid_the_lanes_that_are_busy(connections: Connections) -> None:
-    with connections.lane():
-        connections.make_spare()
-        connections.make_spare()
-    assert [it for _, it in connections._made] == [{0}] * SPARE
-
-
-async def test_an_invocation_takes_a_spare_while_a_lane_is_busy(
-    connections: Connections, server: Server
-) -> None:
-    with connections.lane():
-        connections.make_spare()
-    made = len(server.ours)
-    with connections.lane():
-        taken = [await take(connections) for _ in range(SPARE)]
-        assert len(server.ours) == made
-        taken.append(await take(connections))
-        assert len(server.ours) == made + 1
-        for it in taken:
-            connections.give_back(it)
-        connections.make_spare()  # there are some, with an invocation behind them
-        assert len(server.ours) == made + 1
-    connections._close_idle()
-
-
-def test_a_server_that_is_gone_needs_no_spare(connections: Connections, server: Server) -> None:
-    with connections.lane():
-        server.gone = True
-        connections.make_spare()
-    assert connections._made == []
-
-
 # The end
 
 
@@ -215,7 +208,7 @@ async def test_closing_closes_what_is_kept_from_any_thread(server: Server) -> No
     idle, under_way = await take(connections), await take(connections)
     connections.give_back(idle)
     with connections.lane():
-        connections.make_spare()
+        pass
     closing = threading.Thread(target=connections.close)
     closing.start()
     closing.join()
@@ -224,13 +217,12 @@ async def test_closing_closes_what_is_kept_from_any_thread(server: Server) -> No
     assert not under_way.writer.is_closing()
     connections.give_back(under_way)
     assert under_way.writer.is_closing()
-    assert opened(server)[2:] == [False] * (1 + SPARE)
+    assert opened(server)[2:] == [False]
 
 
 def test_what_comes_back_after_the_end_is_closed(server: Server) -> None:
     connections = Connections(server.connect)
     with connections.lane():
         connections.close()
-        connections.make_spare()
-    assert (connections._made, connections._lanes) == ([], {})
-    assert opened(server) == [False] * (1 + SPARE)
+    assert connections._lanes == []
+    assert opened(server) == [False]
