@@ -1,8 +1,8 @@
 """InvokeEndpoint against the same Triton asked directly: `python -m bench.host [SECONDS]`.
 
 Prints, for raw HTTP on connections that are kept: requests a second and median milliseconds of
-both, in turns, and their ratio; then the median through boto3, and how much memory 6 MB bodies
-take. Needs the local Triton and network namespaces.
+both, in turns, and their ratio; then what boto3 adds, and how much memory 6 MB bodies take. Needs
+the local Triton and network namespaces.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ def main(seconds: float) -> None:
         _endpoint(Path(scratch)) as (front, port),
     ):
         _compare(direct, port, seconds)
-        _through_boto3(direct, seconds)
+        _through_boto3(direct, port, seconds)
         _large_bodies(port, front)
 
 
@@ -143,9 +143,10 @@ def _load(target: Target, at_once: int, seconds: float) -> Rate:
     return Rate(len(took) / seconds, statistics.median(took))
 
 
-def _through_boto3(direct: Server, seconds: float) -> None:
+def _through_boto3(direct: Server, port: int, seconds: float) -> None:
     client = boto3.client("sagemaker-runtime")
-    raw = _load(_direct_target(direct, "trivial"), 1, seconds / TURNS).median
+    triton = _load(_direct_target(direct, "trivial"), 1, seconds / TURNS).median
+    endpoint = _load(_endpoint_target(port, "trivial"), 1, seconds / TURNS).median
     took = []
     until = time.perf_counter() + seconds
     while (began := time.perf_counter()) < until:
@@ -157,8 +158,11 @@ def _through_boto3(direct: Server, seconds: float) -> None:
         )
         answer["Body"].read()
         took.append(time.perf_counter() - began)
-    through = statistics.median(took)
-    print(f"boto3, trivial, one at once: {through * 1000:.2f} ms, {(through - raw) * 1000:+.2f} ms")
+    own = statistics.median(took) - endpoint
+    print(
+        f"through boto3, one at once: Triton {triton * 1000:.2f} ms, the endpoint "
+        f"{(endpoint - triton) * 1000:+.2f} ms, boto3 itself {own * 1000:+.2f} ms"
+    )
 
 
 def _large_bodies(port: int, front: int) -> None:

@@ -46,9 +46,7 @@ class JsonService:
     def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
         """Validate a request and run its operation. Raises `ApiError`."""
         if name not in self._operations:
-            raise ApiError(
-                "UnknownOperationException", f"the local AWS has no {name}: it is not emulated"
-            )
+            raise not_emulated(name)
         shape: Any = self._model.operation_model(name).input_shape
         try:
             report = ParamValidator().validate(request, shape)
@@ -69,6 +67,13 @@ def _number(text: str) -> int | float:
 
 
 _NUMBERS: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
+
+
+def not_emulated(operation: str) -> ApiError:
+    """Return the refusal of an operation that AWS has, and the local AWS has not."""
+    return ApiError(
+        "UnknownOperationException", f"the local AWS has no {operation}: it is not emulated"
+    )
 
 
 def json_answer(status: int, content: dict[str, Any]) -> Answer:

@@ -1,7 +1,6 @@
 """The emulator's process: ministack, whose CloudFormation knows our services too."""
 
 import asyncio
-import logging
 import os
 import sys
 from typing import Any
@@ -64,7 +63,7 @@ async def _serve(app: Any, listener: int) -> None:
     config.graceful_timeout = 1
     config.keep_alive_timeout = 3600
     config.keep_alive_max_requests = MANY_REQUESTS
-    logging.getLogger("hypercorn.error").setLevel(logging.WARNING)
+    config.loglevel = "WARNING"  # its URL is nobody's to ask
     await serve(app, config, shutdown_trigger=_stdin_closed)
 
 

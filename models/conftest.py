@@ -17,9 +17,12 @@ from tritonclient.http import InferenceServerClient, InferInput, InferRequestedO
 from tritonclient.utils import np_to_triton_dtype
 
 from local_aws.hosting import backends, multi_model_container
-from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix
+from local_aws.hosting.archives import S3Prefix
+from local_aws.hosting.capacity import GIB
+from local_aws.hosting.model_store import ModelStore
+from local_aws.hosting.multi_model_container import TARGET_MODEL, MultiModelContainer
 from local_aws.hosting.serve import multi_model
-from local_aws.hosting.triton import Triton
+from local_aws.hosting.triton import Response, Triton
 from local_aws.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build import __main__ as model_build
@@ -43,12 +46,33 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @dataclass(frozen=True)
+class Server:
+    """A Triton, and the multi-model container around it."""
+
+    triton: Triton
+    container: MultiModelContainer
+
+    def invoke(self, target_model: str, *, body: bytes, kind: str) -> Response:
+        """Have an invocation answered, once its model is loaded."""
+        call = self.container.begin(target_model)
+        try:
+            if call.load:
+                call.load.result()
+            headers = {"Content-Type": kind, TARGET_MODEL: target_model}
+            return self.triton.request(
+                "POST", call.path, body=body, headers=headers, timeout=PATIENCE
+            )
+        finally:
+            self.container.end(call)
+
+
+@dataclass(frozen=True)
 class ServedModel:
     """A built model that a multi-model container can load."""
 
     archive: Path
     manifest: dict[str, Any]
-    container: MultiModelContainer
+    server: Server
 
     def ask(self, inputs: Arrays) -> Arrays:
         """Send one binary request as SageMaker forwards it."""
@@ -60,9 +84,7 @@ class ServedModel:
         names = [it["name"] for it in self.manifest["signature"]["outputs"]]
         wanted = [InferRequestedOutput(name, binary_data=True) for name in names]
         body, length = InferenceServerClient.generate_request_body(tensors, outputs=wanted)
-        answer = self.container.invoke(
-            self.archive.name, body=body, headers={"Content-Type": f"{BINARY}{length}"}
-        )
+        answer = self.server.invoke(self.archive.name, body=body, kind=f"{BINARY}{length}")
         assert answer.status == 200, answer.body.decode()
         header = int(answer.headers["Content-Type"].removeprefix(BINARY))
         result = InferenceServerClient.parse_response_body(answer.body, header_length=header)
@@ -85,9 +107,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def container(
-    tmp_path_factory: pytest.TempPathFactory, archives: Path
-) -> Iterator[MultiModelContainer]:
+def server(tmp_path_factory: pytest.TempPathFactory, archives: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("instance")
     installation = find_triton()
     backends.install(installation, folder / "backends")
@@ -105,20 +125,21 @@ def container(
     with ExitStack() as ended:
         ended.callback(triton.stop)
         patch = ended.enter_context(pytest.MonkeyPatch.context())
-        for limit in ("INVOKE_SECONDS", "LOAD_SECONDS"):
-            patch.setattr(multi_model_container, limit, PATIENCE)
+        patch.setattr(multi_model_container, "LOAD_SECONDS", PATIENCE)
         triton.wait_until_healthy(PATIENCE)
-        yield MultiModelContainer(
-            triton,
-            s3=s3,
+        store = ModelStore(
+            s3,
             prefix=S3Prefix("models", ""),
             folder=folder / "models",
             backends=folder / "backends",
+            limit=64 * GIB,
         )
+        container = MultiModelContainer(triton, store, seen_at=folder / "models", memory=64 * GIB)
+        yield Server(triton, container)
 
 
 @pytest.fixture(scope="session")
-def serve(archives: Path, container: MultiModelContainer) -> Callable[[Path], ServedModel]:
+def serve(archives: Path, server: Server) -> Callable[[Path], ServedModel]:
     """Build a model of this folder, once, for the container to load."""
 
     @cache
@@ -130,7 +151,7 @@ def serve(archives: Path, container: MultiModelContainer) -> Callable[[Path], Se
             command += ["--output", str(archives), "--json"]
             assert model_build.main(command) == 0
         manifest = json.loads(said.getvalue())
-        return ServedModel(Path(manifest["path"]), manifest, container)
+        return ServedModel(Path(manifest["path"]), manifest, server)
 
     return served
 

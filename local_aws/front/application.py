@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from local_aws.api import JsonService, send_answer
-from local_aws.front.ministack import Ministack
-from local_aws.hosting.invocation import Receive, Send
+from local_aws.front.ministack import Ministack, request_body
+from local_aws.hosting.invocation import ClientGoneError, Receive, Send
 from local_aws.sagemaker import invocations
 from local_aws.sagemaker.invocations import Invocations
 
@@ -27,9 +28,7 @@ class Application:
                 return await self._runtime(scope, receive, send)
             prefix, _, operation = _target(scope).rpartition(".")
             if service := self._services.get(prefix):
-                body = await _body(receive)
-                answer = await asyncio.to_thread(service.answer, operation, body)
-                return await send_answer(send, answer)
+                return await _operate(service, operation, receive, send)
         return await self._ministack(scope, receive, send)
 
 
@@ -38,10 +37,9 @@ def _target(scope: Any) -> str:
     return target.decode("latin-1")
 
 
-async def _body(receive: Receive) -> bytes:
-    body, more = bytearray(), True
-    while more:
-        message = await receive()
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-    return bytes(body)
+async def _operate(service: JsonService, operation: str, receive: Receive, send: Send) -> None:
+    body = bytearray()
+    with suppress(ClientGoneError):
+        async for part in request_body(receive):
+            body += part
+        await send_answer(send, await asyncio.to_thread(service.answer, operation, bytes(body)))

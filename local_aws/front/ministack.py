@@ -27,18 +27,22 @@ class Ministack:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Hand one request over; both bodies flow as fast as the slower side takes them."""
+        if not scope["raw_path"].startswith(b"/"):  # OPTIONS * names no path
+            refused = ApiError("ValidationException", "The request names no path.")
+            return await send_answer(send, error_answer(refused))
+        answering = False
         try:
             async with self._asked(scope, receive) as answer:
                 kept = [it for it in answer.raw_headers if it[0].lower() not in _NOT_RETURNED]
                 start = {"type": "http.response.start", "status": answer.status, "headers": kept}
+                answering = True
                 await send(start)
                 async for part in answer.content.iter_any():
                     await send({"type": "http.response.body", "body": part, "more_body": True})
-        except ClientGoneError:
-            return
-        except aiohttp.ClientConnectorError:
-            gone = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
-            await send_answer(send, error_answer(gone))
+        except aiohttp.ClientError:  # also where the client has gone, which hears of nothing
+            if not answering:  # else the answer breaks off, as ministack's did
+                gone = ApiError("ServiceUnavailable", "The emulator has stopped.", status=503)
+                await send_answer(send, error_answer(gone))
         else:
             await send({"type": "http.response.body"})
 
@@ -55,8 +59,8 @@ class Ministack:
         return self._client().request(
             scope["method"],
             URL(f"{self._url}{path}", encoded=True),
-            headers=[(name.decode("latin-1"), it.decode("latin-1")) for name, it in kept],
-            data=_body(receive) if has_body else None,
+            headers=[(name.decode(), it.decode(errors="replace")) for name, it in kept],
+            data=request_body(receive) if has_body else None,
             allow_redirects=False,
             skip_auto_headers=_ADDED_BY_AIOHTTP,
         )
@@ -76,7 +80,8 @@ def _query(scope: Any) -> str:
     return str(scope["query_string"].decode("latin-1"))
 
 
-async def _body(receive: Receive) -> AsyncIterator[bytes]:
+async def request_body(receive: Receive) -> AsyncIterator[bytes]:
+    """Yield a request's body in parts. Raises `ClientGoneError`."""
     more = True
     while more:
         message = await receive()

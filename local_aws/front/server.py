@@ -7,8 +7,10 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import uvicorn
 import uvloop
@@ -30,13 +32,31 @@ def run(folder: Folder, port: int) -> None:
     triton = find_triton()
     running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
+    application: Application
+    server = http_server(lambda *request: application(*request), port)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: None)  # uvicorn raises again what it has handled
+        # From now on, and not only while uvicorn serves, which raises again what it has handled.
+        signal.signal(number, end)
     emulator, url = _start_emulator(folder, port)
-    services = Services(folder, triton, ministack=url)
-    ministack = Ministack(url)
-    application = Application(services.control_planes, services.runtime, ministack)
-    server = uvicorn.Server(
+    try:
+        services, ministack = Services(folder, triton, ministack=url), Ministack(url)
+        application = Application(services.control_planes, services.runtime, ministack)
+        _call_after(emulator, end)
+        try:
+            uvloop.run(_serve(server, ministack))
+        finally:
+            services.stop()
+    finally:
+        _end(emulator)
+
+
+def http_server(application: Any, port: int) -> uvicorn.Server:
+    """Return the HTTP server of an ASGI application, on loopback."""
+    return uvicorn.Server(
         uvicorn.Config(
             application,
             host="127.0.0.1",
@@ -54,22 +74,20 @@ def run(folder: Folder, port: int) -> None:
         )
     )
 
-    async def serve() -> None:
-        # Operations may wait; asyncio's own number of threads is 6 on 2 cores.
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
-        await server.serve()
-        await ministack.close()
 
-    def end_with_the_emulator() -> None:
-        emulator.wait()
-        server.should_exit = True
+async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
+    # Operations may wait; asyncio's own number of threads is 6 on 2 cores.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
+    await server.serve()
+    await ministack.close()
 
-    threading.Thread(target=end_with_the_emulator, daemon=True).start()
-    try:
-        uvloop.run(serve())
-    finally:
-        services.stop()
-        _end(emulator)
+
+def _call_after(process: "subprocess.Popen[bytes]", end: Callable[[], None]) -> None:
+    def wait() -> None:
+        process.wait()
+        end()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]", str]:

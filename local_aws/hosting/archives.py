@@ -1,5 +1,6 @@
 """Archives: from the bucket to a folder that Triton can load."""
 
+import io
 import os
 import shutil
 import tarfile
@@ -25,6 +26,9 @@ MEMBERS = 100_000
 # Ours: Linux has 4096 for a whole path, and the folder of an instance comes before a member's.
 PATH_BYTES = 1024
 
+# Ours: a path and what else stands in a member's extended headers, which tarfile holds in memory.
+HEADER_BYTES = 1 << 20
+
 
 @dataclass(frozen=True)
 class S3Prefix:
@@ -41,7 +45,11 @@ class S3Prefix:
 
 
 class TooLargeError(Exception):
-    """An archive that unpacks to more than there is room for."""
+    """An archive that unpacks to more than there is room for: to `size` bytes at least."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"No space left on device: more than {limit} bytes, unpacked")
+        self.size = size
 
 
 @dataclass(frozen=True)
@@ -82,9 +90,10 @@ def fetch(
         try:
             with (
                 igzip.IGzipFile(fileobj=answer["Body"]) as unzipped,  # type: ignore[no-untyped-call]
-                tarfile.open(fileobj=unzipped, mode="r|", bufsize=BUFFER_BYTES) as tar,
+                _Rationed(unzipped) as rationed,
+                tarfile.open(fileobj=rationed, mode="r|", bufsize=BUFFER_BYTES) as tar,
             ):
-                size = _unpack(tar, unpacked, limit)
+                size = _unpack(tar, rationed, unpacked, limit)
         except Exception as error:  # tarfile's, isal's, and those of a connection that breaks off
             raise ApiError(
                 "ValidationError", f"Failed to extract model data s3://{bucket}/{key}: {error}"
@@ -94,17 +103,39 @@ def fetch(
     return Archive(answer["ETag"], size)
 
 
-def _unpack(tar: tarfile.TarFile, to: Path, limit: int) -> int:
+class _Rationed(io.BufferedIOBase):
+    """A stream of which no more can be read than was allowed: at first, what a header may have."""
+
+    def __init__(self, stream: io.BufferedIOBase) -> None:
+        self._stream = stream
+        self.allow(0)
+
+    def allow(self, size: int) -> None:
+        """Let a file of this size be read, and what tarfile reads beyond it for the next header."""
+        self._left = size + HEADER_BYTES + BUFFER_BYTES
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read a part. Raises `ValueError` where a header is too long."""
+        part = self._stream.read(size)
+        self._left -= len(part)
+        if self._left < 0:
+            raise ValueError("a header, or what follows the last file, is larger than it may be")
+        return part
+
+
+def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int) -> int:
     """Unpack what stays inside the folder `to`; return how many bytes the files have."""
     size = 0
     for count, member in enumerate(tar, 1):
         size += member.size
         if size > limit:
-            raise TooLargeError(f"No space left on device: more than {limit} bytes, unpacked")
+            raise TooLargeError(size, limit)
         if count > MEMBERS:
             raise ValueError(f"more than {MEMBERS} members")
         _check_path(member.name)
+        rationed.allow(member.size)
         tar.extract(member, to, filter="data")
+    rationed.allow(limit)
     _check_end(tar)
     return size
 

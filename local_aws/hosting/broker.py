@@ -58,14 +58,14 @@ async def stdin_closed() -> None:
 
 async def run(path: str, log: str, command: list[str]) -> int:
     """Run `command` until it ends or standard input is closed; return its exit status."""
-    with Path(log).open("ab") as output:
-        server = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output
-        )
     with socket.socket(socket.AF_UNIX) as listener:
         listener.setblocking(False)
         listener.bind(path)
         listener.listen(WAITING)
+        with Path(log).open("ab") as output:
+            server = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output
+            )
         asyncio.get_running_loop().add_reader(listener, hand_out, listener)
         ended = asyncio.ensure_future(server.wait())
         await asyncio.wait(

@@ -134,6 +134,8 @@ class Fleet:
         self._wait_for_calls(leaving, DRAIN_SECONDS)
         for instance in leaving:
             instance.stop()
+        with self._changed:
+            self._all = [it for it in self._all if it not in leaving]
 
     def _wait_for_calls(self, instances: list[Instance], timeout: float) -> None:
         with self._changed:

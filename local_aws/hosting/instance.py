@@ -9,11 +9,12 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.connections import Connections
 from local_aws.hosting.container import INVOKE_SECONDS, Container
-from local_aws.hosting.invocation import Invocation
+from local_aws.hosting.invocation import Invocation, model_error
 from local_aws.hosting.triton import Triton
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each
@@ -29,6 +30,11 @@ STEADY_SECONDS = 10.0
 PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
 FAILED_PINGS = 3
+
+TIMED_OUT = (
+    b"Your invocation timed out while waiting for a response from container primary. Review the "
+    b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
+)
 
 _log = logging.getLogger(__name__)
 
@@ -115,7 +121,6 @@ class Instance:
         """End the server, also one that is starting, and start no more."""
         with self._changed:
             self._stopped = True
-            self._next_healthy.cancel()
             self._changed.notify_all()
         self._end()
 
@@ -123,8 +128,7 @@ class Instance:
         # While there is none, SageMaker answers 503 (ServiceUnavailable of InvokeEndpoint's API
         # reference); that a call waits first, as long as one may take, is our choice.
         healthy = self._next_healthy
-        await asyncio.wait([asyncio.wrap_future(healthy)], timeout=INVOKE_SECONDS)
-        if not healthy.done() or healthy.cancelled():
+        if not await _done(healthy) or healthy.cancelled():
             raise ApiError(
                 "ServiceUnavailable",
                 f"Variant {self.variant} has no healthy instance: its container has ended, and no "
@@ -138,7 +142,7 @@ class Instance:
         if running:
             running.triton.wait_until_healthy(seconds)
         with self._changed:
-            if self._running is running and running:
+            if running and self._running is running and not self._stopped:
                 self._healthy = running
                 self._next_healthy.set_result(running)
 
@@ -174,15 +178,16 @@ class Instance:
         with self._changed:
             running, self._running = self._running, None
             self._healthy = None
-            if self._next_healthy.done() and not self._stopped:
+            if self._next_healthy.done():
                 self._next_healthy = Future()
+            if self._stopped:
+                self._next_healthy.cancel()
         if running:
             running.end()
 
 
 async def _loaded(load: Future[None], target_model: str | None) -> None:
-    await asyncio.wait([asyncio.wrap_future(load)], timeout=INVOKE_SECONDS)
-    if not load.done():
+    if not await _done(load):
         raise ApiError(
             "ModelNotReadyException",
             f"Model {target_model} is not ready for inference: it is still loading. Retry.",
@@ -192,6 +197,15 @@ async def _loaded(load: Future[None], target_model: str | None) -> None:
         load.result()
     except OSError as error:
         raise _no_answer(error) from None
+
+
+async def _done(future: Future[Any]) -> bool:
+    """Return whether a future is done, after the time that a container has at most."""
+    waited = asyncio.wrap_future(future)
+    # The caller looks at `future`: asyncio would log that nobody looks at this one's error.
+    waited.add_done_callback(lambda it: it.cancelled() or it.exception())
+    await asyncio.wait([waited], timeout=INVOKE_SECONDS)
+    return future.done()
 
 
 async def _exchange(connections: Connections, path: str, invocation: Invocation) -> None:
@@ -210,5 +224,8 @@ async def _exchange(connections: Connections, path: str, invocation: Invocation)
 
 
 def _no_answer(error: Exception) -> ApiError:
+    """Return a ModelError; source of the one after a minute: RamVegiraju/SageMaker-Deployment#3."""
+    if isinstance(error, TimeoutError):
+        return model_error(0, TIMED_OUT)
     why = str(error) or type(error).__name__
     return ApiError("ModelError", f"The container did not answer: {why}", status=424)

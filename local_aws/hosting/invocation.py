@@ -1,7 +1,9 @@
 """One invocation: a request that is streamed to a container, and the answer streamed back."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from local_aws.errors import ApiError
@@ -25,6 +27,8 @@ _PASSED_ON = frozenset(
 """Headers that reach the container. Source: InvokeEndpoint's API reference, "strips all POST
 headers except those supported by the API"; that the inference id is among them has no source."""
 
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]+")
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
 
 
@@ -93,13 +97,13 @@ class Invocation:
         head = b"POST %b HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n"
         connection.writer.write(head % (path.encode(), kept, self._size) + self._first)
         status, headers = await self._upload_rest(connection)
+        if b"content-length" in headers:
+            _refuse_large_answer(int(headers[b"content-length"]))
         if status != 200:
             raise model_error(status, b"".join([it async for it in _body(connection, headers)]))
-        size = int(headers.get(b"content-length", 0))
-        if size > MAX_BODY_BYTES:
-            message = f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
-            raise model_error(500, message.encode())
         found = [(name, headers[name]) for name in _RETURNED if name in headers]
+        if any(_CONTROL.search(value) for _, value in found):
+            raise _not_understood(ValueError("a header has a control character"))
         await self.begin_answer(found + self.answer_headers)
         part = b""
         async for following in _body(connection, headers):
@@ -132,9 +136,10 @@ class Invocation:
             return await _answer_head(connection)
 
         async def upload() -> None:
-            while self._unread:
-                await connection.writer.drain()
-                connection.writer.write(await self.receive_part())
+            with suppress(OSError):  # a container that does not read on may have answered
+                while self._unread:
+                    await connection.writer.drain()
+                    connection.writer.write(await self.receive_part())
 
         answered = asyncio.ensure_future(_answer_head(connection))
         uploading = asyncio.ensure_future(upload())
@@ -156,7 +161,7 @@ class Invocation:
 def model_error(status: int, body: bytes) -> ApiError:
     """Return the error with which InvokeEndpoint passes on a container's refusal."""
     message = body.decode(errors="replace")
-    kind = "server" if status >= 500 else "client"
+    kind = "client" if 400 <= status < 500 else "server"  # 0 is what never came
     return ApiError(
         "ModelError",
         f'Received {kind} error ({status}) from primary with message "{message}"',
@@ -167,39 +172,68 @@ def model_error(status: int, body: bytes) -> ApiError:
 
 
 _Head = tuple[int, dict[bytes, bytes]]
-"""An answer's status, and its headers by their names in lower case."""
+"""An answer's status, and its headers by their names in lower case; a length is a number."""
 
 
 async def _answer_head(connection: Connection) -> _Head:
     try:
         first, *lines = (await connection.reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
         split = (line.partition(b":") for line in lines)
-        return int(first.split(b" ")[1]), {name.lower(): it.strip() for name, _, it in split}
+        headers = {name.lower(): it.strip() for name, _, it in split}
+        status = int(first.split(b" ")[1])
     except (ValueError, LookupError, asyncio.LimitOverrunError) as error:
         raise _not_understood(error) from None
+    if not headers.get(b"content-length", b"0").isdigit():
+        raise _not_understood(ValueError(f"its length is {headers[b'content-length']!r}"))
+    return status, headers
 
 
 async def _body(connection: Connection, headers: Mapping[bytes, bytes]) -> AsyncIterator[bytes]:
     """Yield an answer's body in parts. Triton's SageMaker server always says its length."""
+    if b"content-length" in headers:
+        async for part in _bytes(connection, int(headers[b"content-length"])):
+            yield part
+        return
+    so_far = 0
+    while size := await _chunk_size(connection):
+        _refuse_large_answer(so_far := so_far + size)
+        async for part in _bytes(connection, size):
+            yield part
+        await connection.reader.readexactly(2)
+    await _line(connection)
+
+
+async def _bytes(connection: Connection, left: int) -> AsyncIterator[bytes]:
+    while left:
+        part = await connection.reader.read(min(left, PART))
+        if not part:
+            raise EOFError("the container broke off")
+        left -= len(part)
+        yield part
+
+
+async def _chunk_size(connection: Connection) -> int:
+    line = await _line(connection)
+    if not _CHUNK_SIZE.fullmatch(line):
+        raise _not_understood(ValueError(f"a chunk begins with {line[:20]!r}"))
+    return int(line, 16)
+
+
+async def _line(connection: Connection) -> bytes:
     try:
-        if b"content-length" in headers:
-            left = int(headers[b"content-length"])
-            while left:
-                part = await connection.reader.read(min(left, PART))
-                if not part:
-                    raise EOFError("the container broke off")
-                left -= len(part)
-                yield part
-            return
-        while size := int(await connection.reader.readuntil(b"\r\n"), 16):  # in chunks
-            yield (await connection.reader.readexactly(size + 2))[:-2]
-        await connection.reader.readuntil(b"\r\n")
-    except (ValueError, asyncio.LimitOverrunError) as error:
+        return (await connection.reader.readuntil(b"\r\n"))[:-2]
+    except asyncio.LimitOverrunError as error:
         raise _not_understood(error) from None
 
 
 def _not_understood(error: Exception) -> ConnectionError:
     return ConnectionError(f"the container's answer is not understood: {error!r}")
+
+
+def _refuse_large_answer(size: int) -> None:
+    if size > MAX_BODY_BYTES:
+        message = f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
+        raise model_error(500, message.encode())
 
 
 def _refuse_too_large(size: int) -> None:

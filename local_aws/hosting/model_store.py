@@ -21,7 +21,7 @@ class ModelStore:
         self, s3: "S3Client", *, prefix: S3Prefix, folder: Path, backends: Path, limit: int
     ) -> None:
         self._s3, self._prefix = s3, prefix
-        self._folder, self._backends, self._limit = folder, backends, limit
+        self._folder, self._backends, self.limit = folder, backends, limit
         self._lock = threading.Lock()
         self._archives: dict[str, archives.Archive] = {}  # the least recently used first
 
@@ -34,14 +34,18 @@ class ModelStore:
             known = self._archives.pop(target_model, None)
             others = sum(archive.size for archive in self._archives.values())
         folder = self._folder / self.path(target_model)
-        archive = archives.fetch(
-            self._s3,
-            bucket=self._prefix.bucket,
-            key=f"{self._prefix.key}{target_model.lstrip('/')}",
-            to=folder,
-            limit=self._limit - others,
-            known=known,
-        )
+        try:
+            archive = archives.fetch(
+                self._s3,
+                bucket=self._prefix.bucket,
+                key=f"{self._prefix.key}{target_model.lstrip('/')}",
+                to=folder,
+                limit=self.limit - others,
+                known=known,
+            )
+        except BaseException:
+            self.forget(target_model)  # also one that was known, and is not the bucket's any more
+            raise
         with self._lock:
             self._archives[target_model] = archive  # the most recently used
         stand_in_packages.provide(folder, self._backends)

@@ -142,8 +142,10 @@ class MultiModelContainer:
             try:
                 return self._store.fetch(target_model)
             except ApiError as error:
-                full = isinstance(error.__cause__, TooLargeError)
-                if not (full and self._delete_unused()):
+                too_large = error.__cause__
+                if not isinstance(too_large, TooLargeError) or too_large.size > self._store.limit:
+                    raise
+                if not self._delete_unused():
                     raise
 
     def _try_load(self, target_model: str) -> Response:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from local_aws.errors import LocalAwsError
@@ -56,6 +57,7 @@ class Triton:
         self._ping = ping
         self.log = folder / "triton.log"
         self.connections = Connections(self.connect)
+        self._address = "127.0.0.1", SAGEMAKER_PORT
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
         self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
@@ -136,22 +138,22 @@ class Triton:
         timeout: float,
     ) -> Response:
         """Send one request that loads or unloads a model, beside which invocations are answered."""
-        with self.connections.lane() as connection:
+        with self.connections.lane() as lane:
             request = (method, path, body, headers)
-            return self._exchange(connection, request, timeout, self.connections.make_spare)
+            return self._exchange(lane, request, timeout, partial(self.connections.sent, lane))
 
     def _exchange(
         self,
         connection: http.client.HTTPConnection,
         request: tuple[str, str, bytes, dict[str, str] | None],
         timeout: float,
-        meanwhile: Callable[[], None] = lambda: None,
+        sent: Callable[[], None] = lambda: None,
     ) -> Response:
         method, path, body, headers = request
         connection.sock.settimeout(timeout)
         try:
             connection.request(method, path, body=body, headers=headers or {})
-            meanwhile()
+            sent()
             answer = connection.getresponse()
             return Response(answer.status, dict(answer.getheaders()), answer.read())
         except http.client.HTTPException as error:
@@ -187,7 +189,7 @@ class Triton:
             raise ConnectionError("the container has ended")
         made = socket.socket(fileno=descriptors[0])
         try:
-            made.connect(("127.0.0.1", SAGEMAKER_PORT))
+            made.connect(self._address)
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError:
             made.close()

@@ -4,13 +4,20 @@ import re
 import uuid
 from typing import Any
 
-from local_aws.api import error_answer, send_answer
+from local_aws.api import error_answer, not_emulated, send_answer
 from local_aws.errors import ApiError
 from local_aws.hosting.invocation import ClientGoneError, Invocation, Receive, Send
 from local_aws.sagemaker.capture import Captured, Recorder, chosen
 from local_aws.sagemaker.hosting_api import Hosting
 
-PATH = re.compile(r"/endpoints/(?P<endpoint>[^/]+)/invocations")
+OPERATIONS = {
+    "invocations": "InvokeEndpoint",
+    "async-invocations": "InvokeEndpointAsync",
+    "invocations-response-stream": "InvokeEndpointWithResponseStream",
+}
+"""The operations of `sagemaker-runtime` by how their paths end; source: botocore's model."""
+
+PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
 
 class Invocations:
@@ -21,12 +28,14 @@ class Invocations:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
-        endpoint = scope["path"].split("/")[2]
+        _, _, endpoint, operation = scope["path"].split("/")
         config = self._hosting.capture(endpoint)
         kind = Captured if config and chosen(config) else Invocation
         invocation = kind(dict(scope["headers"]), receive, send)
         invocation.answer_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
         try:
+            if operation != "invocations":
+                raise not_emulated(OPERATIONS[operation])
             await invocation.begin()
             variant = await self._answer(endpoint, invocation)
             if config and isinstance(invocation, Captured):

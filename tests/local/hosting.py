@@ -5,26 +5,30 @@ from typing import Any
 import boto3
 
 
-def host(endpoint: str, container: dict[str, Any]) -> None:
-    """Make an endpoint of one instance, and return when it is in service."""
+def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
+    """Make an endpoint, and return when it is in service; `more` is as `configure` takes it."""
     sagemaker: Any = boto3.client("sagemaker")
-    sagemaker.create_model(
-        ModelName=endpoint,
-        PrimaryContainer={"Image": "triton", **container},
-    )
+    configure(endpoint, container, **more)
+    sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
+    in_service(endpoint)
+
+
+def configure(name: str, container: dict[str, Any], *, instances: int = 1, **more: Any) -> None:
+    """Make a model, and a configuration of one variant with it; `more` are its other members."""
+    sagemaker: Any = boto3.client("sagemaker")
+    sagemaker.create_model(ModelName=name, PrimaryContainer={"Image": "triton", **container})
     sagemaker.create_endpoint_config(
-        EndpointConfigName=endpoint,
+        EndpointConfigName=name,
         ProductionVariants=[
             {
                 "VariantName": "AllTraffic",
-                "ModelName": endpoint,
+                "ModelName": name,
                 "InstanceType": "ml.m5.xlarge",
-                "InitialInstanceCount": 1,
+                "InitialInstanceCount": instances,
             }
         ],
+        **more,
     )
-    sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
-    in_service(endpoint)
 
 
 def in_service(endpoint: str) -> None:

@@ -1,6 +1,11 @@
 """Models that load in no time, for tests about what happens around a model."""
 
+import io
+import tarfile
+from dataclasses import dataclass
 from pathlib import Path
+
+from tests.unit.local_aws.conftest import eventually
 
 CONFIG = """
 backend: "python"
@@ -23,6 +28,18 @@ CANNOT_LOAD = (
     "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
 )
 """An edit that makes a model fail when it is loaded."""
+
+EXIT = "import os; os._exit(1)"
+PAUSE = """
+import time
+from pathlib import Path
+
+
+def pause():
+    Path("GATE.reached").touch()
+    while not Path("GATE.open").exists():
+        time.sleep(0.01)
+"""
 
 ENSEMBLE = """
 platform: "ensemble"
@@ -113,3 +130,43 @@ def write_ensemble(folder: Path) -> Path:
             "plus/1/model.py": PLUS_ONE,
         },
     )
+
+
+def pack(folder: Path) -> bytes:
+    """Return the archive of a repository."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(folder, arcname=".")
+    return packed.getvalue()
+
+
+def pack_python(folder: Path, code: str) -> bytes:
+    """Return the archive of one Python model, which is named as the folder it is written to."""
+    return pack(write_python(folder, code))
+
+
+def times(factor: int, *, initialize: str = "", execute: str = "") -> str:
+    """Return a model that multiplies, with one more statement at the beginning of its methods."""
+    code = TIMES.replace("FACTOR", str(factor))
+    if initialize:
+        code += f"\n    def initialize(self, args):\n        {initialize}\n"
+    return code.replace("        given", f"        {execute}\n        given") if execute else code
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Where models stop until it is opened; `path` is of files that do not exist yet."""
+
+    path: Path
+
+    def stops(self, factor: int, *, at: str) -> str:
+        """Return a model that multiplies, and stops in one of its methods."""
+        return PAUSE.replace("GATE", str(self.path)) + times(factor, **{at: "pause()"})
+
+    def wait_until_reached(self) -> None:
+        """Return when a model stands before it."""
+        eventually(self.path.with_name(f"{self.path.name}.reached").exists)
+
+    def open(self) -> None:
+        """Let all models through, now and later."""
+        self.path.with_name(f"{self.path.name}.open").touch()

@@ -2,22 +2,28 @@
 
 import asyncio
 import hashlib
+import inspect
 import io
+import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 import boto3
 import botocore.session
 import pytest
+import uvloop
 from boto3.exceptions import S3UploadFailedError
 from botocore.config import Config
 from botocore.exceptions import ClientError
+
+from local_aws.api import JsonService
+from local_aws.front.application import Application
+from local_aws.front.server import http_server
 
 PATIENCE = 3600.0
 """Seconds for what must be given a time: more than a busy machine takes."""
@@ -26,8 +32,7 @@ BOTOCORE = botocore.session.get_session()
 """Keeps the services' models, which take up to 0.1 s to read."""
 
 T = TypeVar("T")
-Handler = Callable[..., Coroutine[Any, Any, tuple[int, dict[str, str], bytes]]]
-ClientFor = Callable[[str, Handler], Any]
+ClientFor = Callable[[str, Any], Any]
 
 
 def eventually(condition: Callable[[], T]) -> T:
@@ -119,50 +124,75 @@ def s3() -> Any:
     return FakeS3()
 
 
-@pytest.fixture
-def client_for() -> Iterator[ClientFor]:
-    """Make boto3 clients whose requests a handler answers, over HTTP on loopback."""
-    with ExitStack() as stack:
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine, in the event loop that the front has."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = pyfuncitem._fixtureinfo.argnames
+    uvloop.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in arguments}))
+    return True
 
-        def make(service: str, handler: Handler) -> Any:
-            client = _client(service, stack.enter_context(_Served(handler)).url)
-            stack.callback(client.close)
+
+@asynccontextmanager
+async def served(application: Any) -> AsyncIterator[int]:
+    """Serve an ASGI application as the front does, on a port that is given."""
+    server = http_server(application, 0)
+    logging.getLogger("uvicorn").propagate = True  # so that `caplog` has it
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup()
+    try:
+        port: int = server.servers[0].sockets[0].getsockname()[1]
+        yield port
+    finally:
+        while connections := list(server.server_state.connections):
+            for connection in connections:
+                connection.transport.close()
+            await asyncio.sleep(0.001)
+        await server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop on a thread of its own, for servers that a test asks from its own thread."""
+    loop = uvloop.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+@pytest.fixture
+def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
+    """Make boto3 clients whose requests a service or an ASGI application answers, over HTTP."""
+    serving = AsyncExitStack()
+
+    def run(coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, event_loop).result()
+
+    with ExitStack() as clients:
+        clients.callback(lambda: run(serving.aclose()))
+
+        def make(service: str, answers: JsonService | Any) -> Any:
+            if isinstance(answers, JsonService):
+                answers = Application([answers], NOT_ASKED, NOT_ASKED)
+            port = run(serving.enter_async_context(served(answers)))
+            client = _client(service, f"http://127.0.0.1:{port}")
+            clients.callback(client.close)
             return client
 
         yield make
 
 
-class _Served:
-    """An HTTP server for one of the local AWS's handlers."""
+async def _not_asked(*_: object) -> None:
+    raise AssertionError("nothing else is asked")
 
-    def __init__(self, handler: Handler) -> None:
-        class Request(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                status, headers, answer = asyncio.run(
-                    handler("POST", self.path, dict(self.headers), body, {})
-                )
-                self.send_response(status)
-                for name, value in {**headers, "Content-Length": str(len(answer))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer)
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> "_Served":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+NOT_ASKED: Any = _not_asked
 
 
 def _client(service: Any, url: str) -> Any:

@@ -1,23 +1,20 @@
-import asyncio
 import json
-import threading
 from typing import Any
 
 import pytest
 
-from local_aws.api import Answer, JsonService, Operation, error_answer
+from local_aws.api import Answer, JsonService, Operation, error_answer, send_answer
 from local_aws.errors import ApiError
+from local_aws.hosting.invocation import Receive, Send
 from tests.unit.local_aws.conftest import ClientFor
-
-TARGET = "CodeBuild_20161006."
 
 
 def service(**operations: Operation) -> JsonService:
     return JsonService("codebuild", operations)
 
 
-def ask(service: JsonService, target: str, body: bytes = b"{}") -> Answer:
-    return asyncio.run(service("POST", "/", {"X-Amz-Target": target}, body, {}))
+def ask(service: JsonService, operation: str, body: bytes = b"{}") -> Answer:
+    return service.answer(operation, body)
 
 
 def refusal(answer: Answer) -> tuple[int, str, str]:
@@ -36,20 +33,13 @@ def test_a_request_runs_the_operation_that_its_target_names() -> None:
         StopBuild=lambda request: {"build": {"id": f"stopped {request['id']}"}},
         StartBuild=unreachable,
     )
-    status, headers, body = ask(asked, f"{TARGET}StopBuild", b'{"id": "a:1"}')
+    status, headers, body = ask(asked, "StopBuild", b'{"id": "a:1"}')
     assert (status, json.loads(body)) == (200, {"build": {"id": "stopped a:1"}})
     assert headers["Content-Type"] == "application/x-amz-json-1.1"
 
 
-@pytest.mark.parametrize("name", ["X-Amz-Target", "x-amz-target", "X-AMZ-TARGET"])
-def test_the_target_is_found_however_its_header_is_written(name: str) -> None:
-    asked = service(ListBuilds=lambda _: {"ids": ["a:1"]})
-    answer = asyncio.run(asked("POST", "/", {name: f"{TARGET}ListBuilds"}, b"{}", {}))
-    assert answer[2] == b'{"ids": ["a:1"]}'
-
-
 def test_no_body_is_an_empty_request() -> None:
-    assert ask(service(ListBuilds=lambda it: it), f"{TARGET}ListBuilds", b"")[2] == b"{}"
+    assert ask(service(ListBuilds=lambda it: it), "ListBuilds", b"")[2] == b"{}"
 
 
 def deep(levels: int) -> bytes:
@@ -65,49 +55,31 @@ def deep(levels: int) -> bytes:
     ],
 )  # fmt: skip
 def test_a_body_that_is_no_json_is_refused(body: bytes) -> None:
-    status, code, message = refusal(
-        ask(service(ListBuilds=unreachable), f"{TARGET}ListBuilds", body)
-    )
+    status, code, message = refusal(ask(service(ListBuilds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "SerializationException")
     assert message.startswith("The body is no JSON: ")
 
 
 @pytest.mark.parametrize("levels", range(100, 1100, 100))
 def test_a_body_may_be_deep_without_an_error_of_ours(levels: int) -> None:
-    status, _, _ = refusal(
-        ask(service(BatchGetBuilds=unreachable), f"{TARGET}BatchGetBuilds", deep(levels))
-    )
+    status, _, _ = refusal(ask(service(BatchGetBuilds=unreachable), "BatchGetBuilds", deep(levels)))
     assert status == 400
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"x"', b"5", b"null", b'{"sortOrder": "UP"}'])
 def test_a_body_that_is_no_request_is_refused(body: bytes) -> None:
-    status, code, _ = refusal(ask(service(ListBuilds=unreachable), f"{TARGET}ListBuilds", body))
+    status, code, _ = refusal(ask(service(ListBuilds=unreachable), "ListBuilds", body))
     assert (status, code) == (400, "ValidationException")
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
     asked = service(StartBuild=lambda it: {"read": it["timeoutInMinutesOverride"]})
     body = b'{"projectName": "p1", "timeoutInMinutesOverride": 60}'
-    assert ask(asked, f"{TARGET}StartBuild", body)[2] == b'{"read": 60}'
+    assert ask(asked, "StartBuild", body)[2] == b'{"read": 60}'
 
 
-def test_an_operation_does_not_hold_up_the_event_loop() -> None:
-    async def both() -> list[Answer]:
-        meet = threading.Barrier(2)  # passed only by two at a time
-        asked = service(ListBuilds=lambda _: {"ids": [str(meet.wait())]})
-        target = {"X-Amz-Target": f"{TARGET}ListBuilds"}
-        return await asyncio.gather(*(asked("POST", "/", target, b"{}", {}) for _ in range(2)))
-
-    assert sorted(body for _, _, body in asyncio.run(both())) == [
-        b'{"ids": ["0"]}',
-        b'{"ids": ["1"]}',
-    ]
-
-
-@pytest.mark.parametrize("target", [f"{TARGET}CreateFleet", "CreateFleet"])
-def test_an_operation_that_is_not_emulated_is_refused_by_name(target: str) -> None:
-    assert refusal(ask(service(StartBuild=unreachable), target)) == (
+def test_an_operation_that_is_not_emulated_is_refused_by_name() -> None:
+    assert refusal(ask(service(StartBuild=unreachable), "CreateFleet")) == (
         400,
         "UnknownOperationException",
         "the local AWS has no CreateFleet: it is not emulated",
@@ -115,7 +87,7 @@ def test_an_operation_that_is_not_emulated_is_refused_by_name(target: str) -> No
 
 
 def test_a_missing_parameter_is_refused_before_the_operation_runs() -> None:
-    assert refusal(ask(service(StartBuild=unreachable), f"{TARGET}StartBuild")) == (
+    assert refusal(ask(service(StartBuild=unreachable), "StartBuild")) == (
         400,
         "ValidationException",
         'Missing required parameter in input: "projectName"',
@@ -124,9 +96,7 @@ def test_a_missing_parameter_is_refused_before_the_operation_runs() -> None:
 
 def test_an_unknown_parameter_is_refused_with_the_known_ones() -> None:
     body = b'{"projectName": "p", "projektName": "p"}'
-    status, code, message = refusal(
-        ask(service(StartBuild=unreachable), f"{TARGET}StartBuild", body)
-    )
+    status, code, message = refusal(ask(service(StartBuild=unreachable), "StartBuild", body))
     assert (status, code) == (400, "ValidationException")
     assert message.startswith('Unknown parameter in input: "projektName", must be one of: ')
     assert "timeoutInMinutesOverride" in message
@@ -178,9 +148,10 @@ def test_an_sdk_raises_the_exception_of_the_errors_code(client_for: ClientFor) -
 
 
 def test_an_sdk_reads_the_further_fields_of_an_error(client_for: ClientFor) -> None:
-    async def refuse(*_: Any) -> Answer:
+    async def refuse(_: Any, receive: Receive, send: Send) -> None:
         fields: dict[str, Any] = {"OriginalStatusCode": 507, "OriginalMessage": "out of memory"}
-        return error_answer(ApiError("ModelError", "Received server error", status=424, **fields))
+        error = ApiError("ModelError", "Received server error", status=424, **fields)
+        await send_answer(send, error_answer(error))
 
     client = client_for("sagemaker-runtime", refuse)
     with pytest.raises(client.exceptions.ModelError) as refused:

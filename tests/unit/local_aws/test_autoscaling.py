@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from local_aws.autoscaling import AutoScaling, ScalableTarget, ScalingPolicy, resource_types
+from local_aws.autoscaling.cloudformation import ScalableTarget, ScalingPolicy, resource_types
+from local_aws.autoscaling.service import AutoScaling
 from local_aws.errors import ApiError
 from tests.unit.local_aws.conftest import ClientFor
 
@@ -248,7 +249,7 @@ def test_targets_are_filtered_by_their_resources(
 
 
 def test_an_sdk_reads_targets_and_policies(scaling: AutoScaling, client_for: ClientFor) -> None:
-    client = client_for("application-autoscaling", scaling.service.__call__)
+    client = client_for("application-autoscaling", scaling.service)
     client.register_scalable_target(**TARGET)
     client.put_scaling_policy(**POLICY)
     (target,) = client.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]

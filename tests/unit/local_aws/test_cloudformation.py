@@ -4,7 +4,10 @@ import pytest
 from ministack.services.cloudformation import provisioners, stacks
 
 from local_aws import cloudformation
-from local_aws.cloudformation import Created, ResourceType, typed
+from local_aws.api import JsonService
+from local_aws.cloudformation import Client, Created, ResourceType, typed
+from local_aws.errors import ApiError
+from tests.unit.local_aws.conftest import ClientFor
 
 
 class Lamp(ResourceType):
@@ -105,3 +108,34 @@ def test_typing_properties_leaves_the_templates_own_as_they_are() -> None:
     given = {"ProductionVariants": [{"InitialInstanceCount": "2"}]}
     typed(given)
     assert given == {"ProductionVariants": [{"InitialInstanceCount": "2"}]}
+
+
+# A service that is asked over HTTP
+
+
+def test_a_client_asks_the_service_that_listens(client_for: ClientFor) -> None:
+    service = JsonService("codebuild", {"BatchGetBuilds": lambda it: {"buildsNotFound": it["ids"]}})
+    answer = Client(client_for("codebuild", service)).call("BatchGetBuilds", {"ids": ["a:1"]})
+    assert answer["buildsNotFound"] == ["a:1"]
+
+
+def test_a_refusal_of_the_service_is_the_same_for_who_asks_it_over_http(
+    client_for: ClientFor,
+) -> None:
+    def refuse(_: dict[str, Any]) -> dict[str, Any]:
+        raise ApiError("ResourceNotFoundException", "no such build")
+
+    client = Client(client_for("codebuild", JsonService("codebuild", {"BatchGetBuilds": refuse})))
+    with pytest.raises(ApiError) as refused:
+        client.call("BatchGetBuilds", {"ids": ["a:1"]})
+    assert (refused.value.code, refused.value.message) == (
+        "ResourceNotFoundException",
+        "no such build",
+    )
+
+
+def test_what_the_sdk_refuses_is_refused_as_the_service_would(client_for: ClientFor) -> None:
+    client = Client(client_for("codebuild", JsonService("codebuild", {})))
+    with pytest.raises(ApiError, match='Unknown parameter in input: "colour"') as refused:
+        client.call("BatchGetBuilds", {"ids": ["a:1"], "colour": "red"})
+    assert refused.value.code == "ValidationException"

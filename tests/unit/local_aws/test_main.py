@@ -8,6 +8,8 @@ from local_aws import lifecycle
 from local_aws.__main__ import main
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
+from local_aws.hosting.launch import INSTANCES
+from local_aws.sagemaker.clock import SPEED
 
 RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
 
@@ -61,8 +63,36 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
     monkeypatch.setattr(lifecycle, "up", up)
     assert (main(["up"]), main(["up", "--port", "4566"])) == (0, 0)
     assert ports == [None, 4566]
-    line = f"local AWS at http://127.0.0.1:4566, log {folder.log}\n"
-    assert capsys.readouterr().out == line * 2
+    said = (
+        f"local AWS at http://127.0.0.1:4566, log {folder.log}\n"
+        "at most 2 processes stand for the instances of a variant\n"
+    )
+    assert capsys.readouterr().out == said * 2
+
+
+def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (INSTANCES, SPEED):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
+    assert main(["up", "--instances", "3", "--speed", "10"]) == 0
+    assert (os.environ[INSTANCES], os.environ[SPEED]) == ("3", "10")
+    assert "at most 3 processes stand" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--instances", "--speed"])
+def test_what_is_no_number_starts_nothing(
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    option: str,
+) -> None:
+    for name in (INSTANCES, SPEED):
+        monkeypatch.setenv(name, "1")
+    assert main(["up", option, "many"]) == 1
+    assert "is 'many'" in capsys.readouterr().err
+    assert folder.running() is None
 
 
 def test_an_error_is_one_line_and_a_status(

@@ -431,7 +431,7 @@ def test_stop_ends_every_build_that_runs_and_leaves_the_others_as_they_ended(
 
 
 def test_an_sdk_starts_reads_and_lists_builds(codebuild: CodeBuild, client_for: ClientFor) -> None:
-    client = client_for("codebuild", codebuild.service.__call__)
+    client = client_for("codebuild", codebuild.service)
     identifier = client.start_build(projectName="builder")["build"]["id"]
     (build,) = eventually(
         lambda: [
@@ -454,7 +454,7 @@ def test_an_sdk_starts_reads_and_lists_builds(codebuild: CodeBuild, client_for: 
 def test_an_sdk_makes_changes_finds_and_deletes_projects(
     codebuild: CodeBuild, client_for: ClientFor
 ) -> None:
-    client = client_for("codebuild", codebuild.service.__call__)
+    client = client_for("codebuild", codebuild.service)
     made = client.create_project(**project("third"), timeoutInMinutes=10)["project"]
     arn = "arn:aws:codebuild:us-east-1:000000000000:project/third"
     assert (made["arn"], made["queuedTimeoutInMinutes"]) == (arn, 480)

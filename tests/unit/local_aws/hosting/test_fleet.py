@@ -2,22 +2,21 @@ import dataclasses
 import threading
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import fleet as fleet_module
+from local_aws.hosting import launch
 from local_aws.hosting.capacity import GIB, Capacity
-from local_aws.hosting.fleet import Fleet, Host
+from local_aws.hosting.fleet import MANY_CALLS, Fleet
 from local_aws.hosting.instance import Running
+from local_aws.hosting.launch import Host, instances_at_most
 from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.single_model_container import SingleModelContainer
-from local_aws.hosting.triton import Response
 from tests.unit.local_aws.conftest import PATIENCE, eventually
 from tests.unit.local_aws.hosting.conftest import tar_gz
-
-JSON = {"Content-Type": "application/json"}
 
 
 class FakeTriton:
@@ -38,8 +37,9 @@ class FakeTriton:
         if self.unhealthy:
             raise LocalAwsError(self.unhealthy)
 
-    def wait(self) -> None:
-        self.ended.wait()
+    def wait(self, timeout: float) -> bool:
+        assert timeout > 0
+        return self.ended.wait()
 
     def stop(self) -> None:
         self.stopped += 1
@@ -47,27 +47,20 @@ class FakeTriton:
 
 
 class FakeInstance:
-    """Answers, or fails, once it may."""
+    """Keeps the models that it has."""
 
-    def __init__(self, name: str, outcome: Response | Exception) -> None:
-        self.name, self.outcome = name, outcome
-        self.asked: list[tuple[str, bytes, dict[str, str]]] = []
-        self.may_answer = threading.Event()
-        self.may_answer.set()
+    def __init__(self, variant: str, *models: str) -> None:
+        self.variant, self.models, self.calls, self.healthy = variant, models, 0, True
 
-    def invoke(self, target_model: str, *, body: bytes, headers: dict[str, str]) -> Response:
-        self.asked.append((target_model, body, headers))
-        self.may_answer.wait()
-        if isinstance(self.outcome, Exception):
-            raise self.outcome
-        return self.outcome
+    def has(self, target_model: str | None) -> bool:
+        return target_model in self.models
 
 
 @pytest.fixture
 def triton(monkeypatch: pytest.MonkeyPatch) -> type[FakeTriton]:
     """What is started instead of Triton."""
     made = type("Started", (FakeTriton,), {"made": []})
-    monkeypatch.setattr(fleet_module, "Triton", made)
+    monkeypatch.setattr(launch, "Triton", made)
     return made
 
 
@@ -78,34 +71,47 @@ def host(tmp_path: Path) -> Host:
         backends=tmp_path / "backends",
         folder=tmp_path / "instances",
         s3="the client",  # type: ignore[arg-type]
+        instances=2,
     )
 
 
-def variant(name: str = "only", outcome: Response | Exception | None = None) -> Any:
-    return FakeInstance(name, outcome or Response(200, {}, b"answer"))
+def serving(*instances: FakeInstance) -> Fleet:
+    """Return a fleet of these instances."""
+    fleet: Any = Fleet()
+    for instance in instances:
+        fleet._serving.setdefault(instance.variant, []).append(instance)
+        fleet._all.append(instance)
+    return cast("Fleet", fleet)
 
 
-def started(*arguments: Any) -> Fleet:
+def begin(fleet: Fleet, *, variant: str | None = None, **weights: float) -> Any:
+    """Choose the instance of an invocation of minilm."""
+    return fleet.begin(
+        weights or {"only": 1.0}, target_model="minilm.tar.gz", target_variant=variant
+    )
+
+
+def started(
+    host: Host,
+    endpoint: str,
+    config: dict[str, Any],
+    models: dict[str, Any],
+    counts: dict[str, int] | None = None,
+) -> Fleet:
+    """Return a fleet that has started, with one instance a variant unless told otherwise."""
     fleet = Fleet()
-    fleet.start(*arguments)
+    fleet.start(host, endpoint, config, models, counts or one_each(config))
     return fleet
 
 
+def one_each(config: dict[str, Any]) -> dict[str, int]:
+    return {it["VariantName"]: 1 for it in config["ProductionVariants"]}
+
+
 def running(fleet: Fleet) -> Running:
-    (instance,) = fleet._instances
+    (instance,) = fleet._all
     assert instance._running
     return instance._running
-
-
-def invoke(fleet: Fleet, *, variant: str | None = None, **weights: float) -> tuple[str, Response]:
-    with fleet.counted():
-        return fleet.invoke(
-            weights or {"only": 1.0},
-            target_model="minilm.tar.gz",
-            target_variant=variant,
-            body=b"question",
-            headers=JSON,
-        )
 
 
 ISOLATED: Any = SimpleNamespace(isolated=True)
@@ -126,114 +132,97 @@ def config(*variants: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# Invocations
+# Which instance answers
 
 
-def test_an_invocation_is_answered_by_a_variant_that_is_named() -> None:
-    only = variant()
-    name, response = invoke(Fleet(only))
-    assert (name, response.body) == ("only", b"answer")
-    assert only.asked == [("minilm.tar.gz", b"question", JSON)]
+def test_an_invocation_is_answered_by_the_one_variant_whatever_its_weight() -> None:
+    only = FakeInstance("only")
+    assert begin(serving(only), only=0.0) is only
 
 
 def test_weights_share_the_invocations_out() -> None:
-    fleet = Fleet(variant("a"), variant("none"), variant("b"))
-    names = [invoke(fleet, a=1.0, b=3.0, none=0.0)[0] for _ in range(400)]
+    fleet = serving(*(FakeInstance(it) for it in ("a", "none", "b")))
+    names = [begin(fleet, a=1.0, b=3.0, none=0.0).variant for _ in range(400)]
     assert "none" not in names
     assert 40 < names.count("a") < 160  # 100 expected; 60 off is seven standard deviations
 
 
 def test_a_variant_that_is_asked_for_answers_whatever_its_weight() -> None:
-    fleet = Fleet(variant("a"), variant("b"))
-    assert invoke(fleet, variant="b", a=1.0, b=0.0)[0] == "b"
+    fleet = serving(FakeInstance("a"), FakeInstance("b"))
+    assert begin(fleet, variant="b", a=1.0, b=0.0).variant == "b"
 
 
-def test_an_unknown_variant_is_refused_with_those_there_are() -> None:
-    fleet = Fleet(variant("a"), variant("b"))
+@pytest.mark.parametrize("name", ["c", ""])
+def test_an_unknown_variant_is_refused_with_those_there_are(name: str) -> None:
+    fleet = serving(FakeInstance("a"), FakeInstance("b"))
     with pytest.raises(ApiError) as refused:
-        invoke(fleet, variant="c", a=1.0, b=1.0)
+        begin(fleet, variant=name, a=1.0, b=1.0)
     assert refused.value.code == "ValidationError"
-    assert refused.value.message == "Variant c not found; the endpoint has a, b."
+    assert refused.value.message == f"Variant {name} not found; the endpoint has a, b."
 
 
 def test_without_any_weight_no_variant_is_chosen() -> None:
+    fleet = serving(FakeInstance("a"), FakeInstance("b"))
     with pytest.raises(ApiError) as refused:
-        invoke(Fleet(variant("a"), variant("b")), a=0.0, b=0.0)
+        begin(fleet, a=0.0, b=0.0)
     assert refused.value.code == "ValidationError"
     assert refused.value.message == (
         "Every variant has weight 0: name one as TargetVariant or give one a weight."
     )
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, "client"), (404, "client"), (500, "server")])
-def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str) -> None:
-    fleet = Fleet(variant(outcome=Response(status, {}, b"no")))
-    with pytest.raises(ApiError) as refused:
-        invoke(fleet)
-    assert (refused.value.code, refused.value.status) == ("ModelError", 424)
-    assert refused.value.message == (
-        f'Received {kind} error ({status}) from primary with message "no"'
-    )
+def test_the_least_busy_instance_answers() -> None:
+    instances = [FakeInstance("only") for _ in range(3)]
+    fleet = serving(*instances)
+    chosen = [begin(fleet) for _ in range(6)]
+    assert chosen == instances * 2
+    fleet.end(chosen[1])
+    assert begin(fleet) is instances[1]
 
 
-def test_a_container_that_does_not_answer_is_a_model_error() -> None:
-    with pytest.raises(ApiError) as refused:
-        invoke(Fleet(variant(outcome=ConnectionError("the container broke off"))))
-    assert (refused.value.code, refused.value.status) == ("ModelError", 424)
-    assert refused.value.message == "The container did not answer: the container broke off"
+def test_an_instance_that_has_the_model_answers_though_it_is_busier() -> None:
+    without, having = FakeInstance("only"), FakeInstance("only", "minilm.tar.gz")
+    fleet = serving(without, having)
+    assert [begin(fleet) for _ in range(MANY_CALLS)] == [having] * MANY_CALLS
+    assert begin(fleet) is without  # some go to another one if there are many
+    fleet.end(having)  # type: ignore[arg-type]
+    assert begin(fleet) is having
 
 
-def test_errors_of_the_container_pass_as_they_are() -> None:
-    error = ApiError("ModelNotReadyException", "still loading", status=429)
-    with pytest.raises(ApiError) as refused:
-        invoke(Fleet(variant(outcome=error)))
-    assert refused.value is error
+def test_a_healthy_instance_answers_while_there_is_one() -> None:
+    sick, well = FakeInstance("only", "minilm.tar.gz"), FakeInstance("only")
+    sick.healthy = False
+    fleet = serving(sick, well)
+    assert [begin(fleet) for _ in range(3)] == [well] * 3
+    well.healthy = False
+    assert begin(fleet) is sick  # it may be well again soon
 
 
 # Draining
 
 
+def draining(fleet: Fleet) -> threading.Thread:
+    thread = threading.Thread(target=fleet.drain, args=(PATIENCE,), daemon=True)
+    thread.start()
+    return thread
+
+
 def test_draining_waits_for_the_invocations_under_way() -> None:
-    only = variant()
-    only.may_answer.clear()
-    fleet = Fleet(only)
-    asking = [threading.Thread(target=invoke, args=(fleet,), daemon=True) for _ in range(2)]
-    for thread in asking:
-        thread.start()
-    eventually(lambda: len(only.asked) == 2)
-    draining = threading.Thread(target=fleet.drain, args=(PATIENCE,), daemon=True)
-    draining.start()
-    draining.join(0.05)
-    assert draining.is_alive()
-    only.may_answer.set()
-    for thread in (draining, *asking):
-        thread.join()
-
-
-@pytest.mark.parametrize("outcome", [None, Response(500, {}, b""), ConnectionError("gone")])
-def test_nothing_is_under_way_after_an_invocation_however_it_ended(
-    outcome: Response | Exception | None,
-) -> None:
-    fleet = Fleet(variant(outcome=outcome))
-    try:
-        invoke(fleet)
-    except ApiError:
-        assert outcome is not None
-    assert fleet._busy == 0
-    fleet.drain(0)
+    fleet = serving(FakeInstance("only"), FakeInstance("only"))
+    calls = [begin(fleet) for _ in range(3)]
+    thread = draining(fleet)
+    eventually(lambda: getattr(fleet._changed, "_waiters"))  # noqa: B009 - typeshed lacks it
+    for call in calls:
+        assert thread.is_alive()
+        fleet.end(call)
+    thread.join()
 
 
 def test_draining_gives_up_after_its_time() -> None:
-    only = variant()
-    only.may_answer.clear()
-    fleet = Fleet(only)
-    asking = threading.Thread(target=invoke, args=(fleet,), daemon=True)
-    asking.start()
-    eventually(lambda: only.asked)
+    fleet = serving(FakeInstance("only"))
+    call = begin(fleet)
     fleet.drain(0.01)
-    assert fleet._busy == 1
-    only.may_answer.set()
-    asking.join()
+    assert call.calls == 1
 
 
 # Start and stop
@@ -244,7 +233,7 @@ def test_every_variant_gets_a_server_in_a_folder_of_its_own(
 ) -> None:
     environment = {"SAGEMAKER_TRITON_THREAD_COUNT": "4", "OMP_NUM_THREADS": "1"}
     fleet = started(host, "text", config({}, {}), {"m": model(Environment=environment)})
-    assert [it.name for it in fleet._instances] == ["v1", "v2"]
+    assert [it.variant for it in fleet._all] == ["v1", "v2"]
     folders = [made.options["folder"] for made in triton.made]
     assert len(set(folders)) == 2
     for made, name in zip(triton.made, ("v1", "v2"), strict=True):
@@ -292,8 +281,9 @@ def test_a_variants_container_reads_from_its_models_prefix(
     fleet = started(host, "text", config({}), {"m": model()})
     container = running(fleet).container
     assert isinstance(container, MultiModelContainer)
-    assert (container._prefix.bucket, container._prefix.key) == ("models", "text/")
-    assert container._folder == triton.made[0].options["folder"] / "models"
+    store = container._store
+    assert (store._prefix.bucket, store._prefix.key) == ("models", "text/")
+    assert store._folder == triton.made[0].options["folder"] / "models"
 
 
 def test_a_variants_volume_and_its_models_cache_setting_are_its_containers(
@@ -302,8 +292,8 @@ def test_a_variants_volume_and_its_models_cache_setting_are_its_containers(
     small = {"InstanceType": "ml.c5.large", "VolumeSizeInGB": 5}
     uncached = model(MultiModelConfig={"ModelCacheSetting": "Disabled"})
     container: Any = running(started(host, "text", config(small), {"m": uncached})).container
-    assert container._capacity == Capacity.of(small)
-    assert container._capacity.disk == 5 * GIB
+    assert container._memory == Capacity.of(small).memory
+    assert container._store.limit == 5 * GIB
     assert not container._caches
     container = running(started(host, "text", config({}), {"m": model()})).container
     assert container._caches
@@ -367,7 +357,13 @@ def test_a_single_model_without_its_archive_does_not_start(
     variants = ({"ModelName": "multi"}, {"ModelName": "single"})
     fleet = Fleet()
     with pytest.raises(LocalAwsError, match=r"\(bucket: models, key: search/none\.tar\.gz\)"):
-        fleet.start(dataclasses.replace(host, s3=s3), "search", config(*variants), models)
+        fleet.start(
+            dataclasses.replace(host, s3=s3),
+            "search",
+            config(*variants),
+            models,
+            one_each(config(*variants)),
+        )
     fleet.stop()
     assert [made.stopped for made in triton.made] == [1]
 
@@ -378,7 +374,7 @@ def test_one_unhealthy_variant_fails_the_start_and_stop_ends_them_all(
     triton.unhealthy = "The container did not pass the ping health check."
     fleet = Fleet()
     with pytest.raises(LocalAwsError, match=r"^The container did not pass the ping health check"):
-        fleet.start(host, "text", config({}, {}), {"m": model()})
+        fleet.start(host, "text", config({}, {}), {"m": model()}, {"v1": 1, "v2": 1})
     fleet.stop()
     assert [made.stopped for made in triton.made] == [1, 1]
 
@@ -415,7 +411,7 @@ def test_a_fleet_that_is_stopped_while_it_starts_ends_what_it_has_and_starts_no_
 
     monkeypatch.setattr(triton, "__init__", stopped_meanwhile)
     with pytest.raises(LocalAwsError, match="the instances were stopped while they started"):
-        fleet.start(host, "text", config({}, {}), {"m": model()})
+        fleet.start(host, "text", config({}, {}), {"m": model()}, {"v1": 1, "v2": 1})
     fleet.stop()
     assert [made.stopped for made in triton.made] == [1]
 
@@ -426,5 +422,124 @@ def test_a_fleet_that_is_stopped_at_the_last_moment_has_not_started(
     fleet = Fleet()
     monkeypatch.setattr(triton, "wait_until_healthy", lambda *_: fleet.stop())
     with pytest.raises(LocalAwsError, match="the instances were stopped while they started"):
-        fleet.start(host, "text", config({}), {"m": model()})
+        fleet.start(host, "text", config({}), {"m": model()}, {"v1": 1})
     assert triton.made[0].stopped
+
+
+# Counts
+
+
+def count(fleet: Fleet) -> dict[str, int]:
+    return {name: len(instances) for name, instances in fleet._serving.items()}
+
+
+def test_a_variant_has_as_many_servers_as_it_has_instances(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    fleet = started(host, "text", config({}, {}), {"m": model()}, {"v1": 2, "v2": 1})
+    assert count(fleet) == {"v1": 2, "v2": 1}
+    assert len({made.options["folder"] for made in triton.made}) == 3
+
+
+def test_processes_stand_for_more_instances_than_a_laptop_bears(
+    triton: type[FakeTriton], host: Host, caplog: pytest.LogCaptureFixture
+) -> None:
+    fleet = started(host, "text", config({}), {"m": model()}, {"v1": 5})
+    assert (count(fleet), len(triton.made)) == ({"v1": 2}, 2)
+    assert "2 processes stand for the 5 instances of variant v1" in caplog.text
+
+
+@pytest.mark.parametrize("counts", [{"v1": 2}, {"v1": 1}])
+def test_nothing_is_said_where_each_instance_has_its_process(
+    triton: type[FakeTriton],
+    host: Host,
+    caplog: pytest.LogCaptureFixture,
+    counts: dict[str, int],
+) -> None:
+    started(host, "text", config({}), {"m": model()}, counts)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(None, 2), ("", 2), ("1", 1), ("4", 4), ("12", 12)]
+)
+def test_a_variable_says_how_many_processes_there_are_at_most(
+    monkeypatch: pytest.MonkeyPatch, value: str | None, expected: int
+) -> None:
+    monkeypatch.delenv("LOCAL_AWS_INSTANCES", raising=False)
+    if value is not None:
+        monkeypatch.setenv("LOCAL_AWS_INSTANCES", value)
+    assert instances_at_most() == expected
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2"])
+def test_a_variable_that_is_no_number_is_refused(
+    monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setenv("LOCAL_AWS_INSTANCES", value)
+    with pytest.raises(LocalAwsError) as refused:
+        instances_at_most()
+    assert str(refused.value) == f"LOCAL_AWS_INSTANCES is {value!r}: write how many, such as 4"
+
+
+def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    fleet = started(host, "text", config({}, {}), {"m": model()})
+    fleet.scale({"v1": 2})
+    assert (count(fleet), len(triton.made)) == ({"v1": 2, "v2": 1}, 3)
+    assert triton.made[2].options["folder"].name.startswith("text-v1-")
+    fleet.scale({"v1": 2})
+    assert len(triton.made) == 3
+
+
+def test_an_instance_serves_once_it_is_healthy(
+    triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = started(host, "text", config({}), {"m": model()})
+    counted: list[int] = []
+    monkeypatch.setattr(triton, "wait_until_healthy", lambda *_: counted.append(count(fleet)["v1"]))
+    fleet.scale({"v1": 2})
+    assert (counted, count(fleet)) == ([1], {"v1": 2})
+
+
+def test_growth_that_fails_leaves_what_served(triton: type[FakeTriton], host: Host) -> None:
+    fleet = started(host, "text", config({}, {}), {"m": model()})
+    triton.unhealthy = "The container did not pass the ping health check."
+    with pytest.raises(LocalAwsError, match="did not pass the ping health check"):
+        fleet.scale({"v1": 2, "v2": 2})
+    assert count(fleet) == {"v1": 1, "v2": 1}
+    assert [made.stopped for made in triton.made] == [0, 0, 1, 1]
+    triton.unhealthy = None
+    fleet.scale({"v1": 2, "v2": 1})
+    assert count(fleet) == {"v1": 2, "v2": 1}
+
+
+def test_an_instance_that_goes_finishes_its_calls_and_gets_no_more(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    fleet = started(host, "text", config({}), {"m": model()}, {"v1": 2})
+    first, second = fleet._serving["v1"]
+    calls = [begin(fleet, v1=1.0) for _ in range(2)]
+    assert calls == [first, second]
+    scaling = threading.Thread(target=fleet.scale, args=({"v1": 1},), daemon=True)
+    scaling.start()
+    eventually(lambda: getattr(fleet._changed, "_waiters"))  # noqa: B009 - typeshed lacks it
+    assert [begin(fleet, v1=1.0) for _ in range(2)] == [first, first]
+    assert not triton.made[1].stopped
+    fleet.end(second)
+    scaling.join()
+    assert [made.stopped for made in triton.made] == [0, 1]
+    fleet.stop()
+    assert [made.stopped for made in triton.made] == [1, 1]
+
+
+def test_an_instance_that_goes_is_ended_with_calls_that_take_too_long(
+    triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet_module, "DRAIN_SECONDS", 0.01)
+    fleet = started(host, "text", config({}), {"m": model()}, {"v1": 2})
+    for _ in range(2):
+        begin(fleet, v1=1.0)
+    fleet.scale({"v1": 1})
+    assert [made.stopped for made in triton.made] == [0, 1]

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from local_aws.errors import ApiError
-from local_aws.hosting import multi_model_container
-from local_aws.hosting.capacity import GIB, MIB, Capacity
-from local_aws.hosting.multi_model_container import MultiModelContainer, S3Prefix, model_error
+from local_aws.hosting.archives import S3Prefix
+from local_aws.hosting.capacity import GIB, MIB
+from local_aws.hosting.model_store import ModelStore
+from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.triton import Response
 from tests.unit.local_aws.conftest import eventually
 from tests.unit.local_aws.hosting.conftest import tar_gz
@@ -22,7 +23,7 @@ MODEL_BYTES = 100 * MIB
 
 
 class FakeTriton:
-    """Loads, invokes and unloads as it is told, and keeps what it was asked.
+    """Loads and unloads as it is told, and keeps what it was asked, invocations too.
 
     Each model that is loaded takes `MODEL_BYTES`.
     """
@@ -45,7 +46,12 @@ class FakeTriton:
         finally:
             self._may_load.set()
 
-    def request(
+    def invoke(self, path: str) -> bytes:
+        self.asked.append(("POST", path, b"", {}))
+        self.may_answer.wait()
+        return b"answer"
+
+    def manage(
         self,
         method: str,
         path: str,
@@ -64,11 +70,8 @@ class FakeTriton:
             if answer.status == 200:
                 self.in_memory.add(json.loads(body)["model_name"])
             return answer
-        if method == "DELETE":
-            self.in_memory.remove(path.removeprefix("/models/"))
-        else:
-            self.may_answer.wait()
-        return Response(200, {}, b"answer")
+        self.in_memory.remove(path.removeprefix("/models/"))
+        return Response(200, {}, b"")
 
     def resident_bytes(self) -> int:
         return len(self.in_memory) * MODEL_BYTES
@@ -98,16 +101,15 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
     def container(
         *, memory: int = GIB, disk: int = GIB, caches: bool = True, seen_at: Path | None = None
     ) -> MultiModelContainer:
-        return MultiModelContainer(
-            triton,
-            s3=s3,
+        store = ModelStore(
+            s3,
             prefix=S3Prefix.parse("s3://models/text/"),
             folder=tmp_path / "models",
             backends=tmp_path / "backends",
-            capacity=Capacity(memory=memory, disk=disk),
-            caches=caches,
-            seen_at=seen_at,
+            limit=disk,
         )
+        seen_at = seen_at or tmp_path / "models"
+        return MultiModelContainer(triton, store, seen_at=seen_at, memory=memory, caches=caches)
 
     return container
 
@@ -118,8 +120,22 @@ def container(make: Make) -> MultiModelContainer:
     return make()
 
 
+def loaded(container: MultiModelContainer) -> list[str]:
+    """Return the target models that are loaded, the least recently used first."""
+    return [target for target, model in container._models.items() if model.loaded]
+
+
 def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:
-    return container.invoke(target, body=b"question", headers=JSON).body
+    """Do what an instance does for an invocation."""
+    triton: Any = container._triton
+    call = container.begin(target)
+    try:
+        if call.load:
+            call.load.result()
+        answer: bytes = triton.invoke(call.path)
+    finally:
+        container.end(call)
+    return answer
 
 
 @pytest.mark.parametrize(
@@ -152,12 +168,7 @@ def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert headers == {**JSON, "X-Amzn-SageMaker-Target-Model": TARGET}
     assert folder == tmp_path / "models" / request["model_name"] / "model"
     assert (folder / "minilm" / "config.pbtxt").read_bytes() == bytes(100)
-    assert invocation == (
-        "POST",
-        f"/models/{request['model_name']}/invoke",
-        b"question",
-        {**JSON, "X-Amzn-SageMaker-Target-Model": TARGET},
-    )
+    assert invocation[:2] == ("POST", f"/models/{request['model_name']}/invoke")
     assert s3.asked == [("models", f"text/{TARGET}")]
 
 
@@ -180,7 +191,21 @@ def test_later_invocations_neither_download_nor_load(
     for _ in range(3):
         invoke(container)
     assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 3)
-    assert container.loaded() == [TARGET]
+    assert loaded(container) == [TARGET]
+
+
+def test_a_model_that_is_there_or_on_its_way_needs_no_other_instance(
+    container: MultiModelContainer, triton: Any
+) -> None:
+    assert not container.has(TARGET)
+    with triton.held():
+        call = container.begin(TARGET)
+        assert container.has(TARGET)
+    assert call.load
+    call.load.result()
+    container.end(call)
+    assert container.has(TARGET)
+    assert container.begin(TARGET).load is None
 
 
 def test_each_target_has_a_name_of_its_own_that_is_safe_in_a_path(
@@ -195,7 +220,7 @@ def test_each_target_has_a_name_of_its_own_that_is_safe_in_a_path(
     ]
     assert len(set(names)) == 2
     assert all(name.isalnum() and name.isascii() for name in names)
-    assert container.loaded() == [other, TARGET]
+    assert loaded(container) == [other, TARGET]
 
 
 def test_many_first_invocations_share_one_load(
@@ -204,7 +229,7 @@ def test_many_first_invocations_share_one_load(
     with ThreadPoolExecutor(16) as pool, triton.held():
         answers = [pool.submit(invoke, container) for _ in range(16)]
         eventually(lambda: triton.loads)
-        assert container.loaded() == []
+        assert loaded(container) == []
     assert [it.result() for it in answers] == [b"answer"] * 16
     assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
 
@@ -234,7 +259,7 @@ def test_a_refused_load_is_a_model_error_and_the_next_invocation_tries_again(
         "OriginalMessage": "Traceback: no module named dali",
     }
     assert triton.count("POST", "/invoke") == 0
-    assert container.loaded() == []
+    assert loaded(container) == []
     assert invoke(container) == b"answer"
     assert triton.loads == 2
 
@@ -254,9 +279,8 @@ def test_all_that_wait_for_a_refused_load_get_its_error(
 
 
 def waiting(container: MultiModelContainer) -> int:
-    """How many threads wait for the target's load."""
-    load: Any = container._models[TARGET].load
-    return len(load._waiters)
+    """How many invocations wait for the target's load."""
+    return container._models[TARGET].calls
 
 
 def test_a_model_that_is_loaded_already_counts_as_loaded(
@@ -264,7 +288,7 @@ def test_a_model_that_is_loaded_already_counts_as_loaded(
 ) -> None:
     triton.load_answers = [Response(409, {}, b"has already been registered")]
     assert invoke(container) == b"answer"
-    assert container.loaded() == [TARGET]
+    assert loaded(container) == [TARGET]
 
 
 def test_a_server_that_is_gone_during_a_load_is_no_answer(
@@ -297,23 +321,6 @@ def test_a_missing_archive_is_a_validation_error_and_nothing_is_loaded(
     assert invoke(container, "none.tar.gz") == b"answer"
 
 
-def test_an_invocation_that_waits_too_long_is_told_to_come_again(
-    container: MultiModelContainer, triton: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(multi_model_container, "INVOKE_SECONDS", 0.05)
-    with triton.held():
-        for _ in range(2):
-            with pytest.raises(ApiError) as refused:
-                invoke(container)
-            assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
-            assert refused.value.message == (
-                f"Model {TARGET} is not ready for inference: it is still loading. Retry."
-            )
-    eventually(container.loaded)
-    assert invoke(container) == b"answer"
-    assert triton.loads == 1  # the load went on while nobody waited
-
-
 # Room for models
 
 
@@ -326,7 +333,7 @@ def test_the_least_recently_used_model_makes_room(make: Make, triton: Any) -> No
     for target in ("a", "b", "a", "c"):
         assert invoke(container, target) == b"answer"
     assert unloaded(triton) == ["b"]
-    assert container.loaded() == ["a", "c"]
+    assert loaded(container) == ["a", "c"]
 
 
 def test_an_unloaded_model_is_loaded_again_from_disk(make: Make, triton: Any, s3: Any) -> None:
@@ -365,14 +372,15 @@ def test_a_model_that_does_not_fit_is_refused_with_507_and_not_kept(
 def test_a_model_with_a_call_under_way_is_not_unloaded(make: Make, triton: Any) -> None:
     container = make(memory=MODEL_BYTES)
     triton.may_answer.clear()
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(2) as pool:
         under_way = pool.submit(invoke, container, "a")
         eventually(lambda: triton.count("POST", "/invoke"))
-        with pytest.raises(ApiError, match="out of memory"):
-            invoke(container, "b")
+        waiting = pool.submit(invoke, container, "b")
+        eventually(lambda: getattr(container._changed, "_waiters"))  # noqa: B009 - for room
+        assert unloaded(triton) == ["b"]  # which was too much beside the other
         triton.may_answer.set()
-        assert under_way.result() == b"answer"
-    assert invoke(container, "b") == b"answer"
+        assert (under_way.result(), waiting.result()) == (b"answer", b"answer")
+    assert unloaded(triton) == ["b", "a"]
 
 
 def test_loads_leave_threads_of_triton_to_loaded_models(
@@ -396,7 +404,7 @@ def test_without_caching_a_model_goes_after_its_call(
     container = make(caches=False)
     for _ in range(2):
         assert invoke(container) == b"answer"
-        eventually(lambda: not container._unloads and not container.loaded())
+        eventually(lambda: not container._unloads and not loaded(container))
         assert not triton.in_memory
         assert not list((tmp_path / "models").iterdir())
     assert len(s3.asked) == 2
@@ -424,7 +432,7 @@ def test_the_least_recently_used_archive_makes_room_on_disk(
     for target in ("a", "b", "c"):
         assert invoke(container, target) == b"answer"
     assert unloaded(triton) == ["a"]
-    assert list(container._archives) == ["b", "c"]
+    assert list(container._store._archives) == ["b", "c"]
     assert len(list((tmp_path / "models").iterdir())) == 2
 
 
@@ -434,26 +442,3 @@ def test_an_archive_for_which_there_is_no_room_is_refused_and_leaves_nothing(
     with pytest.raises(ApiError, match="No space left on device: more than 99 bytes, unpacked"):
         invoke(make(disk=99))
     assert not [it for it in (tmp_path / "models").rglob("*") if it.is_file()]
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "message"),
-    [
-        (
-            400,
-            b"no input X",
-            'Received client error (400) from primary with message "no input X"',
-        ),
-        (
-            500,
-            b"\xff",
-            'Received server error (500) from primary with message "\N{REPLACEMENT CHARACTER}"',
-        ),
-    ],
-)
-def test_a_containers_refusal_is_worded_as_sagemaker_words_it(
-    status: int, body: bytes, message: str
-) -> None:
-    error = model_error(Response(status, {}, body))
-    assert error.message == message
-    assert error.fields["OriginalStatusCode"] == status

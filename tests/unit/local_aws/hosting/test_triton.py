@@ -1,6 +1,6 @@
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -31,9 +31,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
 
 @pytest.fixture
 def shared(running: Triton) -> Triton:
-    """One that several tests ask; it has no connection from before."""
-    while not running._idle.empty():
-        running._idle.get().close()
+    """One that several tests ask."""
     return running
 
 
@@ -94,39 +92,58 @@ def test_two_servers_do_not_disturb_each_other(start: MakeTriton, tmp_path: Path
     assert [it[-1] for it in arguments] == ["--name=a", "--name=b"]
 
 
-def test_a_connection_is_used_again(shared: Triton) -> None:
-    assert len({get(shared, "/connection") for _ in range(5)}) == 1
+def manage(triton: Triton, path: str, *, timeout: float = PATIENCE) -> bytes:
+    return triton.manage("GET", path, timeout=timeout).body
 
 
-def test_requests_at_one_time_have_connections_of_their_own(shared: Triton) -> None:
+def test_each_request_has_a_connection_of_its_own(shared: Triton) -> None:
+    assert len({get(shared, "/connection") for _ in range(5)}) == 5
+
+
+def test_loads_one_after_another_go_over_one_lane(shared: Triton) -> None:
+    assert len({manage(shared, "/connection") for _ in range(5)}) == 1
+
+
+def test_loads_at_one_time_have_lanes_of_their_own(shared: Triton) -> None:
     with ThreadPoolExecutor(4) as pool:
-        answers = pool.map(lambda _: get(shared, "/four-at-once"), range(4))
+        answers = pool.map(lambda _: manage(shared, "/four-at-once"), range(4))
         assert list(answers) == [b"all here"] * 4
-    assert shared._idle.qsize() == 4
+    assert len(shared.connections._lanes) == 4
 
 
+def test_while_a_model_is_loaded_its_lane_is_known_to_have_the_request(triton: Triton) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        load = pool.submit(manage, triton, "/slow")
+        eventually(lambda: list(triton.connections._busy.values()) == [True])
+        triton.log.with_name("enough").touch()
+        load.result(PATIENCE)
+    assert triton.connections._busy == {}
+
+
+@pytest.mark.parametrize("ask", [get, manage])
 @pytest.mark.parametrize("path", ["/break", "/nonsense"])
 def test_a_broken_answer_is_an_oserror_and_the_next_request_is_answered(
-    shared: Triton, path: str
+    shared: Triton, path: str, ask: Callable[..., bytes]
 ) -> None:
     with pytest.raises(ConnectionError, match="the container broke off"):
-        get(shared, path)
-    assert shared.request("GET", "/ping", timeout=PATIENCE).status == 200
+        ask(shared, path)
+    assert ask(shared, "/connection")
 
 
-def test_a_slow_answer_is_an_oserror_and_is_not_taken_for_the_next(shared: Triton) -> None:
+@pytest.mark.parametrize("ask", [get, manage])
+def test_a_slow_answer_is_an_oserror_and_is_not_taken_for_the_next(
+    triton: Triton, ask: Callable[..., bytes]
+) -> None:
     with pytest.raises(TimeoutError):
-        get(shared, "/slow", timeout=0.05)
-    shared.log.with_name("enough").touch()
-    assert get(shared, "/connection") != b"late"
+        ask(triton, "/slow", timeout=0.05)
+    triton.log.with_name("enough").touch()
+    assert ask(triton, "/connection") != b"late"
 
 
 def test_the_timeout_is_each_requests_own(shared: Triton) -> None:
     for timeout in (2 * PATIENCE, PATIENCE):
-        get(shared, "/connection", timeout=timeout)
-        kept = shared._idle.get()
-        assert kept.sock.gettimeout() == timeout
-        shared._idle.put(kept)
+        manage(shared, "/connection", timeout=timeout)
+        assert shared.connections._lanes[-1].sock.gettimeout() == timeout
 
 
 # Health
@@ -172,15 +189,16 @@ def test_only_the_end_of_a_long_log_is_shown(start: MakeTriton, instance: Path) 
 def test_a_stopped_server_leaves_nothing_and_answers_no_more(
     triton: Triton, instance: Path
 ) -> None:
-    server, relay = pid_in(instance), triton._process.pid
+    server, broker = pid_in(instance), triton._process.pid
+    manage(triton, "/connection")
     assert runs(server)
-    assert runs(relay)
+    assert runs(broker)
     assert (instance / "triton.sock").exists()
     triton.stop()
     assert not runs(server)
-    assert not runs(relay)
+    assert not runs(broker)
     assert not (instance / "triton.sock").exists()
-    assert triton._idle.empty()
+    assert triton.connections._lanes == []
     with pytest.raises(ConnectionError, match="the container was stopped"):
         get(triton, "/ping")
 
@@ -197,13 +215,10 @@ def _folder_with_number(number: int, folder: Path) -> int:
 def test_a_late_request_does_not_use_what_has_the_folders_number_now(
     triton: Triton, tmp_path: Path
 ) -> None:
-    idle = triton._idle.get()  # as a request has it that began before the stop
     number = triton._folder
     triton.stop()
     other = _folder_with_number(number, tmp_path)
     try:
-        idle.close()
-        triton._idle.put(idle)
         with pytest.raises(ConnectionError, match="the container was stopped"):
             get(triton, "/ping")
     finally:
@@ -224,10 +239,17 @@ def test_a_server_may_be_stopped_again_and_by_several_threads_at_once(
 
 def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance: Path) -> None:
     os.kill(pid_in(instance), 9)
-    triton.wait()
+    assert triton.wait(PATIENCE)
     with pytest.raises(OSError, match=r"refused|broke off|[Bb]roken|reset"):
         get(triton, "/ping")
     triton.stop()
+
+
+def test_whether_a_server_has_ended_is_known_after_a_while(triton: Triton, instance: Path) -> None:
+    assert not triton.wait(0)
+    os.kill(pid_in(instance), 9)
+    assert triton.wait(PATIENCE)
+    assert not triton.is_healthy(PATIENCE)
 
 
 def test_the_log_has_what_the_server_printed(shared: Triton) -> None:

@@ -2,17 +2,31 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from local_aws.api import JsonService
 from local_aws.errors import LocalAwsError
-from local_aws.hosting.triton import Response
+from local_aws.hosting.invocation import Invocation
 from local_aws.sagemaker.hosting_api import Hosting
-from local_aws.sagemaker.service import SageMaker
+from local_aws.sagemaker.service import control_plane
 from tests.unit.local_aws.conftest import eventually
+
+
+class FakeInstance:
+    """Answers with a text."""
+
+    variant = "only"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def invoke(self, invocation: Invocation) -> None:
+        headers = [(b"content-type", b"text/plain"), *invocation.answer_headers]
+        await invocation.begin_answer(headers)
+        await invocation.send_part(self.text.encode(), more=False)
 
 
 class FakeFleet:
@@ -23,6 +37,7 @@ class FakeFleet:
         self.config = ""
         self.counts: dict[str, int] = {}
         self.events: list[str] = []
+        self.weights: dict[str, float] = {}
         self.busy = 0
 
     def start(self, *arguments: Any) -> None:
@@ -39,14 +54,13 @@ class FakeFleet:
             raise self._fleets.unscalable.pop(0)
         self.counts = dict(counts)
 
-    @contextmanager
-    def counted(self) -> Iterator[None]:
+    def begin(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
+        self.weights = dict(weights)
         self.busy += 1
-        yield
-        self.busy -= 1
+        return FakeInstance(self.config)
 
-    def invoke(self, *_: Any, **__: Any) -> tuple[str, Response]:
-        return "only", Response(200, {"Content-Type": "text/plain"}, self.config.encode())
+    def end(self, _: FakeInstance) -> None:
+        self.busy -= 1
 
     def drain(self, timeout: float) -> None:
         assert timeout > 0
@@ -150,9 +164,9 @@ def hosting(
 
 
 @pytest.fixture
-def sagemaker(hosting: Hosting) -> SageMaker:
+def sagemaker(hosting: Hosting) -> JsonService:
     """The service in front of it."""
-    return SageMaker(hosting)
+    return control_plane(hosting)
 
 
 CONTAINER = {"Image": "triton", "ModelDataUrl": "s3://models/m.tar.gz"}

@@ -37,13 +37,14 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
 
 def answers(hosting: Hosting) -> str:
     """Return the configuration whose instances answer."""
-    with hosting.serving("Text") as (fleet, weights):
-        return fleet.invoke(weights, body=b"", headers={})[1].body.decode()
+    fleet, instance = hosting.begin("Text")
+    fleet.end(instance)
+    return str(instance.text)  # type: ignore[attr-defined]
 
 
 def refuses_to_serve(hosting: Hosting) -> ApiError:
-    with pytest.raises(ApiError) as refused, hosting.serving("Text"):
-        pass
+    with pytest.raises(ApiError) as refused:
+        hosting.begin("Text")
     return refused.value
 
 

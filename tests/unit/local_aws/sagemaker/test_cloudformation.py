@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from local_aws.api import JsonService
 from local_aws.errors import ApiError
 from local_aws.sagemaker import cloudformation
 from local_aws.sagemaker.cloudformation import (
@@ -13,7 +14,6 @@ from local_aws.sagemaker.cloudformation import (
     resource_types,
 )
 from local_aws.sagemaker.hosting_api import Hosting
-from local_aws.sagemaker.service import SageMaker
 from tests.unit.local_aws.conftest import eventually
 from tests.unit.local_aws.sagemaker.conftest import CONTAINER, VARIANT, Fleets
 
@@ -23,21 +23,21 @@ TEXT = {"EndpointName": "Text", "EndpointConfigName": "one"}
 
 
 @pytest.fixture
-def model(sagemaker: SageMaker) -> Model:
-    return Model(sagemaker.control_plane)
+def model(sagemaker: JsonService) -> Model:
+    return Model(sagemaker)
 
 
 @pytest.fixture
-def endpoint(sagemaker: SageMaker) -> Endpoint:
-    return Endpoint(sagemaker.control_plane)
+def endpoint(sagemaker: JsonService) -> Endpoint:
+    return Endpoint(sagemaker)
 
 
 def describe(hosting: Hosting) -> dict[str, Any]:
     return hosting.describe_endpoint({"EndpointName": "Text"})
 
 
-def test_the_types_have_cloudformations_names(sagemaker: SageMaker) -> None:
-    types = resource_types(sagemaker.control_plane)
+def test_the_types_have_cloudformations_names(sagemaker: JsonService) -> None:
+    types = resource_types(sagemaker)
     assert {name: type(handler) for name, handler in types.items()} == {
         "AWS::SageMaker::Model": Model,
         "AWS::SageMaker::EndpointConfig": EndpointConfig,
@@ -67,10 +67,10 @@ def test_a_generated_name_has_at_most_sagemakers_63_characters(model: Model) -> 
 
 
 def test_text_from_a_template_becomes_the_numbers_that_the_api_takes(
-    sagemaker: SageMaker, hosting: Hosting
+    sagemaker: JsonService, hosting: Hosting
 ) -> None:
     variant = {**VARIANT, "ModelName": "m", "InitialInstanceCount": "2"}
-    EndpointConfig(sagemaker.control_plane).create(
+    EndpointConfig(sagemaker).create(
         "Config",
         {
             "EndpointConfigName": "three",
@@ -110,16 +110,16 @@ def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hos
 
 @pytest.mark.parametrize("kind", [Model, EndpointConfig, Endpoint])
 def test_deleting_what_is_gone_is_no_error(
-    sagemaker: SageMaker, kind: type[HostingResource]
+    sagemaker: JsonService, kind: type[HostingResource]
 ) -> None:
-    kind(sagemaker.control_plane).delete(f"{ARN}:x/gone", {})
+    kind(sagemaker).delete(f"{ARN}:x/gone", {})
 
 
 def test_a_refused_deletion_is_an_error(
-    sagemaker: SageMaker, endpoint: Endpoint, fleets: Fleets
+    sagemaker: JsonService, endpoint: Endpoint, fleets: Fleets
 ) -> None:
     fleets.ready.clear()
-    sagemaker.control_plane.call("CreateEndpoint", TEXT)
+    sagemaker.call("CreateEndpoint", TEXT)
     with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
         endpoint.delete(f"{ARN}:endpoint/text", TEXT)
 
@@ -211,9 +211,9 @@ def test_a_deletion_ends_when_the_endpoint_is_gone(
     assert fleets.started[0].events == ["draining", "stopped"]
 
 
-def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: SageMaker) -> None:
+def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: JsonService) -> None:
     for kind, operation in ((Model, "CreateModel"), (EndpointConfig, "CreateEndpointConfig")):
-        shape: Any = sagemaker.control_plane._model.operation_model(operation).input_shape
+        shape: Any = sagemaker._model.operation_model(operation).input_shape
         assert set(kind.replacing) == set(shape.members) - {"Tags"}, operation
 
 

@@ -1,6 +1,4 @@
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -264,11 +262,12 @@ def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
     create(hosting)
     in_service(hosting)
     old = fleets.started[0]
-    with hosting.serving("Text") as (fleet, _):
-        assert fleet is old  # type: ignore[comparison-overlap]
-        assert old.busy == 1
-        update(hosting)
-        in_service(hosting)
+    fleet, instance = hosting.begin("Text")
+    assert fleet is old  # type: ignore[comparison-overlap]
+    assert old.busy == 1
+    update(hosting)
+    in_service(hosting)
+    fleet.end(instance)
     assert old.busy == 0
 
 
@@ -279,14 +278,15 @@ def test_while_an_invocation_is_counted_in_nothing_of_the_endpoint_changes(
     in_service(hosting)
     free = []
 
-    @contextmanager
-    def counted() -> Iterator[None]:
+    begin = fleets.started[0].begin
+
+    def watched(*arguments: Any, **options: Any) -> Any:
         other = threading.Thread(target=lambda: free.append(hosting._lock.acquire(blocking=False)))
         other.start()
         other.join()
-        yield
+        return begin(*arguments, **options)
 
-    monkeypatch.setattr(fleets.started[0], "counted", counted)
+    monkeypatch.setattr(fleets.started[0], "begin", watched)
     assert answers(hosting) == "one"
     assert free == [False]
 

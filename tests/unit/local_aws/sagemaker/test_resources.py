@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
+from local_aws.api import JsonService
 from local_aws.errors import ApiError
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.resources import ENDPOINT, MODEL
-from local_aws.sagemaker.service import SageMaker
 from tests.unit.local_aws.conftest import ClientFor
 from tests.unit.local_aws.sagemaker.conftest import model
 
@@ -110,9 +110,9 @@ def test_a_token_of_another_order_is_refused() -> None:
 
 
 def test_an_sdk_pages_through_each_list(
-    hosting: Hosting, sagemaker: SageMaker, client_for: ClientFor
+    hosting: Hosting, sagemaker: JsonService, client_for: ClientFor
 ) -> None:
-    client = client_for("sagemaker", sagemaker.__call__)
+    client = client_for("sagemaker", sagemaker)
     for number in range(3):
         hosting.create_model(model(f"m{number}"))
     pages = client.get_paginator("list_models").paginate(PaginationConfig={"PageSize": 2})

@@ -75,10 +75,10 @@ def at(clock: FakeClock, second: float, act: Callable[[], Any]) -> None:
 def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
     """Return the configuration of the fleet that gets a call which draws a number."""
     monkeypatch.setattr("random.random", lambda: draw)
-    with hosting.serving("Text") as (fleet, weights):
-        assert weights == {"only": 1.0}
-        assert isinstance(fleet, FakeFleet)
-        return fleet.config
+    fleet: Any = hosting.begin("Text")[0]
+    assert isinstance(fleet, FakeFleet)
+    assert fleet.weights == {"only": 1.0}
+    return fleet.config
 
 
 # Forward
@@ -132,8 +132,8 @@ def test_each_fleet_has_the_weights_of_its_own_configuration(
     def ask() -> None:
         for draw in (0.0, 0.9):
             monkeypatch.setattr("random.random", lambda draw=draw: draw)
-            with endpoint.serving("Two") as (_, weights):
-                found.append(weights)
+            fleet: Any = endpoint.begin("Two")[0]
+            found.append(fleet.weights)
 
     at(clock, 10, ask)
     request = {"EndpointName": "Two", "EndpointConfigName": "other", "DeploymentConfig": CANARY}

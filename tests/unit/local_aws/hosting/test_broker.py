@@ -5,11 +5,12 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from local_aws.hosting import relay
+from local_aws.hosting import broker
 from tests.unit.local_aws.conftest import eventually, runs
 from tests.unit.local_aws.hosting.conftest import free_port, pid_in
 
@@ -33,7 +34,7 @@ while True:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory of relay and server; no server is left in the end."""
+    """The working directory of broker and server; no server is left in the end."""
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     pid = pid_in(tmp_path)
@@ -45,9 +46,9 @@ def command(program: str, *arguments: str, before: str = "") -> list[str]:
     return [sys.executable, "-I", "-S", "-c", code, *arguments]
 
 
-def start(server: list[str], *, port: int = 1) -> "subprocess.Popen[bytes]":
-    """Start the relay as `Triton` does."""
-    program = [sys.executable, relay.__file__, "s", str(port), "log", *server]
+def start(server: list[str]) -> "subprocess.Popen[bytes]":
+    """Start the broker as `Triton` does."""
+    program = [sys.executable, broker.__file__, "s", "log", *server]
     return subprocess.Popen(program, stdin=subprocess.PIPE)
 
 
@@ -57,10 +58,16 @@ def close(process: "subprocess.Popen[bytes]") -> int:
     return process.wait()
 
 
-def connect(path: str = "s") -> socket.socket:
-    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    client.connect(path)
-    return client
+def asked() -> socket.socket:
+    """Return a socket that the broker hands out."""
+    with socket.socket(socket.AF_UNIX) as asking:
+        asking.connect("s")
+        _, (descriptor,), _, _ = socket.recv_fds(asking, 1, 1)
+    return socket.socket(fileno=descriptor)
+
+
+def inode(opened: socket.socket) -> int:
+    return os.fstat(opened.fileno()).st_ino
 
 
 def test_closing_standard_input_ends_the_server(folder: Path) -> None:
@@ -79,7 +86,7 @@ def test_the_server_is_asked_to_end_before_it_is_made_to(folder: Path) -> None:
     assert (folder / "log").read_text() == "unloading models\n"
 
 
-def test_the_relay_ends_with_its_server_and_its_status(folder: Path) -> None:
+def test_the_broker_ends_with_its_server_and_its_status(folder: Path) -> None:
     process = start([sys.executable, "-I", "-S", "-c", "import sys; print('out'); sys.exit(7)"])
     assert process.wait() == 7
     assert (folder / "log").read_text() == "out\n"
@@ -99,9 +106,9 @@ def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
         "process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)\n"
         "print(process.pid, flush=True)\nprocess.wait()\n"
     )
-    relayed = [sys.executable, relay.__file__, "s", "1", "log", *server]
+    brokered = [sys.executable, broker.__file__, "s", "log", *server]
     with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program, *relayed], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-I", "-S", "-c", program, *brokered], stdout=subprocess.PIPE, text=True
     ) as parent:
         assert parent.stdout
         pid = int(parent.stdout.readline())
@@ -111,37 +118,48 @@ def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
 
 
 def test_an_interrupt_is_left_to_the_parent(folder: Path) -> None:
-    port = free_port()
-    process = start(command(ECHO, str(port)), port=port)
+    process = start(command(WAITING))
     eventually(lambda: pid_in(folder) and (folder / "s").exists())
     os.kill(process.pid, signal.SIGINT)
-    with connect() as client:
-        client.sendall(b"still there")
-        assert client.recv(100) == b"still there"
+    asked().close()
     close(process)
 
 
-def test_bytes_go_both_ways_on_many_connections(folder: Path) -> None:
+def test_a_socket_that_is_handed_out_reaches_the_server(folder: Path) -> None:
     port = free_port()
-    process = start(command(ECHO, str(port)), port=port)
-    eventually(lambda: pid_in(folder) and (folder / "s").exists())
-    sent = os.urandom(1 << 18)
+    process = start(command(ECHO, str(port)))
+    eventually(lambda: pid_in(folder))
     for _ in range(2):
-        with connect() as client:
-            received = b""
-            for offset in range(0, len(sent), 1 << 16):
-                client.sendall(sent[offset : offset + (1 << 16)])
-                while len(received) < offset + (1 << 16):
-                    received += client.recv(1 << 16)
-            assert received == sent
+        with asked() as client:
+            client.connect(("127.0.0.1", port))
+            client.sendall(b"hello")
+            assert client.recv(100) == b"hello"
     close(process)
 
 
-def test_a_connection_ends_at_once_while_the_server_does_not_listen(folder: Path) -> None:
-    process = start(command(WAITING), port=free_port())
-    eventually(lambda: pid_in(folder) and (folder / "s").exists())
-    with connect() as client:
-        assert client.recv(1) == b""
+def test_everyone_who_asks_gets_a_socket_of_their_own(folder: Path) -> None:
+    process = start(command(WAITING))
+    eventually(lambda: pid_in(folder))
+    with ExitStack() as given:
+        assert len({inode(given.enter_context(asked())) for _ in range(8)}) == 8
+    close(process)
+
+
+def test_who_asks_and_leaves_disturbs_nobody(folder: Path) -> None:
+    process = start(command(WAITING))
+    eventually(lambda: pid_in(folder))
+    for _ in range(3):
+        with socket.socket(socket.AF_UNIX) as leaving:
+            leaving.connect("s")
+    asked().close()
+    close(process)
+
+
+def test_a_socket_that_cannot_be_made_starts_no_server(folder: Path) -> None:
+    (folder / "s").touch()
+    process = start(command(WAITING))
+    assert process.wait() == 1
+    assert not pid_in(folder)
     close(process)
 
 
@@ -152,7 +170,7 @@ def test_a_server_that_does_not_end_when_asked_is_killed(
         while not pid_in(folder):
             await asyncio.sleep(0.005)
 
-    monkeypatch.setattr(relay, "EXIT_SECONDS", 0.1)
-    monkeypatch.setattr(relay, "stdin_closed", closed_once_it_runs)
+    monkeypatch.setattr(broker, "EXIT_SECONDS", 0.1)
+    monkeypatch.setattr(broker, "stdin_closed", closed_once_it_runs)
     stubborn = command(WAITING, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
-    assert asyncio.run(relay.relay("s", 1, "log", stubborn)) == -signal.SIGKILL
+    assert asyncio.run(broker.run("s", "log", stubborn)) == -signal.SIGKILL

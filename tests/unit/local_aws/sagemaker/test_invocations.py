@@ -1,0 +1,185 @@
+import asyncio
+import http.client
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import botocore.session
+import pytest
+
+from local_aws.errors import ApiError
+from local_aws.hosting.invocation import MAX_BODY_BYTES, ClientGoneError, Invocation, model_error
+from local_aws.sagemaker.hosting_api import Hosting
+from local_aws.sagemaker.invocations import OPERATIONS, PATH, Invocations
+from tests.unit.local_aws.conftest import ClientFor, eventually, served
+from tests.unit.local_aws.sagemaker.conftest import FakeInstance, Fleets
+
+TEXT = "/endpoints/Text/invocations"
+NOT_CAPTURED: Any = None
+
+
+@pytest.fixture
+def endpoint(hosting: Hosting, fleets: Fleets) -> Iterator[Invocations]:
+    """InvokeEndpoint of the endpoint `Text`, which serves; in the end no call is counted."""
+    hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    eventually(lambda: fleets.started)
+    described = hosting.describe_endpoint
+    eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
+    yield Invocations(hosting, NOT_CAPTURED)
+    assert fleets.started[0].busy == 0
+
+
+def answer_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let the instance fail so."""
+
+    async def invoke(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+
+
+def test_an_sdk_is_told_which_variant_answered(
+    endpoint: Invocations, client_for: ClientFor
+) -> None:
+    answer = client_for("sagemaker-runtime", endpoint).invoke_endpoint(
+        EndpointName="Text", Body=b"{}", ContentType="application/json"
+    )
+    assert answer["Body"].read() == b"one"
+    assert (answer["ContentType"], answer["InvokedProductionVariant"]) == ("text/plain", "only")
+    assert answer["ResponseMetadata"]["RequestId"]
+
+
+def test_an_invocation_names_its_targets_to_the_fleet(
+    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+    begin = fleets.started[0].begin
+
+    def kept(weights: dict[str, float], **targets: Any) -> FakeInstance:
+        asked.append({"weights": weights, **targets})
+        return begin(weights)
+
+    monkeypatch.setattr(fleets.started[0], "begin", kept)
+    client = client_for("sagemaker-runtime", endpoint)
+    client.invoke_endpoint(
+        EndpointName="Text", Body=b"", TargetModel="m-1.tar.gz", TargetVariant="only"
+    )
+    client.invoke_endpoint(EndpointName="Text", Body=b"")
+    weights = {"only": 1.0}
+    assert asked == [
+        {"weights": weights, "target_model": "m-1.tar.gz", "target_variant": "only"},
+        {"weights": weights, "target_model": None, "target_variant": None},
+    ]
+
+
+def test_a_containers_refusal_reaches_the_caller_with_its_status_and_message(
+    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, model_error(400, b'{"error":"no input X"}'))
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ModelError) as refused:
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    assert refused.value.response["OriginalStatusCode"] == 400
+    assert refused.value.response["OriginalMessage"] == '{"error":"no input X"}'
+    assert refused.value.response["Error"]["Message"] == (
+        'Received client error (400) from primary with message "{"error":"no input X"}"'
+    )
+
+
+def test_an_invocation_of_an_unknown_endpoint_names_it(
+    endpoint: Invocations, client_for: ClientFor
+) -> None:
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ClientError) as refused:
+        client.invoke_endpoint(EndpointName="none", Body=b"{}")
+    assert refused.value.response["Error"] == {
+        "Code": "ValidationError",
+        "Message": "Endpoint none of account 000000000000 not found.",
+    }
+
+
+def request(port: int, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("POST", TEXT, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+@pytest.mark.parametrize(("size", "expected"), [(MAX_BODY_BYTES, 200), (MAX_BODY_BYTES + 1, 413)])
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_body_has_at_most_6_mib(
+    endpoint: Invocations, size: int, expected: int, chunked: bool
+) -> None:
+    async with served(endpoint) as port:
+        body: Any = iter([bytes(size - 1), b"."]) if chunked else bytes(size)
+        status, answer = await asyncio.to_thread(request, port, body, {})
+    assert status == expected
+    if expected == 413:
+        assert b"The body has 6291457 bytes; at most 6291456 are allowed." in answer
+
+
+@pytest.mark.parametrize("error", [ClientGoneError(), ApiError("ModelError", "no", status=424)])
+async def test_an_invocation_is_counted_as_ended_however_it_ends(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    answer_with(monkeypatch, error)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await endpoint({"path": TEXT, "headers": []}, receive, send)
+    assert [it.get("status") for it in sent] == ([424, None] if isinstance(error, ApiError) else [])
+
+
+async def test_an_answer_that_breaks_off_is_not_followed_by_another(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def breaks_off(_: FakeInstance, invocation: Invocation) -> None:
+        await invocation.begin_answer([(b"content-length", b"9"), *invocation.answer_headers])
+        await invocation.send_part(b"part", more=True)
+        raise ApiError("ModelError", "broken off", status=424)
+
+    monkeypatch.setattr(FakeInstance, "invoke", breaks_off)
+    async with served(endpoint) as port:
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            await asyncio.to_thread(request, port, b"", {})
+    assert broken.value.partial == b"part"
+    assert "Traceback" not in caplog.text
+
+
+def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
+    endpoint: Invocations, client_for: ClientFor
+) -> None:
+    model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
+    paths = {name: model.operation_model(name).http["requestUri"] for name in model.operation_names}
+    assert {name: f"/endpoints/{{EndpointName}}/{end}" for end, name in OPERATIONS.items()} == paths
+    client = client_for("sagemaker-runtime", endpoint)
+    for call, arguments, name in (
+        (client.invoke_endpoint_async, {"InputLocation": "s3://b/k"}, "InvokeEndpointAsync"),
+        (
+            client.invoke_endpoint_with_response_stream,
+            {"Body": b""},
+            "InvokeEndpointWithResponseStream",
+        ),
+    ):
+        with pytest.raises(client.exceptions.ClientError) as refused:
+            call(EndpointName="Text", **arguments)
+        assert refused.value.response["Error"] == {
+            "Code": "UnknownOperationException",
+            "Message": f"the local AWS has no {name}: it is not emulated",
+        }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/endpoints/Text", "/endpoints//invocations", "/endpoints/a/b/invocations",
+        "/endpoints/Text/invocations/", "/endpoints/Text/more-invocations", "/invocations",
+    ],
+)  # fmt: skip
+def test_other_paths_are_no_invocations(path: str) -> None:
+    assert not PATH.fullmatch(path)
