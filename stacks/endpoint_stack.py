@@ -5,13 +5,14 @@ from pathlib import Path
 
 from aws_cdk import AssetHashType, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import platform_facts
 from model_build import BuildError, BuildTarget, ModelPlan, find_model, plan_model
 from model_build.digest import IGNORED
 from stacks.acknowledged import acknowledge_endpoint
-from stacks.model_stack import ModelStack
+from stacks.model_stack import ModelStack, alarm_topic_name
 from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
 from triton_sagemaker import (
     AlarmThresholds,
@@ -89,7 +90,7 @@ class EndpointStack(Stack):
         if endpoint.scaling:
             self._scale(endpoint.scaling)
         if stage.production:
-            self.endpoint.monitor(_thresholds(endpoint.alarms))
+            self.endpoint.monitor(_thresholds(endpoint.alarms), topics=self._topics(stage_name))
         self._publish(stage_name, built)
 
     def _build_all(self) -> list[BuiltModel]:
@@ -174,6 +175,18 @@ class EndpointStack(Stack):
                 targets=targets,
                 variant=variant,
             )
+
+    def _topics(self, stage_name: str) -> list[sns.ITopic]:
+        """Return where alarms are told: the stage's own topic, and those that it names.
+
+        The own one by its name, and not by an export: one in use could never be given up.
+        """
+        arns = list(self._stage.notify.topics)
+        if self._stage.notify.email:
+            arns.append(self.format_arn(service="sns", resource=alarm_topic_name(stage_name)))
+        return [
+            sns.Topic.from_topic_arn(self, f"Told{number}", arn) for number, arn in enumerate(arns)
+        ]
 
     def _publish(self, stage_name: str, built: list[BuiltModel]) -> None:
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=self._short_name)

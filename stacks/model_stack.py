@@ -9,7 +9,8 @@ from constructs import Construct
 
 import platform_facts
 from stacks.acknowledged import acknowledge_models
-from triton_sagemaker import EngineBuilder, ModelBucket, ModelBuilder
+from stages import Stage
+from triton_sagemaker import AlarmTopic, EngineBuilder, ModelBucket, ModelBuilder
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
@@ -18,12 +19,20 @@ BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt")
 
 
 class ModelStack(Stack):
-    """Bucket, key, build projects and provider. Nothing here changes with a model.
+    """Bucket, key, build projects, provider, and who hears alarms. Nothing changes with a model.
 
     Its outputs are for those who build outside of a deploy: `publish` and deliveries.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, env: Environment) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage_name: str,
+        stage: Stage,
+        env: Environment,
+    ) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = ModelBucket(self, "Models")
         engines = self._engine_builder() if _has_gpus(env) else None
@@ -39,6 +48,8 @@ class ModelStack(Stack):
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
+        if stage.notify.email:
+            AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
         acknowledge_models(self, env)
 
     def _engine_builder(self) -> EngineBuilder:
@@ -73,6 +84,11 @@ class ModelStack(Stack):
             exclude=["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"],
             ignore_mode=IgnoreMode.GIT,
         )
+
+
+def alarm_topic_name(stage_name: str) -> str:
+    """Return what the topic is called that tells a stage's alarms by e-mail."""
+    return f"{stage_name}-alarms"
 
 
 def _has_gpus(env: Environment) -> bool:

@@ -55,6 +55,23 @@ def _no_stack(name: str) -> str:
     return name
 
 
+def _address(email: str) -> str:
+    """Return an e-mail address, as far as a look can tell."""
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s.]+", email):
+        raise ValueError(f"{email!r} is not an e-mail address: write for example team@company.com")
+    return email
+
+
+def _topic_arn(arn: str) -> str:
+    """Return the ARN of an SNS topic."""
+    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}", arn):
+        raise ValueError(
+            f"{arn!r} is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as "
+            "the topic's page in the console has it"
+        )
+    return arn
+
+
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
 EndpointName = Annotated[Name, AfterValidator(_no_stack)]
 VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63)]
@@ -237,6 +254,20 @@ class DeliveryStage(_Strict):
     them again."""
 
 
+class NotifyStage(_Strict):
+    """Who hears the alarms of a production stage.
+
+    Addresses of web hooks are no choice: they hold the key to the service behind them, and this
+    file is no place for it. Such a service subscribes to a topic.
+    """
+
+    email: list[Annotated[str, AfterValidator(_address)]] = []
+    """E-mail addresses. SNS sends each a link first, and nothing more until it was followed."""
+    topics: list[Annotated[str, AfterValidator(_topic_arn)]] = []
+    """ARNs of SNS topics that you have already, in the stage's region. Their policies, and those of
+    their keys, must let cloudwatch.amazonaws.com publish."""
+
+
 class Stage(_Strict):
     """One environment: an AWS account and region with the endpoints in it."""
 
@@ -247,7 +278,10 @@ class Stage(_Strict):
     release: ReleaseName
     """Triton container release of the SageMaker image, for example 25.09."""
     production: bool = False
-    """Production endpoints start with at least two instances, in two availability zones."""
+    """Production endpoints start with at least two instances, in two availability zones, and have
+    alarms that somebody hears."""
+    notify: NotifyStage = NotifyStage()
+    """Who hears the alarms: production stages name somebody, others have no alarms."""
     private_network: bool = False
     """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
     delivery: DeliveryStage | None = None
@@ -264,9 +298,28 @@ class Stage(_Strict):
             processor=platform_facts.Processor.GPU,
         )
         wrong = [line for name, it in self.endpoints.items() for line in self._wrong(name, it)]
+        wrong += self._wrong_notify()
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
+
+    def _wrong_notify(self) -> list[str]:
+        told = [*self.notify.email, *self.notify.topics]
+        if self.production and not told:
+            return [
+                "nobody hears the alarms of a production stage: write notify: "
+                "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics"
+            ]
+        if told and not self.production:
+            return ["only production stages have alarms to hear: remove notify"]
+        # PutMetricAlarm: "Invalid region ca-central-1 specified. Only us-west-2 is supported."
+        # (cds-snc/notification-terraform#128)
+        return [
+            f"notify.topics: {it} is not in {self.region}, and an alarm tells topics of its own "
+            "region alone: write another"
+            for it in self.notify.topics
+            if it.split(":")[3] != self.region
+        ]
 
     def _wrong(self, name: str, endpoint: EndpointStage) -> list[str]:
         wrong = []

@@ -1,6 +1,7 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
+from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
@@ -32,6 +33,7 @@ from triton_sagemaker.vpc_access import VpcAccess
 
 __all__ = [
     "AlarmThresholds",
+    "AlarmTopic",
     "AllAtOnce",
     "BuiltModel",
     "Canary",

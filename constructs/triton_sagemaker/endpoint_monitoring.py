@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
+from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.variant import Variant
@@ -25,10 +24,9 @@ COLORS = {
 
 
 class EndpointMonitoring(Construct):
-    """Alarms of every variant, told to `topic`, and one dashboard with the thresholds drawn in it.
+    """Alarms of every variant, told to `topics`, and one dashboard with the thresholds drawn in it.
 
-    The topic is encrypted with a key that CloudWatch may use; subscribe to `topic`. `alarms` lists
-    what was made.
+    Without `topics` one is made: subscribe to it. `alarms` lists what was made.
     """
 
     def __init__(
@@ -39,10 +37,10 @@ class EndpointMonitoring(Construct):
         endpoint_name: str,
         variants: Sequence[Variant],
         thresholds: AlarmThresholds | None = None,
+        topics: Sequence[sns.ITopic] = (),
     ) -> None:
         super().__init__(scope, construct_id)
-        self.topic = self._topic(endpoint_name)
-        self._tell = actions.SnsAction(self.topic)
+        self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
         charts = {
             variant.name: list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
             for variant in variants
@@ -62,17 +60,6 @@ class EndpointMonitoring(Construct):
             for alarm in self._alarms(endpoint_name, name, measure)
         ]
 
-    def _topic(self, endpoint_name: str) -> sns.Topic:
-        key = kms.Key(
-            self,
-            "TopicKey",
-            description=f"Encrypts the alarms of {endpoint_name}",
-            enable_key_rotation=True,
-        )
-        # The key of AWS's own for SNS is of no use: CloudWatch may not use it.
-        key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
-        return sns.Topic(self, "Topic", enforce_ssl=True, master_key=key)
-
     def _alarms(
         self, endpoint_name: str, variant_name: str, measure: Measure
     ) -> Iterator[cloudwatch.Alarm]:
@@ -90,7 +77,7 @@ class EndpointMonitoring(Construct):
                 threshold=threshold * measure.scale,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )
-            alarm.add_alarm_action(self._tell)
+            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))
             yield alarm
 
 

@@ -8,6 +8,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sagemaker as sagemaker
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
@@ -122,14 +123,17 @@ class TritonEndpoint(Construct):
             schedules=schedules,
         )
 
-    def monitor(self, thresholds: AlarmThresholds | None = None) -> EndpointMonitoring:
-        """Add alarms and a dashboard."""
+    def monitor(
+        self, thresholds: AlarmThresholds | None = None, *, topics: Sequence[sns.ITopic] = ()
+    ) -> EndpointMonitoring:
+        """Add alarms and a dashboard; the alarms are told to `topics`, or to one that is made."""
         return EndpointMonitoring(
             self,
             "Monitoring",
             endpoint_name=self.endpoint_name,
             variants=self.variants,
             thresholds=thresholds,
+            topics=topics,
         )
 
     def grant_invoke(

@@ -15,6 +15,7 @@ from tests.synth.conftest import Templates
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
 )
+TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
 
 
@@ -32,7 +33,12 @@ def text_endpoint(
     }
     stage = Stage.model_validate(
         {
-            **{"region": region, "release": "25.09", "production": production},
+            **{
+                "region": region,
+                "release": "25.09",
+                "production": production,
+                "notify": {"topics": [TOPIC]} if production else {},
+            },
             "endpoints": {"text": settings},
         }
     )
@@ -44,7 +50,7 @@ def text_endpoint(
         stage=stage,
         endpoint_name="text",
         endpoint=stage.endpoints["text"],
-        models=ModelStack(app, "dev-models", env=env),
+        models=ModelStack(app, "dev-models", stage_name="dev", stage=stage, env=env),
         network=None,
         python=python,
         env=env,
@@ -180,6 +186,20 @@ def test_alarms_have_the_thresholds_that_the_stage_says() -> None:
     text_endpoint(production=True, alarms=alarms).has_resource_properties(
         "AWS::CloudWatch::Alarm", {"MetricName": "Invocation5XXErrors", "Threshold": 0.2}
     )
+
+
+def test_alarms_are_told_to_the_stage_s_topic_and_to_those_that_it_names(
+    templates: Templates,
+) -> None:
+    named = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
+    assert [TOPIC] in [it["Properties"].get("AlarmActions") for it in named.values()]
+    (own,) = (
+        it["Properties"]["TopicName"]
+        for it in templates("prod")["prod-models"]["Resources"].values()
+        if it["Type"] == "AWS::SNS::Topic"
+    )
+    told = json.dumps(templates("prod")["prod-text"])
+    assert f':{own}"' in told
 
 
 def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:

@@ -11,6 +11,7 @@ import platform_facts
 from stages import (
     DeliveryStage,
     EndpointStage,
+    NotifyStage,
     ScalingStage,
     Stage,
     UpdateStage,
@@ -26,6 +27,8 @@ endpoints:
     models: [minilm]
     instance_type: ml.g5.xlarge
 """
+
+PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\n"
 
 Problems = Callable[[str], list[str]]
 
@@ -74,6 +77,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
         Stage,
         DeliveryStage,
         EndpointStage,
+        NotifyStage,
         ScalingStage,
         UpdateStage,
         VariantStage,
@@ -295,12 +299,12 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
 
 def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_path: Path) -> None:
     scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
-    (found,) = problems("production: true\n" + FITTING + scaling)
+    (found,) = problems(PRODUCTION + FITTING + scaling)
     assert found.endswith(
         "endpoints.text: a production endpoint needs scaling.min_count 2 or more, so that it "
         "survives the loss of an availability zone"
     )
-    fits = "production: true\n" + FITTING + scaling.replace("min_count: 1", "min_count: 2")
+    fits = PRODUCTION + FITTING + scaling.replace("min_count: 1", "min_count: 2")
     assert stage(fits, tmp_path).endpoints["text"].scaling
 
 
@@ -314,7 +318,7 @@ def test_a_variant_has_the_endpoints_instance_type_or_its_own(tmp_path: Path) ->
 
 
 def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
-    text = "production: true\n" + FITTING
+    text = PRODUCTION + FITTING
     (found,) = problems(text)
     assert found.endswith(
         "endpoints.text: a production endpoint needs instance_count 2 or more, so that it survives "
@@ -323,9 +327,55 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
     assert stage(text + "    instance_count: 2\n", tmp_path).production
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "production: true",
+            "nobody hears the alarms of a production stage: write notify: "
+            "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
+        ),
+        (
+            "production: true\nnotify: { email: [] }",
+            "nobody hears the alarms of a production stage: write notify: "
+            "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
+        ),
+        (
+            "notify: { email: [team@company.com] }",
+            "only production stages have alarms to hear: remove notify",
+        ),
+        (
+            "production: true\nnotify: { topics: [arn:aws:sns:eu-west-1:123456789012:on-call] }",
+            "notify.topics: arn:aws:sns:eu-west-1:123456789012:on-call is not in us-east-1, and an "
+            "alarm tells topics of its own region alone: write another",
+        ),
+        (
+            "production: true\nnotify: { email: [team] }",
+            "notify.email.0: 'team' is not an e-mail address: write for example team@company.com",
+        ),
+        (
+            "production: true\nnotify: { topics: [on-call] }",
+            "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
+            "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
+        ),
+    ],
+)
+def test_a_production_stage_names_who_hears_its_alarms(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}    instance_count: 2\n{more}\n")
+    assert found.partition(": ")[2] == told
+
+
+def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
+    arn = "arn:aws:sns:us-east-1:123456789012:on-call"
+    text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"
+    assert stage(text, tmp_path).notify == NotifyStage(topics=[arn])
+
+
 def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
     second = FITTING.partition("endpoints:\n")[2].replace("text", "image")
-    found = "\n".join(problems("production: true\n" + FITTING + second))
+    found = "\n".join(problems(PRODUCTION + FITTING + second))
     assert "endpoints.text: a production endpoint needs" in found
     assert "endpoints.image: a production endpoint needs" in found
 
