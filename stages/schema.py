@@ -119,6 +119,9 @@ class UpdateStage(_Strict):
     """Share of the capacity that moves first, or at a time; not for all-at-once."""
     wait_seconds: Annotated[int, Field(ge=0, le=3600)] = 600
     """Time to watch the alarms between two moves; not for all-at-once."""
+    rollback_error_rate: Annotated[FiniteFloat, Field(gt=0, le=1)] = 0.2
+    """Share of requests that the new instances may fail, callers' mistakes among them, before the
+    update is rolled back: more than callers get wrong, less than one broken model makes fail."""
 
 
 class VariantStage(_Strict):
@@ -141,6 +144,7 @@ class AlarmsStage(_Strict):
 
     server_error_rate: Thresholds | None = None
     client_error_rate: Thresholds | None = None
+    model_error_rate: Thresholds | None = None
     model_latency_p50_ms: Thresholds | None = None
     model_latency_p99_ms: Thresholds | None = None
     gpu_memory_percent: Thresholds | None = None

@@ -17,13 +17,19 @@ Metric = cloudwatch.Metric
 class EndpointMetrics:
     """Metrics of one variant.
 
-    Everything is published once a minute, with the dimensions EndpointName and VariantName and no
-    others; multi-model endpoints have no metrics by model. Source: the developer guide's pages on
+    Everything is published once a minute, with the dimensions EndpointName and VariantName;
+    multi-model endpoints have no metrics by model. Source: the developer guide's pages on
     CloudWatch metrics of endpoints and of multi-model endpoints.
+
+    With `endpoint_config_name`, metrics of invocations are those of the instances that an update
+    to that configuration brings: "CloudWatch publishes the metrics with the dimension
+    EndpointConfigName:{New-Ep-Config} after the new fleet starts receiving traffic" (developer
+    guide, deployment-guardrails-configuration).
     """
 
     endpoint_name: str
     variant_name: str
+    endpoint_config_name: str | None = None
 
     def invocations(self) -> Metric:
         """Requests, a count."""
@@ -40,6 +46,16 @@ class EndpointMetrics:
     def client_error_rate(self) -> Metric:
         """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
         return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", cloudwatch.Unit.NONE)
+
+    def model_error_rate(self) -> Metric:
+        """Share of requests that the container did not answer with 2xx, 0 to 1.
+
+        "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
+        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
+        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
+        507 (triton-inference-server/server, src/sagemaker_server.cc).
+        """
+        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", cloudwatch.Unit.NONE)
 
     def model_latency(self, statistic: str = "p99") -> Metric:
         """Time that the container took, in microseconds."""
@@ -104,11 +120,11 @@ class EndpointMetrics:
     def _metric(
         self, namespace: str, name: str, statistic: str, unit: cloudwatch.Unit
     ) -> cloudwatch.Metric:
+        dimensions = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}
+        if self.endpoint_config_name is not None:
+            dimensions["EndpointConfigName"] = self.endpoint_config_name
         return cloudwatch.Metric(
-            dimensions_map={
-                "EndpointName": self.endpoint_name,
-                "VariantName": self.variant_name,
-            },
+            dimensions_map=dimensions,
             metric_name=name,
             namespace=namespace,
             period=MINUTE,

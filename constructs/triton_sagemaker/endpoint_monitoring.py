@@ -117,6 +117,8 @@ def _charts(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> It
                     limits.server_error_rate),
             Measure("ClientErrors", "share of 4xx answers", metrics.client_error_rate(),
                     limits.client_error_rate),
+            Measure("ModelErrors", "share of requests that the container failed",
+                    metrics.model_error_rate(), limits.model_error_rate),
         ],
     )  # fmt: skip
     yield Chart(

@@ -26,6 +26,7 @@ def scene() -> Scene:
         ("invocations_per_instance", "AWS/SageMaker", "InvocationsPerInstance", "Sum", "NONE"),
         ("server_error_rate", "AWS/SageMaker", "Invocation5XXErrors", "Average", "NONE"),
         ("client_error_rate", "AWS/SageMaker", "Invocation4XXErrors", "Average", "NONE"),
+        ("model_error_rate", "AWS/SageMaker", "InvocationModelErrors", "Average", "NONE"),
         ("model_latency", "AWS/SageMaker", "ModelLatency", "p99", "MICROSECONDS"),
         ("overhead_latency", "AWS/SageMaker", "OverheadLatency", "p99", "MICROSECONDS"),
         ("model_cache_hit_rate", "AWS/SageMaker", "ModelCacheHit", "Average", "NONE"),
@@ -90,6 +91,7 @@ def test_default_alarms_of_a_multi_model_endpoint_on_gpus(scene: Scene) -> None:
         ("Invocation4XXErrors", "warning", 0.1),
         ("Invocation5XXErrors", "critical", 0.05),
         ("Invocation5XXErrors", "warning", 0.01),
+        ("InvocationModelErrors", "critical", 0.2),
         ("LoadedModelCount", "warning", 1),
         ("ModelCacheHit", "warning", 0.8),
         ("ModelLatency", "critical", 5_000_000),
@@ -198,7 +200,7 @@ def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None
     scene.endpoint().monitor()
     graphs = _graphs(scene)
     errors = graphs["Errors (share of requests)"]
-    assert {it["value"] for it in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1}
+    assert {it["value"] for it in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1, 0.2}
     drawn = [it for graph in graphs.values() for it in graph.get("annotations", {}).get(
         "horizontal", [])]  # fmt: skip
     assert len(drawn) == len(_alarms(scene))

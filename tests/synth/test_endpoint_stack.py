@@ -181,6 +181,13 @@ def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
     )
 
 
+def test_an_update_is_rolled_back_at_the_share_of_failures_that_the_stage_says() -> None:
+    update = {"strategy": "all-at-once", "rollback_error_rate": 0.4}
+    text_endpoint(update=update).has_resource_properties(
+        "AWS::CloudWatch::Alarm", {"MetricName": "InvocationModelErrors", "Threshold": 0.4}
+    )
+
+
 def test_alarms_have_the_thresholds_that_the_stage_says() -> None:
     alarms = {"server_error_rate": {"critical": 0.2}}
     text_endpoint(production=True, alarms=alarms).has_resource_properties(
@@ -229,7 +236,8 @@ def test_one_model_s_instances_are_told_which_of_the_archive_s_models_to_serve(
 def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"].values()
     assert sorted(it["Type"] for it in resources) == [
-        "AWS::CloudWatch::Alarm",  # rolls updates back
+        "AWS::CloudWatch::Alarm",  # rolls updates back, and so does the next
+        "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
         "AWS::Logs::LogGroup",

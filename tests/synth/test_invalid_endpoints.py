@@ -267,6 +267,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
         "update: a rolling update takes one variant: write AllAtOnce, Canary or Linear",
     ),
+    "rolled back by nothing at all": (
+        lambda s: s.endpoint(rollback_error_rate=0),
+        "rollback_error_rate: 0 is not a share: write more than 0 and at most 1",
+    ),
     "no subnet": (
         lambda s: s.endpoint(network=VpcAccess(subnets=[], security_groups=[_group(s)])),
         "network.subnets: none given: write at least one, in production two",

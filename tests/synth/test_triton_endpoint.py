@@ -242,7 +242,41 @@ def test_updates_are_rolled_back_by_the_library_s_own_alarm_on_each_variant(scen
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
     assert sorted(named) == sorted(alarms)
     dimensions = [it for alarm in alarms.values() for it in alarm["Properties"]["Dimensions"]]
-    assert sorted(it["Value"] for it in dimensions if it["Name"] == "VariantName") == ["A", "B"]
+    variants = sorted(it["Value"] for it in dimensions if it["Name"] == "VariantName")
+    assert variants == ["A", "A", "B", "B"]
+
+
+def test_only_an_update_s_new_instances_roll_it_back(scene: Scene) -> None:
+    # Old ones that fail would else stop the update that mends them.
+    scene.endpoint()
+    (config,) = scene.template().find_resources(CONFIG)
+    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+    new = {
+        "Name": "EndpointConfigName",
+        "Value": {"Fn::GetAtt": [config, "EndpointConfigName"]},
+    }
+    assert len(alarms) == 2
+    assert all(new in it["Properties"]["Dimensions"] for it in alarms)
+
+
+@pytest.mark.parametrize(("given", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)])
+def test_containers_that_fail_requests_roll_an_update_back(
+    scene: Scene, given: dict[str, float], threshold: float
+) -> None:
+    # Triton's own failures are 400, which no alarm on 5xx sees; a caller's mistakes are, too.
+    scene.endpoint(**given)
+    scene.template().has_resource_properties(
+        "AWS::CloudWatch::Alarm",
+        {
+            "DatapointsToAlarm": 2,
+            "EvaluationPeriods": 3,
+            "MetricName": "InvocationModelErrors",
+            "Period": 60,
+            "Statistic": "Average",
+            "Threshold": threshold,
+            "TreatMissingData": "notBreaching",
+        },
+    )
 
 
 def test_every_twentieth_request_that_fails_for_a_minute_rolls_an_update_back(scene: Scene) -> None:
