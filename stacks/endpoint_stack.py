@@ -74,6 +74,7 @@ class EndpointStack(Stack):
             "Endpoint",
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=f"{stage_name}-{endpoint_name}",
+            log=models.logs[endpoint_name],
             network=network,
             rollback_error_rate=endpoint.update.rollback_error_rate,
             update=_update(endpoint.update),

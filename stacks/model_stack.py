@@ -10,7 +10,7 @@ from constructs import Construct
 import platform_facts
 from stacks.acknowledged import acknowledge_models
 from stages import Stage
-from triton_sagemaker import AlarmTopic, EngineBuilder, ModelBucket, ModelBuilder
+from triton_sagemaker import AlarmTopic, EndpointLog, EngineBuilder, ModelBucket, ModelBuilder
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
@@ -19,7 +19,10 @@ BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt")
 
 
 class ModelStack(Stack):
-    """Bucket, key, build projects, provider, and who hears alarms. Nothing changes with a model.
+    """Bucket, key, build projects, provider, logs, and a topic for alarms.
+
+    Nothing here changes with a model. The logs of endpoints are here, because a first deploy of an
+    endpoint that fails takes its stack with it.
 
     Its outputs are for those who build outside of a deploy: `publish` and deliveries.
     """
@@ -48,6 +51,10 @@ class ModelStack(Stack):
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
+        self.logs = {
+            name: EndpointLog(self, f"Log-{name}", endpoint_name=f"{stage_name}-{name}")
+            for name in stage.endpoints
+        }
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
         acknowledge_models(self, env)

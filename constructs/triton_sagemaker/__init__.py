@@ -4,6 +4,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
@@ -41,6 +42,7 @@ __all__ = [
     "ConcurrencyTarget",
     "Cooldowns",
     "DataCapture",
+    "EndpointLog",
     "EndpointMetrics",
     "EndpointMonitoring",
     "EndpointRole",

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -14,6 +13,7 @@ from constructs import Construct
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_checks import problems
+from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
@@ -42,6 +42,8 @@ class TritonEndpoint(Construct):
       network. `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which
       have none: AWS's documents differ on whether SageMaker ignores or refuses it there.
     - `data_capture` records requests and responses.
+    - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
+      which there is otherwise, goes with a first deploy that fails, and with the reason.
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
     the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
@@ -63,7 +65,7 @@ class TritonEndpoint(Construct):
         network_isolation: bool = False,
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
-        log_retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
+        log: EndpointLog | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         found = problems(
@@ -78,19 +80,14 @@ class TritonEndpoint(Construct):
             raise InvalidEndpoint(endpoint_name, found)
         self.endpoint_name = endpoint_name
         self.variants = tuple(variants)
-        self.log_group = logs.LogGroup(
-            self,
-            "Log",
-            log_group_name=f"/aws/sagemaker/Endpoints/{endpoint_name}",
-            removal_policy=RemovalPolicy.DESTROY,
-            retention=log_retention,
-        )
+        self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
         self.role = EndpointRole(
             self,
             "Role",
             endpoint_name=endpoint_name,
             variants=variants,
             in_vpc=network is not None,
+            volume_key=encryption_key,
             data_capture=data_capture,
         ).role
         self.models = dict(self._models(network, network_isolation))
@@ -278,5 +275,5 @@ class TritonEndpoint(Construct):
             ],
             retain_all_variant_properties=True,
         )
-        endpoint.node.add_dependency(self.log_group)  # else SageMaker makes one, kept for ever
+        endpoint.node.add_dependency(self.log)  # else there is nowhere to write
         return endpoint

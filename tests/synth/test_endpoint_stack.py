@@ -240,7 +240,6 @@ def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templat
         "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
-        "AWS::Logs::LogGroup",
         "AWS::SSM::Parameter",
         "AWS::SageMaker::Endpoint",
         "AWS::SageMaker::EndpointConfig",

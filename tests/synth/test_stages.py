@@ -114,8 +114,12 @@ def test_a_mistake_ends_a_synth_with_its_message_alone(
 
 
 def _of_models(template: dict[str, Any]) -> dict[str, Any]:
-    """Leave out who hears alarms: that is said by each stage."""
-    kept = {name: it for name, it in template["Resources"].items() if "Alarms" not in name}
+    """Leave out who hears alarms, and the logs of endpoints: those are said by each stage."""
+    kept = {
+        name: it
+        for name, it in template["Resources"].items()
+        if not name.startswith(("Alarms", "Log"))
+    }
     return {**template, "Resources": kept}
 
 

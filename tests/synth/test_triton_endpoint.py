@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -16,6 +17,7 @@ from triton_sagemaker import (
     AllAtOnce,
     Canary,
     DataCapture,
+    EndpointLog,
     GpuTarget,
     InvalidEndpoint,
     Linear,
@@ -366,7 +368,17 @@ def test_container_can_be_cut_off_from_the_network(scene: Scene) -> None:
 
 def test_volumes_are_encrypted_with_the_key_that_is_given(scene: Scene) -> None:
     scene.endpoint(encryption_key=kms.Key(scene.stack, "VolumeKey"))
-    assert "Fn::GetAtt" in scene.properties(CONFIG)["KmsKeyId"]
+    key = scene.properties(CONFIG)["KmsKeyId"]
+    assert "Fn::GetAtt" in key
+    grants = _statements(scene)["EncryptVolumes"]
+    assert (grants["Action"], grants["Resource"]) == ("kms:CreateGrant", key)
+    assert grants["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    assert _resources(scene, "kms:DescribeKey") == [key]
+
+
+def test_the_role_makes_no_grants_where_no_key_encrypts_volumes(scene: Scene) -> None:
+    scene.endpoint()
+    assert "EncryptVolumes" not in _statements(scene)
 
 
 def test_requests_and_answers_are_captured(scene: Scene) -> None:
@@ -407,7 +419,7 @@ def test_defaults_leave_out_all_that_was_not_asked_for(scene: Scene) -> None:
 
 
 def test_the_log_group_is_there_before_the_endpoint_writes_to_it(scene: Scene) -> None:
-    # SageMaker makes the log group that it misses, which then is kept for ever and fails the stack.
+    # The role may not make it: what the first instances say would be lost.
     scene.endpoint()
     resources = scene.template().to_json()["Resources"]
     (endpoint,) = (it for it in resources.values() if it["Type"] == ENDPOINT)
@@ -420,6 +432,14 @@ def test_logs_are_kept_for_a_while_and_not_for_ever(scene: Scene) -> None:
         "LogGroupName": "/aws/sagemaker/Endpoints/under-test",
         "RetentionInDays": 90,
     }
+
+
+def test_an_endpoint_can_write_into_a_log_that_outlives_its_stack(scene: Scene) -> None:
+    # A create that fails takes its stack with it, and would take the log that says why.
+    stack = Stack(scene.stack.node.scope, "Stays")
+    scene.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
+    scene.template().resource_count_is("AWS::Logs::LogGroup", 0)
+    assert stack in scene.stack.dependencies
 
 
 # Access
