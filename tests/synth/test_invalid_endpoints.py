@@ -259,6 +259,16 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(update=Rolling(percent=1)),
         "update.percent: 1 % is out of range: write 5 to 50",
     ),
+    "nine hours of linear steps": (
+        lambda s: s.endpoint(update=Linear(percent=10, wait=3600)),
+        "update.wait: up to 9 waits of 3600 s and 300 s for the old instances are 32700 s, and "
+        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
+    ),
+    "ten hours of batches": (
+        lambda s: s.endpoint(update=Rolling(percent=5, wait=900)),
+        "update.wait: up to 39 waits of 900 s are 35100 s, and SageMaker ends an update after "
+        "28800 s: write a shorter wait, or a larger percent",
+    ),
     "old fleet kept too long": (
         lambda s: s.endpoint(update=AllAtOnce(keep_old=86400)),
         "update.keep_old: 86400 s is out of range: write 0 to 3600",
@@ -335,6 +345,19 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "scaling.schedules.n.max_count: 2 is less than min_count 3: write more",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        Linear(percent=33, wait=3600, keep_old=3600),  # in three steps, the last of 34 %
+        Linear(percent=50, wait=3600, keep_old=3600),
+        Linear(percent=10, wait=3166),
+        Rolling(percent=25, wait=3600),
+    ],
+)
+def test_an_update_that_ends_in_time_is_taken(update: Any) -> None:
+    Scene().endpoint(update=update)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -171,7 +171,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             AllAtOnce(keep_old=60),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "TerminationWaitInSeconds": 60,
                     "TrafficRoutingConfiguration": {
                         "Type": "ALL_AT_ONCE",
@@ -184,7 +184,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Canary(percent=20, wait=300),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 20},
@@ -198,7 +198,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Linear(percent=50, wait=30),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
@@ -213,7 +213,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "WaitIntervalInSeconds": 120,
                 }
             },
