@@ -101,7 +101,9 @@ def acknowledge_endpoint(
         "Archives below the endpoint's own prefix, whose names change with their content.": [
             f"IAM5[Resource::{bucket}/{prefix}*]"
         ],
-        "The log streams of the endpoint's own log group.": [f"IAM5[Resource::{logs}*]"],
+        "The log streams of the endpoint's own log groups.": [
+            f"IAM5[Resource::{group}*]" for group in (logs, f"{logs}/triton-metrics")
+        ],
         "DescribeAlarms is called with the names of the rollback alarms, which CloudFormation "
         "chooses.": [f"IAM5[Resource::arn:aws:cloudwatch:{region}:{account}:alarm:*]"],
         "SageMaker makes and removes network interfaces, whose ids nobody knows before.": [

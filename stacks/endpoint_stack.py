@@ -20,6 +20,7 @@ from triton_sagemaker import (
     BuiltModel,
     Canary,
     CatalogEntry,
+    CpuTarget,
     GpuTarget,
     HostingMode,
     Instances,
@@ -27,13 +28,16 @@ from triton_sagemaker import (
     Linear,
     ModelCatalog,
     MultiModelHosting,
+    PublishedMetrics,
     Rolling,
+    ServerOptions,
     Severity,
     SingleModelHosting,
     TritonContainer,
     TritonEndpoint,
     Variant,
     VpcAccess,
+    metrics_log_name,
 )
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -63,6 +67,7 @@ class EndpointStack(Stack):
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self._short_name = endpoint_name
+        self._endpoint_name = f"{stage_name}-{endpoint_name}"
         self._settings_place = f"stages/{stage_name}.yaml: endpoints.{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models
         self._release, self._python = platform_facts.release(stage.release), python
@@ -73,7 +78,7 @@ class EndpointStack(Stack):
             self,
             "Endpoint",
             encryption_key=models.bucket.key if self._has_volumes() else None,
-            endpoint_name=f"{stage_name}-{endpoint_name}",
+            endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
             network=network,
             rollback_error_rate=endpoint.update.rollback_error_rate,
@@ -147,11 +152,21 @@ class EndpointStack(Stack):
                 release=self._release,
                 region=platform_facts.region(self._stage.region),
                 processor=processors.GPU if instance_type.gpu else processors.CPU,
+                options=ServerOptions(publish_metrics=self._published_metrics()),
             ),
             hosting=self._hosting(self._prefix(self._target(name))),
             instances=Instances(
                 instance_type=instance_type, initial_count=self._settings.instance_count
             ),
+        )
+
+    def _published_metrics(self) -> PublishedMetrics | None:
+        """Triton's own metrics, in a namespace of the endpoint's; older releases have none."""
+        if not self._stage.production or self._release.name < PublishedMetrics.SINCE:
+            return None
+        return PublishedMetrics(
+            log_group=metrics_log_name(self._endpoint_name),
+            namespace=f"Triton/{self._endpoint_name}",
         )
 
     def _hosting(self, prefix: str) -> HostingMode:
@@ -165,11 +180,13 @@ class EndpointStack(Stack):
                 return SingleModelHosting(bucket=bucket, key=key, default_model=plan.entry)
 
     def _scale(self, scaling: ScalingStage) -> None:
-        targets: list[InvocationsTarget | GpuTarget] = []
+        targets: list[InvocationsTarget | GpuTarget | CpuTarget] = []
         if scaling.max_rps is not None:
             targets.append(InvocationsTarget.for_load(max_rps=scaling.max_rps))
         if scaling.gpu_percent is not None:
             targets.append(GpuTarget(percent=scaling.gpu_percent))
+        if scaling.cpu_percent is not None:
+            targets.append(CpuTarget(percent=scaling.cpu_percent))
         for variant in self._settings.variants:
             self.endpoint.auto_scale(
                 min_count=scaling.min_count,

@@ -52,7 +52,12 @@ class ModelStack(Stack):
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         self.logs = {
-            name: EndpointLog(self, f"Log-{name}", endpoint_name=f"{stage_name}-{name}")
+            name: EndpointLog(
+                self,
+                f"Log-{name}",
+                endpoint_name=f"{stage_name}-{name}",
+                metrics=stage.production,
+            )
             for name in stage.endpoints
         }
         if stage.notify.email:

@@ -100,13 +100,15 @@ class ScalingStage(_Strict):
     """Requests a second that one instance sustained in a load test; scaling aims at half of it."""
     gpu_percent: Annotated[float, Field(gt=0, le=100)] | None = None
     """Utilisation of each GPU to aim at."""
+    cpu_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    """Utilisation of each vCPU to aim at: for models that compute, or prepare, on the CPU."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         if self.max_count < self.min_count:
             raise ValueError(f"max_count {self.max_count} is less than min_count: write more")
-        if self.max_rps is None and self.gpu_percent is None:
-            raise ValueError("nothing to scale by: write max_rps or gpu_percent, or both")
+        if (self.max_rps, self.gpu_percent, self.cpu_percent) == (None, None, None):
+            raise ValueError("nothing to scale by: write max_rps, gpu_percent or cpu_percent")
         return self
 
 

@@ -4,7 +4,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.endpoint_log import EndpointLog
+from triton_sagemaker.endpoint_log import EndpointLog, metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
@@ -20,6 +20,7 @@ from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import (
     ConcurrencyTarget,
     Cooldowns,
+    CpuTarget,
     GpuTarget,
     InvocationsTarget,
     ScheduledCapacity,
@@ -41,6 +42,7 @@ __all__ = [
     "CatalogEntry",
     "ConcurrencyTarget",
     "Cooldowns",
+    "CpuTarget",
     "DataCapture",
     "EndpointLog",
     "EndpointMetrics",
@@ -69,4 +71,5 @@ __all__ = [
     "TritonEndpoint",
     "Variant",
     "VpcAccess",
+    "metrics_log_name",
 ]

@@ -8,9 +8,22 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 INVOCATIONS = "AWS/SageMaker"
 INSTANCES = "/aws/sagemaker/Endpoints"
 GPU_UTILIZATION = "GPUUtilization"
+CPU_UTILIZATION = "CPUUtilization"
 MINUTE = Duration.minutes(1)
 
 Metric = cloudwatch.Metric
+
+
+def published(namespace: str, name: str, statistic: str) -> cloudwatch.MathExpression:
+    """Return a metric of Triton's own, `nv_*`, with whatever dimensions the image's agent gave it.
+
+    No source says which those are: a search finds all of a name (CloudWatch user guide,
+    search-expression-syntax). It can be drawn, and no alarm can rest on it.
+    """
+    found = f'Namespace="{namespace}" MetricName="{name}"'
+    return cloudwatch.MathExpression(
+        expression=f"SEARCH('{found}', '{statistic}', 60)", label=name, period=MINUTE
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +112,7 @@ class EndpointMetrics:
 
     def cpu_utilization(self, statistic: str = "Average") -> Metric:
         """Percent of one core: 0 to 100 times the number of cores."""
-        return self._metric(INSTANCES, "CPUUtilization", statistic, cloudwatch.Unit.PERCENT)
+        return self._metric(INSTANCES, CPU_UTILIZATION, statistic, cloudwatch.Unit.PERCENT)
 
     def memory_utilization(self, statistic: str = "Average") -> Metric:
         """Percent of the instances' memory, 0 to 100."""

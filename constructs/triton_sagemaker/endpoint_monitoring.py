@@ -11,7 +11,7 @@ from constructs import Construct
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.endpoint_metrics import EndpointMetrics, published
 from triton_sagemaker.variant import Variant
 
 MINUTES = 5
@@ -21,6 +21,16 @@ COLORS = {
     Severity.WARNING: cloudwatch.Color.ORANGE,
     Severity.CRITICAL: cloudwatch.Color.RED,
 }
+
+
+TRITON = {
+    "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
+    "Triton: microseconds by model": (
+        "nv_inference_queue_duration_us",
+        "nv_inference_compute_infer_duration_us",
+    ),
+}
+"""Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 
 
 class EndpointMonitoring(Construct):
@@ -132,7 +142,15 @@ def _charts(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> It
         [metrics.overhead_latency()],
     )  # fmt: skip
     yield from variant.hosting.charts(metrics, limits)
+    yield from _inside(variant)
     yield from _machines(metrics, variant, limits)
+
+
+def _inside(variant: Variant) -> Iterator[Chart]:
+    """What Triton says of itself, where its metrics are published: of all variants together."""
+    if publish := variant.container.options.publish_metrics:
+        for title, names in TRITON.items():
+            yield Chart(title, beside=[published(publish.namespace, it, "Sum") for it in names])
 
 
 def _machines(

@@ -1,6 +1,7 @@
 """EndpointStack: what a stage's settings make of an endpoint, and in which order it is deployed."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ def text_endpoint(
     *,
     production: bool = False,
     region: str = "us-east-1",
+    release: str = "25.09",
     python: str | None = None,
     **settings: Any,
 ) -> Template:
@@ -35,7 +37,7 @@ def text_endpoint(
         {
             **{
                 "region": region,
-                "release": "25.09",
+                "release": release,
                 "production": production,
                 "notify": {"topics": [TOPIC]} if production else {},
             },
@@ -178,6 +180,43 @@ def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
     text_endpoint(update=update).has_resource_properties(
         ENDPOINT,
         {"DeploymentConfig": {"BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing}}},
+    )
+
+
+def test_production_publishes_triton_s_own_metrics_and_draws_them(templates: Templates) -> None:
+    text = Template.from_json(templates("prod")["prod-text"])
+    said = {
+        "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
+        "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
+        "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": (
+            "/aws/sagemaker/Endpoints/prod-text/triton-metrics"
+        ),
+        "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/prod-text",
+    }
+    text.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": said}})
+    (dashboard,) = text.find_resources("AWS::CloudWatch::Dashboard").values()
+    drawn = json.dumps(dashboard)
+    for name in ("nv_inference_request_failure", "nv_inference_queue_duration_us"):
+        assert re.search(rf"SEARCH\('Namespace=\W+Triton/prod-text\W+MetricName=\W+{name}", drawn)
+    groups = Template.from_json(templates("prod")["prod-models"])
+    groups.has_resource_properties(
+        "AWS::Logs::LogGroup", {"LogGroupName": said["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]}
+    )
+
+
+@pytest.mark.parametrize(("production", "release"), [(False, "25.09"), (True, "23.05")])
+def test_metrics_are_not_published_in_a_trial_and_by_releases_that_have_none(
+    production: bool, release: str
+) -> None:
+    template = text_endpoint(production=production, release=release, models=["resnet50-onnx"])
+    assert "PUBLISH_METRICS" not in json.dumps(template.find_resources(MODEL))
+
+
+def test_an_endpoint_can_scale_by_its_cpus() -> None:
+    scaling = {"min_count": 2, "max_count": 4, "cpu_percent": 60}
+    text_endpoint(instance_type="ml.m5.xlarge", scaling=scaling).has_resource_properties(
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 240}},
     )
 
 

@@ -12,6 +12,7 @@ from triton_sagemaker import (
     AllAtOnce,
     Canary,
     ConcurrencyTarget,
+    CpuTarget,
     DataCapture,
     GpuTarget,
     InvalidEndpoint,
@@ -331,6 +332,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "GPU target of more than one GPU": (
         scaled(targets=[GpuTarget(percent=150)]),
         "scaling.targets: 150 % of a GPU: write 1 to 100",
+    ),
+    "CPU target of more than one vCPU": (
+        scaled(targets=[CpuTarget(percent=400)]),
+        "scaling.targets: 400 % of a vCPU: write 1 to 100",
     ),
     "target of nothing": (
         scaled(targets=[ConcurrencyTarget(per_instance=0)]),

@@ -21,6 +21,7 @@ from triton_sagemaker import (
     GpuTarget,
     InvalidEndpoint,
     Linear,
+    PublishedMetrics,
     Rolling,
     TritonEndpoint,
     VpcAccess,
@@ -487,6 +488,19 @@ def test_role_publishes_metrics_in_sagemaker_s_namespaces_alone(scene: Scene) ->
     scene.endpoint()
     assert _statements(scene)["PublishInstanceMetrics"]["Condition"] == {
         "StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}
+    }
+
+
+def test_role_writes_triton_s_metrics_into_their_log_and_namespace(scene: Scene) -> None:
+    publish = PublishedMetrics(log_group="/triton", namespace="Triton/under-test")
+    scene.endpoint(scene.with_options(publish_metrics=publish))
+    statements = _statements(scene)
+    assert any(
+        it["Fn::Join"][1][-1].endswith(":log-group:/triton*")
+        for it in statements["WriteOwnLogs"]["Resource"]
+    )
+    assert statements["PublishTritonMetrics"]["Condition"] == {
+        "StringEquals": {"cloudwatch:namespace": ["Triton/under-test"]}
     }
 
 

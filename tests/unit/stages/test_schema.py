@@ -249,7 +249,8 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "scaling: { min_count: 1, max_count: 2 }",
-            "endpoints.text.scaling: nothing to scale by: write max_rps or gpu_percent, or both",
+            "endpoints.text.scaling: nothing to scale by: write max_rps, gpu_percent or "
+            "cpu_percent",
         ),
         (
             "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
