@@ -304,6 +304,10 @@ class Stage(_Strict):
             processor=platform_facts.Processor.GPU,
         )
         wrong = [line for name, it in self.endpoints.items() for line in self._wrong(name, it)]
+        if missing := platform_facts.region(self.region).missing:
+            wrong.append(
+                f"region: CloudFormation has no {missing} in {self.region}: write another region"
+            )
         wrong += self._wrong_notify()
         if wrong:
             raise ValueError("; ".join(wrong))
@@ -332,12 +336,11 @@ class Stage(_Strict):
         release = platform_facts.release(self.release)
         for type_name in sorted({endpoint.variant_instance_type(it) for it in endpoint.variants}):
             gpu = platform_facts.instance_type(type_name).gpu
-            if gpu and release.runs_on(gpu.compute_capability) is False:
+            if gpu and (wanted := release.wants_gpu(gpu.compute_capability)):
                 wrong.append(
                     f"endpoints.{name}: {type_name} has a {gpu.name} of compute capability "
-                    f"{gpu.compute_capability}, release {self.release} needs "
-                    f"{release.minimum_compute_capability} or more: write another instance_type "
-                    "or an older release"
+                    f"{gpu.compute_capability}, release {self.release} needs {wanted}: write "
+                    "another instance_type or another release"
                 )
         fewest = endpoint.scaling.min_count if endpoint.scaling else endpoint.instance_count
         if self.production and min(fewest, endpoint.instance_count) < 2:

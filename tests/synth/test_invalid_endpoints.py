@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 
 from platform_facts import Processor, region, release
@@ -219,7 +220,17 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "GPU too old": (
         lambda s: s.endpoint(s.with_instances("ml.p2.xlarge")),
         f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, Triton "
-        "25.09 needs 7.5 or more: write a newer type or an older release",
+        "25.09 needs 7.5 or more: write another type or another release",
+    ),
+    "GPU too new": (
+        lambda s: s.endpoint(
+            s.variant(
+                container=s.container(release=release("22.07")),
+                instances=s.instances("ml.g6e.xlarge"),
+            )
+        ),
+        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, Triton "
+        "22.07 needs 8.6 or less: write another type or another release",
     ),
     "AMI too old": (
         lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
@@ -284,7 +295,16 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "no subnet": (
         lambda s: s.endpoint(network=VpcAccess(subnets=[], security_groups=[_group(s)])),
-        "network.subnets: none given: write at least one, in production two",
+        "network.subnets: 0 given: write 2 to 16, in different zones",
+    ),
+    "one subnet": (
+        lambda s: s.endpoint(
+            network=VpcAccess(
+                subnets=[ec2.Subnet.from_subnet_id(s.stack, "One", "subnet-1")],
+                security_groups=[_group(s)],
+            )
+        ),
+        "network.subnets: 1 given: write 2 to 16, in different zones",
     ),
     "no security group": (
         lambda s: s.endpoint(network=VpcAccess(subnets=_subnets(s), security_groups=[])),
@@ -393,14 +413,10 @@ def _subnets(scene: Scene) -> list[Any]:
 
 
 def _group(scene: Scene) -> Any:
-    from aws_cdk import aws_ec2 as ec2
-
     return ec2.SecurityGroup(scene.stack, "Group", vpc=_vpc(scene))
 
 
 def _vpc(scene: Scene) -> Any:
-    from aws_cdk import aws_ec2 as ec2
-
     return ec2.Vpc(
         scene.stack,
         "Vpc",

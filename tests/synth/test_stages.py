@@ -83,6 +83,17 @@ def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(
     assert "eu-dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
+def test_a_stage_in_china_has_no_finding_of_cdk_nag(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # What is acknowledged names ARNs, which begin otherwise there.
+    china = load_stage("dev").model_copy(update={"region": "cn-north-1", "release": "25.04"})
+    monkeypatch.setattr(stage_app, "load_stage", lambda _: china)
+    app = App(context=CONTEXT, outdir=str(tmp_path))
+    stage_app.add_stacks(app, "dev")
+    assert "dev-text" in {stack.stack_name for stack in app.synth().stacks}
+
+
 def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are() -> None:
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")

@@ -399,10 +399,32 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
     (found,) = problems(volta)
     assert found.endswith(
         "endpoints.text: ml.p3.2xlarge has a V100 of compute capability 7.0, release 25.09 needs "
-        "7.5 or more: write another instance_type or an older release"
+        "7.5 or more: write another instance_type or another release"
     )
     older = stage(volta.replace("25.09", "24.09"), tmp_path)
     assert older.endpoints["text"].instance_type == "ml.p3.2xlarge"
+
+
+@pytest.mark.parametrize(
+    ("region", "missing"),
+    [("me-central-1", "AWS::SageMaker::Endpoint"), ("mx-central-1", "AWS::CodeBuild::Project")],
+)
+def test_a_region_that_lacks_what_a_stage_is_made_of_is_refused(
+    problems: Problems, region: str, missing: str
+) -> None:
+    (found,) = problems(FITTING.replace("us-east-1", region))
+    assert found == (
+        f"prod.yaml:1: region: CloudFormation has no {missing} in {region}: write another region"
+    )
+
+
+def test_a_gpu_that_is_newer_than_the_release_is_refused(problems: Problems) -> None:
+    new = FITTING.replace("ml.g5.xlarge", "ml.g6e.xlarge").replace("25.09", "22.07")
+    (found,) = problems(new)
+    assert found.endswith(
+        "endpoints.text: ml.g6e.xlarge has a L40S of compute capability 8.9, release 22.07 needs "
+        "8.6 or less: write another instance_type or another release"
+    )
 
 
 def test_a_cpu_instance_serves_every_release(tmp_path: Path) -> None:
