@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Stack
+from aws_cdk import App, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -437,7 +437,7 @@ def test_logs_are_kept_for_a_while_and_not_for_ever(scene: Scene) -> None:
 
 def test_an_endpoint_can_write_into_a_log_that_outlives_its_stack(scene: Scene) -> None:
     # A create that fails takes its stack with it, and would take the log that says why.
-    stack = Stack(scene.stack.node.scope, "Stays")
+    stack = Stack(App.of(scene.stack), "Stays")
     scene.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
     scene.template().resource_count_is("AWS::Logs::LogGroup", 0)
     assert stack in scene.stack.dependencies
