@@ -19,7 +19,7 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
-    models = ModelStack(app, f"{stage_name}-models", env=env)
+    models = ModelStack(app, f"{stage_name}-models", stage_name=stage_name, stage=stage, env=env)
     network = NetworkStack(app, f"{stage_name}-network", env=env) if stage.private_network else None
     if stage.delivery:
         DeliveryStack(

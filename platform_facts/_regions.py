@@ -14,7 +14,8 @@ class Region:
     `account_since_23_12` holds the images of release 23.12 and later, `account_before_23_12` the
     earlier ones (None: no such account is listed). `releases` are the names of the releases that
     the region is known to have; of `undocumented_releases` no source says either way; it has no
-    others. `codebuild_gpu`: CodeBuild has machines with a GPU here.
+    others. `codebuild_gpu`: CodeBuild has machines with a GPU here. `missing` is a resource type
+    that a stage needs and CloudFormation does not have here.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Region:
     releases: tuple[str, ...]
     undocumented_releases: tuple[str, ...]
     codebuild_gpu: bool
+    missing: str | None
     source: str
 
     @property
@@ -59,16 +61,23 @@ def region(name: str) -> Region:
 @cache
 def _by_name() -> dict[str, Region]:
     table = read_table("regions.toml")
-    with_gpu = table["codebuild_gpu"]["regions"]
+    with_gpu, missing = table["codebuild_gpu"]["regions"], table["cloudformation"]["missing"]
     return {
-        name: _region(name, row, partition, codebuild_gpu=name in with_gpu)
+        name: _region(
+            name, row, partition, codebuild_gpu=name in with_gpu, missing=missing.get(name)
+        )
         for partition in table["partition"].values()
         for name, row in partition["regions"].items()
     }
 
 
 def _region(
-    name: str, row: dict[str, Any], partition: dict[str, Any], *, codebuild_gpu: bool
+    name: str,
+    row: dict[str, Any],
+    partition: dict[str, Any],
+    *,
+    codebuild_gpu: bool,
+    missing: str | None,
 ) -> Region:
     before = row.get("before")
     return Region(
@@ -79,6 +88,7 @@ def _region(
         releases=_with_an_account(partition["releases"], before),
         undocumented_releases=_with_an_account(partition["undocumented_releases"], before),
         codebuild_gpu=codebuild_gpu,
+        missing=missing,
         source=partition["source"],
     )
 

@@ -53,6 +53,7 @@ class Release:
     onnx_opset: int | None
     onnx_ir: int | None
     minimum_compute_capability: ComputeCapability | None
+    maximum_compute_capability: ComputeCapability | None
     backends: tuple[str, ...]
     account_set: AccountSet
     inference_amis: tuple[str, ...]
@@ -66,13 +67,19 @@ class Release:
         return self.inference_amis[0] if self.inference_amis else None
 
     def runs_on(self, compute_capability: ComputeCapability) -> bool | None:
-        """Whether a GPU of that compute capability reaches the release's floor; None: unknown.
+        """Whether the release runs on a GPU of that compute capability; None: unknown."""
+        if self.wants_gpu(compute_capability):
+            return False
+        return None if self.minimum_compute_capability is None else True
 
-        A floor is all that NVIDIA states: a GPU newer than the release may still be too new.
-        """
-        if self.minimum_compute_capability is None:
-            return None
-        return compute_capability >= self.minimum_compute_capability
+    def wants_gpu(self, compute_capability: ComputeCapability) -> str | None:
+        """Return which compute capability it needs instead of one that it does not run on."""
+        least, most = self.minimum_compute_capability, self.maximum_compute_capability
+        if least is not None and compute_capability < least:
+            return f"{least} or more"
+        if most is not None and compute_capability > most:
+            return f"{most} or less"
+        return None
 
 
 def releases() -> tuple[Release, ...]:
@@ -98,7 +105,7 @@ def _by_name() -> dict[str, Release]:
 
 
 def _release(row: dict[str, Any]) -> Release:
-    floor = row.get("minimum_compute_capability")
+    floor, ceiling = (row.get(f"{it}_compute_capability") for it in ("minimum", "maximum"))
     return Release(
         name=row["name"],
         cuda=row.get("cuda"),
@@ -111,6 +118,7 @@ def _release(row: dict[str, Any]) -> Release:
         onnx_opset=row.get("onnx_opset"),
         onnx_ir=row.get("onnx_ir"),
         minimum_compute_capability=ComputeCapability.parse(floor) if floor else None,
+        maximum_compute_capability=ComputeCapability.parse(ceiling) if ceiling else None,
         backends=tuple(backend.name for backend in backends() if backend.is_in(row["name"])),
         account_set=AccountSet(row["account_set"]),
         inference_amis=tuple(row.get("inference_amis", ())),

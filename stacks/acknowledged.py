@@ -4,7 +4,7 @@ cdk-nag takes findings one by one: a statement that is not listed here, or a wil
 fails the synth. `<Name.Arn>` is how it writes a reference to a resource of the template.
 """
 
-from aws_cdk import Acknowledgment, Environment, Stack, Validations
+from aws_cdk import Acknowledgment, Environment, Stack, Validations, region_info
 from constructs import IConstruct
 
 MANAGED = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
@@ -15,8 +15,8 @@ FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
 
 def acknowledge_models(stack: Stack, env: Environment) -> None:
     """What the model stack's builders may do, and why that is as narrow as it gets."""
-    region, account = env.region, _account(env)
-    assets = f"arn:aws:s3:::cdk-hnb659fds-assets-{account}-{region}"
+    region, account, partition = env.region, _account(env), _partition(env)
+    assets = f"arn:{partition}:s3:::cdk-hnb659fds-assets-{account}-{region}"
     reasons = {
         "Lambda's own policy: write to the function's log, nothing else.": [
             f"IAM4[Policy::{MANAGED}]"
@@ -69,30 +69,30 @@ def acknowledge_delivery(
     stack: Stack, env: Environment, *, stage_name: str, promotes_from: str | None
 ) -> None:
     """What the workflows' deploy may reach."""
-    region, account = env.region, _account(env)
+    region, account, partition = env.region, _account(env), _partition(env)
     sources = [promotes_from] if promotes_from else []
     reasons = {
         "The catalog, endpoints and stacks of this one stage, which are more with every stage "
         "file, and the stack of the stage whose archives are promoted.": [
-            f"IAM5[Resource::arn:aws:ssm:{region}:{account}:parameter/triton/{stage_name}/*]",
-            f"IAM5[Resource::arn:aws:sagemaker:{region}:{account}:endpoint/{stage_name}-*]",
-            f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/{stage_name}-*]",
+            f"IAM5[Resource::arn:{partition}:ssm:{region}:{account}:parameter/triton/{stage_name}/*]",
+            f"IAM5[Resource::arn:{partition}:sagemaker:{region}:{account}:endpoint/{stage_name}-*]",
+            f"IAM5[Resource::arn:{partition}:cloudformation:{region}:{account}:stack/{stage_name}-*]",
             *(
-                f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/{it}-models/*]"
+                f"IAM5[Resource::arn:{partition}:cloudformation:{region}:{account}:stack/{it}-models/*]"
                 for it in sources
             ),
         ],
         "The model buckets of these stages, whose names CloudFormation completes, and keys through "
         "S3 alone.": [
             *(
-                f"IAM5[Resource::arn:aws:s3:::{it}-models-modelsbucket*{objects}]"
+                f"IAM5[Resource::arn:{partition}:s3:::{it}-models-modelsbucket*{objects}]"
                 for it in (stage_name, *sources)
                 for objects in ("", "/*")
             ),
-            f"IAM5[Resource::arn:aws:kms:{region}:{account}:key/*]",
+            f"IAM5[Resource::arn:{partition}:kms:{region}:{account}:key/*]",
         ],
         "The two functions of the models' stack, whose names CloudFormation completes.": [
-            f"IAM5[Resource::arn:aws:lambda:{region}:{account}:function:{stage_name}-models-{it}*]"
+            f"IAM5[Resource::arn:{partition}:lambda:{region}:{account}:function:{stage_name}-models-{it}*]"
             for it in FUNCTIONS
         ],
     }
@@ -103,20 +103,22 @@ def acknowledge_endpoint(
     role: IConstruct, env: Environment, *, name: str, models_stack: str, prefix: str
 ) -> None:
     """What the instances of an endpoint may do, and why that is as narrow as it gets."""
-    region, account = env.region, _account(env)
+    region, account, partition = env.region, _account(env), _partition(env)
     bucket = f"{models_stack}:ExportsOutputFnGetAttModelsBucket970C6ADAArnC12F88E2"
-    logs = f"arn:aws:logs:{region}:{account}:log-group:/aws/sagemaker/Endpoints/{name}"
+    logs = f"arn:{partition}:logs:{region}:{account}:log-group:/aws/sagemaker/Endpoints/{name}"
     reasons = {
         "Registry tokens, metrics and descriptions of networks know no resources; conditions "
         "narrow what can be narrowed.": ["IAM5[Resource::*]"],
         "Archives below the endpoint's own prefix, whose names change with their content.": [
             f"IAM5[Resource::{bucket}/{prefix}*]"
         ],
-        "The log streams of the endpoint's own log group.": [f"IAM5[Resource::{logs}*]"],
+        "The log streams of the endpoint's own log groups.": [
+            f"IAM5[Resource::{group}*]" for group in (logs, f"{logs}/triton-metrics")
+        ],
         "DescribeAlarms is called with the names of the rollback alarms, which CloudFormation "
-        "chooses.": [f"IAM5[Resource::arn:aws:cloudwatch:{region}:{account}:alarm:*]"],
+        "chooses.": [f"IAM5[Resource::arn:{partition}:cloudwatch:{region}:{account}:alarm:*]"],
         "SageMaker makes and removes network interfaces, whose ids nobody knows before.": [
-            f"IAM5[Resource::arn:aws:ec2:{region}:{account}:{kind}/*]"
+            f"IAM5[Resource::arn:{partition}:ec2:{region}:{account}:{kind}/*]"
             for kind in ("network-interface", "security-group", "subnet")
         ],
     }
@@ -135,3 +137,8 @@ def _acknowledge(construct: IConstruct, reasons: dict[str, list[str]]) -> None:
 
 def _account(env: Environment) -> str:
     return env.account or "<AWS::AccountId>"
+
+
+def _partition(env: Environment) -> str:
+    assert env.region is not None
+    return region_info.RegionInfo.get(env.region).partition or "aws"

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from aws_cdk import AssetHashType, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 import platform_facts
 from model_build import BuildError, BuildTarget, ModelPlan, find_model, plan_model
 from model_build.digest import IGNORED
 from stacks.acknowledged import acknowledge_endpoint
-from stacks.model_stack import ModelStack
+from stacks.model_stack import ModelStack, alarm_topic_name
 from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
 from triton_sagemaker import (
     AlarmThresholds,
@@ -20,6 +21,7 @@ from triton_sagemaker import (
     Canary,
     CatalogEntry,
     CheckedUpdates,
+    CpuTarget,
     GpuTarget,
     HostingMode,
     Instances,
@@ -27,13 +29,16 @@ from triton_sagemaker import (
     Linear,
     ModelCatalog,
     MultiModelHosting,
+    PublishedMetrics,
     Rolling,
+    ServerOptions,
     Severity,
     SingleModelHosting,
     TritonContainer,
     TritonEndpoint,
     Variant,
     VpcAccess,
+    metrics_log_name,
 )
 
 MODELS = Path(__file__).parent.parent / "models"
@@ -63,6 +68,7 @@ class EndpointStack(Stack):
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self._short_name = endpoint_name
+        self._endpoint_name = f"{stage_name}-{endpoint_name}"
         self._settings_place = f"stages/{stage_name}.yaml: endpoints.{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models
         self._release, self._python = platform_facts.release(stage.release), python
@@ -79,8 +85,10 @@ class EndpointStack(Stack):
                 deliver=f"make deliver STAGE={stage_name}",
             ),
             encryption_key=models.bucket.key if self._has_volumes() else None,
-            endpoint_name=f"{stage_name}-{endpoint_name}",
+            endpoint_name=self._endpoint_name,
+            log=models.logs[endpoint_name],
             network=network,
+            rollback_error_rate=endpoint.update.rollback_error_rate,
             update=_update(endpoint.update),
             variants=[self._variant(name) for name in endpoint.variants],
         )
@@ -96,7 +104,7 @@ class EndpointStack(Stack):
         if endpoint.scaling:
             self._scale(endpoint.scaling)
         if stage.production:
-            self.endpoint.monitor(_thresholds(endpoint.alarms))
+            self.endpoint.monitor(_thresholds(endpoint.alarms), topics=self._topics(stage_name))
         self._publish(catalog, built)
 
     def _build_all(self) -> list[BuiltModel]:
@@ -151,11 +159,21 @@ class EndpointStack(Stack):
                 release=self._release,
                 region=platform_facts.region(self._stage.region),
                 processor=processors.GPU if instance_type.gpu else processors.CPU,
+                options=ServerOptions(publish_metrics=self._published_metrics()),
             ),
             hosting=self._hosting(self._prefix(self._target(name))),
             instances=Instances(
                 instance_type=instance_type, initial_count=self._settings.instance_count
             ),
+        )
+
+    def _published_metrics(self) -> PublishedMetrics | None:
+        """Triton's own metrics, in a namespace of the endpoint's; older releases have none."""
+        if not self._stage.production or self._release.name < PublishedMetrics.SINCE:
+            return None
+        return PublishedMetrics(
+            log_group=metrics_log_name(self._endpoint_name),
+            namespace=f"Triton/{self._endpoint_name}",
         )
 
     def _hosting(self, prefix: str) -> HostingMode:
@@ -169,11 +187,13 @@ class EndpointStack(Stack):
                 return SingleModelHosting(bucket=bucket, key=key, default_model=plan.entry)
 
     def _scale(self, scaling: ScalingStage) -> None:
-        targets: list[InvocationsTarget | GpuTarget] = []
+        targets: list[InvocationsTarget | GpuTarget | CpuTarget] = []
         if scaling.max_rps is not None:
             targets.append(InvocationsTarget.for_load(max_rps=scaling.max_rps))
         if scaling.gpu_percent is not None:
             targets.append(GpuTarget(percent=scaling.gpu_percent))
+        if scaling.cpu_percent is not None:
+            targets.append(CpuTarget(percent=scaling.cpu_percent))
         for variant in self._settings.variants:
             self.endpoint.auto_scale(
                 min_count=scaling.min_count,
@@ -181,6 +201,18 @@ class EndpointStack(Stack):
                 targets=targets,
                 variant=variant,
             )
+
+    def _topics(self, stage_name: str) -> list[sns.ITopic]:
+        """Return where alarms are told: the stage's own topic, and those that it names.
+
+        The own one by its name, and not by an export: one in use could never be given up.
+        """
+        arns = list(self._stage.notify.topics)
+        if self._stage.notify.email:
+            arns.append(self.format_arn(service="sns", resource=alarm_topic_name(stage_name)))
+        return [
+            sns.Topic.from_topic_arn(self, f"Told{number}", arn) for number, arn in enumerate(arns)
+        ]
 
     def _publish(self, catalog: ModelCatalog, built: list[BuiltModel]) -> None:
         hosting = self.endpoint.variants[0].hosting

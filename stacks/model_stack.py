@@ -9,7 +9,15 @@ from constructs import Construct
 
 import platform_facts
 from stacks.acknowledged import acknowledge_models
-from triton_sagemaker import EngineBuilder, ModelBucket, ModelBuilder, UpdateChecks
+from stages import Stage
+from triton_sagemaker import (
+    AlarmTopic,
+    EndpointLog,
+    EngineBuilder,
+    ModelBucket,
+    ModelBuilder,
+    UpdateChecks,
+)
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
@@ -18,12 +26,23 @@ BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt")
 
 
 class ModelStack(Stack):
-    """Bucket, key, build projects and provider. Nothing here changes with a model.
+    """Bucket, key, build projects, provider, logs, and a topic for alarms.
+
+    Nothing here changes with a model. The logs of endpoints are here, because a first deploy of an
+    endpoint that fails takes its stack with it.
 
     Its outputs are for those who build outside of a deploy: `publish` and deliveries.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, env: Environment) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        stage_name: str,
+        stage: Stage,
+        env: Environment,
+    ) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = ModelBucket(self, "Models")
         engines = self._engine_builder() if _has_gpus(env) else None
@@ -40,6 +59,17 @@ class ModelStack(Stack):
         self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
+        self.logs = {
+            name: EndpointLog(
+                self,
+                f"Log-{name}",
+                endpoint_name=f"{stage_name}-{name}",
+                metrics=stage.production,
+            )
+            for name in stage.endpoints
+        }
+        if stage.notify.email:
+            AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
         acknowledge_models(self, env)
 
     def _engine_builder(self) -> EngineBuilder:
@@ -74,6 +104,11 @@ class ModelStack(Stack):
             exclude=["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"],
             ignore_mode=IgnoreMode.GIT,
         )
+
+
+def alarm_topic_name(stage_name: str) -> str:
+    """Return what the topic is called that tells a stage's alarms by e-mail."""
+    return f"{stage_name}-alarms"
 
 
 def _has_gpus(env: Environment) -> bool:

@@ -55,6 +55,23 @@ def _no_stack(name: str) -> str:
     return name
 
 
+def _address(email: str) -> str:
+    """Return an e-mail address, as far as a look can tell."""
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s.]+", email):
+        raise ValueError(f"{email!r} is not an e-mail address: write for example team@company.com")
+    return email
+
+
+def _topic_arn(arn: str) -> str:
+    """Return the ARN of an SNS topic."""
+    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}", arn):
+        raise ValueError(
+            f"{arn!r} is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as "
+            "the topic's page in the console has it"
+        )
+    return arn
+
+
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
 EndpointName = Annotated[Name, AfterValidator(_no_stack)]
 VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63)]
@@ -83,13 +100,15 @@ class ScalingStage(_Strict):
     """Requests a second that one instance sustained in a load test; scaling aims at half of it."""
     gpu_percent: Annotated[float, Field(gt=0, le=100)] | None = None
     """Utilisation of each GPU to aim at."""
+    cpu_percent: Annotated[float, Field(gt=0, le=100)] | None = None
+    """Utilisation of each vCPU to aim at: for models that compute, or prepare, on the CPU."""
 
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         if self.max_count < self.min_count:
             raise ValueError(f"max_count {self.max_count} is less than min_count: write more")
-        if self.max_rps is None and self.gpu_percent is None:
-            raise ValueError("nothing to scale by: write max_rps or gpu_percent, or both")
+        if (self.max_rps, self.gpu_percent, self.cpu_percent) == (None, None, None):
+            raise ValueError("nothing to scale by: write max_rps, gpu_percent or cpu_percent")
         return self
 
 
@@ -102,6 +121,9 @@ class UpdateStage(_Strict):
     """Share of the capacity that moves first, or at a time; not for all-at-once."""
     wait_seconds: Annotated[int, Field(ge=0, le=3600)] = 600
     """Time to watch the alarms between two moves; not for all-at-once."""
+    rollback_error_rate: Annotated[FiniteFloat, Field(gt=0, le=1)] = 0.2
+    """Share of requests that the new instances may fail, callers' mistakes among them, before the
+    update is rolled back: more than callers get wrong, less than one broken model makes fail."""
 
 
 class VariantStage(_Strict):
@@ -124,6 +146,7 @@ class AlarmsStage(_Strict):
 
     server_error_rate: Thresholds | None = None
     client_error_rate: Thresholds | None = None
+    model_error_rate: Thresholds | None = None
     model_latency_p50_ms: Thresholds | None = None
     model_latency_p99_ms: Thresholds | None = None
     gpu_memory_percent: Thresholds | None = None
@@ -237,6 +260,20 @@ class DeliveryStage(_Strict):
     them again."""
 
 
+class NotifyStage(_Strict):
+    """Who hears the alarms of a production stage.
+
+    Addresses of web hooks are no choice: they hold the key to the service behind them, and this
+    file is no place for it. Such a service subscribes to a topic.
+    """
+
+    email: list[Annotated[str, AfterValidator(_address)]] = []
+    """E-mail addresses. SNS sends each a link first, and nothing more until it was followed."""
+    topics: list[Annotated[str, AfterValidator(_topic_arn)]] = []
+    """ARNs of SNS topics that you have already, in the stage's region. Their policies, and those of
+    their keys, must let cloudwatch.amazonaws.com publish."""
+
+
 class Stage(_Strict):
     """One environment: an AWS account and region with the endpoints in it."""
 
@@ -247,7 +284,10 @@ class Stage(_Strict):
     release: ReleaseName
     """Triton container release of the SageMaker image, for example 25.09."""
     production: bool = False
-    """Production endpoints start with at least two instances, in two availability zones."""
+    """Production endpoints start with at least two instances, in two availability zones, and have
+    alarms that somebody hears."""
+    notify: NotifyStage = NotifyStage()
+    """Who hears the alarms: production stages name somebody, others have no alarms."""
     private_network: bool = False
     """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
     delivery: DeliveryStage | None = None
@@ -264,21 +304,43 @@ class Stage(_Strict):
             processor=platform_facts.Processor.GPU,
         )
         wrong = [line for name, it in self.endpoints.items() for line in self._wrong(name, it)]
+        if missing := platform_facts.region(self.region).missing:
+            wrong.append(
+                f"region: CloudFormation has no {missing} in {self.region}: write another region"
+            )
+        wrong += self._wrong_notify()
         if wrong:
             raise ValueError("; ".join(wrong))
         return self
+
+    def _wrong_notify(self) -> list[str]:
+        told = [*self.notify.email, *self.notify.topics]
+        if self.production and not told:
+            return [
+                "nobody hears the alarms of a production stage: write notify: "
+                "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics"
+            ]
+        if told and not self.production:
+            return ["only production stages have alarms to hear: remove notify"]
+        # PutMetricAlarm: "Invalid region ca-central-1 specified. Only us-west-2 is supported."
+        # (cds-snc/notification-terraform#128)
+        return [
+            f"notify.topics: {it} is not in {self.region}, and an alarm tells topics of its own "
+            "region alone: write another"
+            for it in self.notify.topics
+            if it.split(":")[3] != self.region
+        ]
 
     def _wrong(self, name: str, endpoint: EndpointStage) -> list[str]:
         wrong = []
         release = platform_facts.release(self.release)
         for type_name in sorted({endpoint.variant_instance_type(it) for it in endpoint.variants}):
             gpu = platform_facts.instance_type(type_name).gpu
-            if gpu and release.runs_on(gpu.compute_capability) is False:
+            if gpu and (wanted := release.wants_gpu(gpu.compute_capability)):
                 wrong.append(
                     f"endpoints.{name}: {type_name} has a {gpu.name} of compute capability "
-                    f"{gpu.compute_capability}, release {self.release} needs "
-                    f"{release.minimum_compute_capability} or more: write another instance_type "
-                    "or an older release"
+                    f"{gpu.compute_capability}, release {self.release} needs {wanted}: write "
+                    "another instance_type or another release"
                 )
         fewest = endpoint.scaling.min_count if endpoint.scaling else endpoint.instance_count
         if self.production and min(fewest, endpoint.instance_count) < 2:

@@ -1,8 +1,10 @@
 """AWS CDK constructs for NVIDIA Triton on Amazon SageMaker."""
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
+from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.endpoint_log import EndpointLog, metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
@@ -18,6 +20,7 @@ from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import (
     ConcurrencyTarget,
     Cooldowns,
+    CpuTarget,
     GpuTarget,
     InvocationsTarget,
     ScheduledCapacity,
@@ -33,6 +36,7 @@ from triton_sagemaker.vpc_access import VpcAccess
 
 __all__ = [
     "AlarmThresholds",
+    "AlarmTopic",
     "AllAtOnce",
     "BuiltModel",
     "Canary",
@@ -40,7 +44,9 @@ __all__ = [
     "CheckedUpdates",
     "ConcurrencyTarget",
     "Cooldowns",
+    "CpuTarget",
     "DataCapture",
+    "EndpointLog",
     "EndpointMetrics",
     "EndpointMonitoring",
     "EndpointRole",
@@ -68,4 +74,5 @@ __all__ = [
     "UpdateChecks",
     "Variant",
     "VpcAccess",
+    "metrics_log_name",
 ]

@@ -19,6 +19,14 @@ def _both(warning: float, critical: float) -> Thresholds:
     return {Severity.WARNING: warning, Severity.CRITICAL: critical}
 
 
+MODEL_ERROR_RATE = 0.2
+"""Share of requests that the container fails, above which the models are taken to be at fault.
+
+Callers' mistakes count too, since Triton answers them alike. Our choice: above what callers get
+wrong while they are well, and low enough to see one broken model among five.
+"""
+
+
 @dataclass(frozen=True, kw_only=True)
 class AlarmThresholds:
     """Thresholds of a variant's alarms; an empty mapping leaves an alarm out.
@@ -29,7 +37,11 @@ class AlarmThresholds:
     server_error_rate: Thresholds = field(default_factory=lambda: _both(0.01, 0.05))
     """Share of 5xx answers, 0 to 1."""
     client_error_rate: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.1})
-    """Share of 4xx answers, 0 to 1."""
+    """Share of 4xx answers, 0 to 1: callers' mistakes, and most failures of Triton."""
+    model_error_rate: Thresholds = field(
+        default_factory=lambda: {Severity.CRITICAL: MODEL_ERROR_RATE}
+    )
+    """Share of requests that the container did not answer with 2xx, 0 to 1."""
     model_latency_p50_ms: Thresholds = field(default_factory=dict)
     """Median time in the container, in milliseconds."""
     model_latency_p99_ms: Thresholds = field(default_factory=lambda: _both(1_000, 5_000))

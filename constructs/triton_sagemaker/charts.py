@@ -32,4 +32,4 @@ class Chart:
 
     title: str
     measures: Sequence[Measure] = ()
-    beside: Sequence[cloudwatch.Metric] = ()
+    beside: Sequence[cloudwatch.IMetric] = ()

@@ -16,6 +16,7 @@ def problems(
     endpoint_name: str,
     variants: Sequence[Variant],
     update: UpdatePolicy,
+    rollback_error_rate: float,
     network: VpcAccess | None,
     data_capture: DataCapture | None,
 ) -> list[Problem]:
@@ -25,6 +26,7 @@ def problems(
         *_variants(variants),
         *inside("update", update.problems()),
         *_rolling(update, variants),
+        *_rollback(rollback_error_rate),
         *(inside("network", network.problems()) if network else ()),
         *(inside("data_capture", data_capture.problems()) if data_capture else ()),
     ]
@@ -62,4 +64,12 @@ def _rolling(update: UpdatePolicy, variants: Sequence[Variant]) -> Iterator[Prob
         yield Problem(
             "update",
             "a rolling update takes one variant: write AllAtOnce, Canary or Linear",
+        )
+
+
+def _rollback(error_rate: float) -> Iterator[Problem]:
+    if not 0 < error_rate <= 1:
+        yield Problem(
+            "rollback_error_rate",
+            f"{error_rate} is not a share: write more than 0 and at most 1",
         )

@@ -8,22 +8,41 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 INVOCATIONS = "AWS/SageMaker"
 INSTANCES = "/aws/sagemaker/Endpoints"
 GPU_UTILIZATION = "GPUUtilization"
+CPU_UTILIZATION = "CPUUtilization"
 MINUTE = Duration.minutes(1)
 
 Metric = cloudwatch.Metric
+
+
+def published(namespace: str, name: str, statistic: str) -> cloudwatch.MathExpression:
+    """Return a metric of Triton's own, `nv_*`, with whatever dimensions the image's agent gave it.
+
+    No source says which those are: a search finds all of a name (CloudWatch user guide,
+    search-expression-syntax). It can be drawn, and no alarm can rest on it.
+    """
+    found = f'Namespace="{namespace}" MetricName="{name}"'
+    return cloudwatch.MathExpression(
+        expression=f"SEARCH('{found}', '{statistic}', 60)", label=name, period=MINUTE
+    )
 
 
 @dataclass(frozen=True)
 class EndpointMetrics:
     """Metrics of one variant.
 
-    Everything is published once a minute, with the dimensions EndpointName and VariantName and no
-    others; multi-model endpoints have no metrics by model. Source: the developer guide's pages on
+    Everything is published once a minute, with the dimensions EndpointName and VariantName;
+    multi-model endpoints have no metrics by model. Source: the developer guide's pages on
     CloudWatch metrics of endpoints and of multi-model endpoints.
+
+    With `endpoint_config_name`, metrics of invocations are those of the instances that an update
+    to that configuration brings: "CloudWatch publishes the metrics with the dimension
+    EndpointConfigName:{New-Ep-Config} after the new fleet starts receiving traffic" (developer
+    guide, deployment-guardrails-configuration).
     """
 
     endpoint_name: str
     variant_name: str
+    endpoint_config_name: str | None = None
 
     def invocations(self) -> Metric:
         """Requests, a count."""
@@ -40,6 +59,16 @@ class EndpointMetrics:
     def client_error_rate(self) -> Metric:
         """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
         return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", cloudwatch.Unit.NONE)
+
+    def model_error_rate(self) -> Metric:
+        """Share of requests that the container did not answer with 2xx, 0 to 1.
+
+        "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
+        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
+        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
+        507 (triton-inference-server/server, src/sagemaker_server.cc).
+        """
+        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", cloudwatch.Unit.NONE)
 
     def model_latency(self, statistic: str = "p99") -> Metric:
         """Time that the container took, in microseconds."""
@@ -83,7 +112,7 @@ class EndpointMetrics:
 
     def cpu_utilization(self, statistic: str = "Average") -> Metric:
         """Percent of one core: 0 to 100 times the number of cores."""
-        return self._metric(INSTANCES, "CPUUtilization", statistic, cloudwatch.Unit.PERCENT)
+        return self._metric(INSTANCES, CPU_UTILIZATION, statistic, cloudwatch.Unit.PERCENT)
 
     def memory_utilization(self, statistic: str = "Average") -> Metric:
         """Percent of the instances' memory, 0 to 100."""
@@ -104,11 +133,11 @@ class EndpointMetrics:
     def _metric(
         self, namespace: str, name: str, statistic: str, unit: cloudwatch.Unit
     ) -> cloudwatch.Metric:
+        dimensions = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}
+        if self.endpoint_config_name is not None:
+            dimensions["EndpointConfigName"] = self.endpoint_config_name
         return cloudwatch.Metric(
-            dimensions_map={
-                "EndpointName": self.endpoint_name,
-                "VariantName": self.variant_name,
-            },
+            dimensions_map=dimensions,
             metric_name=name,
             namespace=namespace,
             period=MINUTE,

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Sequence
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
+from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.endpoint_metrics import EndpointMetrics, published
 from triton_sagemaker.variant import Variant
 
 MINUTES = 5
@@ -24,11 +23,20 @@ COLORS = {
 }
 
 
-class EndpointMonitoring(Construct):
-    """Alarms of every variant, told to `topic`, and one dashboard with the thresholds drawn in it.
+TRITON = {
+    "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
+    "Triton: microseconds by model": (
+        "nv_inference_queue_duration_us",
+        "nv_inference_compute_infer_duration_us",
+    ),
+}
+"""Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 
-    The topic is encrypted with a key that CloudWatch may use; subscribe to `topic`. `alarms` lists
-    what was made.
+
+class EndpointMonitoring(Construct):
+    """Alarms of every variant, told to `topics`, and one dashboard with the thresholds drawn in it.
+
+    Without `topics` one is made: subscribe to it. `alarms` lists what was made.
     """
 
     def __init__(
@@ -39,10 +47,10 @@ class EndpointMonitoring(Construct):
         endpoint_name: str,
         variants: Sequence[Variant],
         thresholds: AlarmThresholds | None = None,
+        topics: Sequence[sns.ITopic] = (),
     ) -> None:
         super().__init__(scope, construct_id)
-        self.topic = self._topic(endpoint_name)
-        self._tell = actions.SnsAction(self.topic)
+        self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
         charts = {
             variant.name: list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
             for variant in variants
@@ -62,17 +70,6 @@ class EndpointMonitoring(Construct):
             for alarm in self._alarms(endpoint_name, name, measure)
         ]
 
-    def _topic(self, endpoint_name: str) -> sns.Topic:
-        key = kms.Key(
-            self,
-            "TopicKey",
-            description=f"Encrypts the alarms of {endpoint_name}",
-            enable_key_rotation=True,
-        )
-        # The key of AWS's own for SNS is of no use: CloudWatch may not use it.
-        key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
-        return sns.Topic(self, "Topic", enforce_ssl=True, master_key=key)
-
     def _alarms(
         self, endpoint_name: str, variant_name: str, measure: Measure
     ) -> Iterator[cloudwatch.Alarm]:
@@ -90,7 +87,7 @@ class EndpointMonitoring(Construct):
                 threshold=threshold * measure.scale,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )
-            alarm.add_alarm_action(self._tell)
+            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))
             yield alarm
 
 
@@ -130,6 +127,8 @@ def _charts(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> It
                     limits.server_error_rate),
             Measure("ClientErrors", "share of 4xx answers", metrics.client_error_rate(),
                     limits.client_error_rate),
+            Measure("ModelErrors", "share of requests that the container failed",
+                    metrics.model_error_rate(), limits.model_error_rate),
         ],
     )  # fmt: skip
     yield Chart(
@@ -143,7 +142,15 @@ def _charts(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> It
         [metrics.overhead_latency()],
     )  # fmt: skip
     yield from variant.hosting.charts(metrics, limits)
+    yield from _inside(variant)
     yield from _machines(metrics, variant, limits)
+
+
+def _inside(variant: Variant) -> Iterator[Chart]:
+    """What Triton says of itself, where its metrics are published: of all variants together."""
+    if publish := variant.container.options.publish_metrics:
+        for title, names in TRITON.items():
+            yield Chart(title, beside=[published(publish.namespace, it, "Sum") for it in names])
 
 
 def _machines(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from aws_cdk import Stack
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from triton_sagemaker.data_capture import DataCapture
@@ -13,7 +14,8 @@ from triton_sagemaker.variant import Variant
 class EndpointRole(Construct):
     """The execution role of an endpoint: read its archives, pull its images, log; more if used.
 
-    Source: the permissions for CreateModel in the SageMaker developer guide, without its wildcards.
+    Source: the permissions for CreateModel in the SageMaker developer guide (sagemaker-roles),
+    without its wildcards, and without logs:CreateLogGroup, for which see `EndpointLog`.
     """
 
     def __init__(
@@ -24,6 +26,7 @@ class EndpointRole(Construct):
         endpoint_name: str,
         variants: Sequence[Variant],
         in_vpc: bool = False,
+        volume_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
@@ -42,6 +45,8 @@ class EndpointRole(Construct):
         self._see_rollback_alarms()
         if in_vpc:
             self._attach_to_vpc()
+        if volume_key:
+            self._encrypt_volumes(volume_key)
         if data_capture:
             self._write_captured(data_capture)
 
@@ -83,10 +88,7 @@ class EndpointRole(Construct):
         }
         self._allow(
             "WriteOwnLogs",
-            [
-                *("logs:CreateLogGroup", "logs:CreateLogStream"),
-                *("logs:DescribeLogStreams", "logs:PutLogEvents"),
-            ],
+            ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
             [self._arn("logs", f"log-group:{group}") for group in sorted(groups)],
         )
         namespaces = sorted({
@@ -134,6 +136,23 @@ class EndpointRole(Construct):
             ],
             [self._arn("ec2", f"{kind}/*") for kind in kinds],
         )
+
+    def _encrypt_volumes(self, key: kms.IKey) -> None:
+        """Let EC2 use the key for the instances' volumes, by a grant, and for nothing else.
+
+        "The SageMaker execution role must have kms:CreateGrant permission in order to encrypt data
+        on the storage volume of the endpoints" (API reference, RecommendationJobInputConfig,
+        VolumeKmsKeyId, which is passed on to hosting); of KmsKeyId, that of CreateEndpointConfig
+        says only that the key's policy must let the role in. The condition is that of the KMS
+        developer guide, conditions-kms. For DescribeKey no source was found.
+        """
+        self._allow(
+            "EncryptVolumes",
+            ["kms:CreateGrant"],
+            [key.key_arn],
+            {"Bool": {"kms:GrantIsForAWSResource": "true"}},
+        )
+        self._allow("SeeVolumeKey", ["kms:DescribeKey"], [key.key_arn])
 
     def _write_captured(self, capture: DataCapture) -> None:
         capture.bucket.grant_put(self.role, f"{capture.prefix.strip('/')}/*")

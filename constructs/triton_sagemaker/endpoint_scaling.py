@@ -7,10 +7,11 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from triton_sagemaker.endpoint_metrics import GPU_UTILIZATION, INSTANCES
+from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, INSTANCES
 from triton_sagemaker.problems import InvalidEndpoint
 from triton_sagemaker.scaling_targets import (
     ConcurrencyTarget,
+    CpuTarget,
     GpuTarget,
     InvocationsTarget,
     ScheduledCapacity,
@@ -87,10 +88,14 @@ class EndpointScaling(Construct):
                     "SageMakerVariantConcurrentRequestsPerModelHighResolution", target.per_instance
                 )
             case GpuTarget():
-                return self._gpu(target)
+                count = self._variant.instances.instance_type.gpu_count
+                return self._utilization(GPU_UTILIZATION, target.percent, count)
+            case CpuTarget():
+                count = self._variant.instances.instance_type.vcpus
+                return self._utilization(CPU_UTILIZATION, target.percent, count)
 
-    def _gpu(self, target: GpuTarget) -> dict[str, Any]:
-        """The metric runs to 100 times the number of GPUs, and so does the target."""
+    def _utilization(self, metric: str, percent: float, count: int) -> dict[str, Any]:
+        """The metric runs to 100 times the number of GPUs or vCPUs, and so does the target."""
         dimension = scaling.CfnScalingPolicy.MetricDimensionProperty
         return {
             "customized_metric_specification": (
@@ -99,13 +104,13 @@ class EndpointScaling(Construct):
                         dimension(name="EndpointName", value=self._endpoint_name),
                         dimension(name="VariantName", value=self._variant.name),
                     ],
-                    metric_name=GPU_UTILIZATION,
+                    metric_name=metric,
                     namespace=INSTANCES,
                     statistic="Average",
                     unit="Percent",
                 )
             ),
-            "target_value": target.percent * self._variant.instances.instance_type.gpu_count,
+            "target_value": percent * count,
         }
 
 

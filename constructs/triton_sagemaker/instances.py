@@ -68,12 +68,11 @@ class Instances:
             if self.inference_ami:
                 yield Problem("inference_ami", f"{name} has no GPU and takes none: remove it")
             return
-        if release.runs_on(gpu.compute_capability) is False:
+        if wanted := release.wants_gpu(gpu.compute_capability):
             yield Problem(
                 "instance_type",
                 f"{name} has a {gpu.name} of compute capability {gpu.compute_capability}, Triton "
-                f"{release.name} needs {release.minimum_compute_capability} or more: write a newer "
-                "type or an older release",
+                f"{release.name} needs {wanted}: write another type or another release",
             )
         if self.inference_ami is None:
             return

@@ -16,6 +16,10 @@ class Cooldowns:
     scale_out: int = 60
 
 
+SLOW = Cooldowns(scale_in=600, scale_out=300)
+"""For what new instances are busy with at their own start."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class InvocationsTarget:
     """Keep the invocations of each instance at `per_minute`.
@@ -44,7 +48,17 @@ class GpuTarget:
     name: ClassVar[str] = "Gpu"
 
     percent: float
-    cooldowns: Cooldowns = Cooldowns(scale_in=600, scale_out=300)
+    cooldowns: Cooldowns = SLOW
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuTarget:
+    """Keep the utilisation of each vCPU at `percent`."""
+
+    name: ClassVar[str] = "Cpu"
+
+    percent: float
+    cooldowns: Cooldowns = SLOW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +86,7 @@ class ScheduledCapacity:
     timezone: str = "UTC"
 
 
-Target = InvocationsTarget | GpuTarget | ConcurrencyTarget
+Target = InvocationsTarget | GpuTarget | CpuTarget | ConcurrencyTarget
 
 
 def scaling_problems(
@@ -128,6 +142,9 @@ def _target_problems(target: Target, variant: Variant) -> list[Problem]:
                 return [Problem("scaling.targets", f"{name} has no GPU to scale by: remove it")]
             if not 0 < percent <= 100:
                 return [Problem("scaling.targets", f"{percent} % of a GPU: write 1 to 100")]
+        case CpuTarget(percent=percent):
+            if not 0 < percent <= 100:
+                return [Problem("scaling.targets", f"{percent} % of a vCPU: write 1 to 100")]
         case InvocationsTarget(per_minute=value) | ConcurrencyTarget(per_instance=value):
             if value <= 0:
                 return [Problem("scaling.targets", f"a target of {value}: write more than 0")]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import ClassVar, Literal
 
 from platform_facts import Release
 from triton_sagemaker.problems import Problem
@@ -17,8 +17,12 @@ class PublishedMetrics:
 
     `log_group` is the CloudWatch log group that the image's agent writes to, `namespace` where the
     metrics appear. Not in NVIDIA's `serve`: the names of the variables come from public code and
-    are unconfirmed, and the two spellings known for the namespace are both set.
+    are unconfirmed, and the two spellings known for the namespace are both set. The same code lets
+    Triton serve its metrics, which the image's agent is to read.
     """
+
+    SINCE: ClassVar[str] = "23.07"
+    """The first release whose `serve` lets Triton serve metrics."""
 
     log_group: str
     namespace: str
@@ -26,6 +30,7 @@ class PublishedMetrics:
     def environment(self) -> dict[str, str]:
         """Return the variables that switch it on."""
         return {
+            "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
             "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
             "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": self.log_group,
             "SAGEMAKER_TRITON_METRIC_NAMESPACE": self.namespace,
@@ -143,6 +148,7 @@ _SINCE = {
     "inference_type": "25.03",
     "metrics_port": "23.07",
     "model_namespacing": "23.07",
+    "publish_metrics": PublishedMetrics.SINCE,
 }
 _POSITIVE = ("thread_count", "python_shm_default_bytes", "python_shm_growth_bytes")
 _PORTS = ("grpc_port", "metrics_port", "port")

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sagemaker as sagemaker
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_checks import problems
+from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
@@ -25,8 +26,8 @@ from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
 
 DEFAULT_UPDATE = AllAtOnce()
-ROLLBACK_ERROR_RATE = 0.05
-"""Share of 5xx answers, over a minute, that rolls an update back."""
+ROLLBACK_SERVER_ERROR_RATE = 0.05
+"""Share of 5xx answers of new instances, over a minute, that rolls an update back."""
 
 
 class TritonEndpoint(Construct):
@@ -34,13 +35,16 @@ class TritonEndpoint(Construct):
 
     - `variants` share the traffic by weight.
     - `update` is how a new configuration is taken over. It is rolled back when one of
-      `rollback_alarms` goes off: by default an alarm on each variant's 5xx answers.
+      `rollback_alarms` goes off: by default two alarms on each variant's new instances, for 5xx
+      answers, and for a share of `rollback_error_rate` of requests that the container fails.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
     - `network` puts the instances into a VPC, `network_isolation` cuts the container off from any
       network. `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which
       have none: AWS's documents differ on whether SageMaker ignores or refuses it there.
     - `data_capture` records requests and responses.
+    - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
+      which there is otherwise, goes with a first deploy that fails, and with the reason.
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
     the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
@@ -56,19 +60,21 @@ class TritonEndpoint(Construct):
         variants: Sequence[Variant],
         update: UpdatePolicy = DEFAULT_UPDATE,
         rollback_alarms: Sequence[cloudwatch.IAlarm] | None = None,
+        rollback_error_rate: float = MODEL_ERROR_RATE,
         keep_instance_counts: bool = True,
         network: VpcAccess | None = None,
         network_isolation: bool = False,
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
         checked: CheckedUpdates | None = None,
-        log_retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
+        log: EndpointLog | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         found = problems(
             endpoint_name=endpoint_name,
             variants=variants,
             update=update,
+            rollback_error_rate=rollback_error_rate,
             network=network,
             data_capture=data_capture,
         )
@@ -76,25 +82,20 @@ class TritonEndpoint(Construct):
             raise InvalidEndpoint(endpoint_name, found)
         self.endpoint_name = endpoint_name
         self.variants = tuple(variants)
-        self.log_group = logs.LogGroup(
-            self,
-            "Log",
-            log_group_name=f"/aws/sagemaker/Endpoints/{endpoint_name}",
-            removal_policy=RemovalPolicy.DESTROY,
-            retention=log_retention,
-        )
+        self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
         self.role = EndpointRole(
             self,
             "Role",
             endpoint_name=endpoint_name,
             variants=variants,
             in_vpc=network is not None,
+            volume_key=encryption_key,
             data_capture=data_capture,
         ).role
         self.models = dict(self._models(network, network_isolation))
         self.config = self._config(encryption_key, data_capture)
         if rollback_alarms is None:
-            rollback_alarms = list(self._default_rollback_alarms())
+            rollback_alarms = list(self._default_rollback_alarms(rollback_error_rate))
         self.endpoint = self._endpoint(update, rollback_alarms, keep_instance_counts)
         if checked:
             self._check_updates(checked)
@@ -126,14 +127,17 @@ class TritonEndpoint(Construct):
             schedules=schedules,
         )
 
-    def monitor(self, thresholds: AlarmThresholds | None = None) -> EndpointMonitoring:
-        """Add alarms and a dashboard."""
+    def monitor(
+        self, thresholds: AlarmThresholds | None = None, *, topics: Sequence[sns.ITopic] = ()
+    ) -> EndpointMonitoring:
+        """Add alarms and a dashboard; the alarms are told to `topics`, or to one that is made."""
         return EndpointMonitoring(
             self,
             "Monitoring",
             endpoint_name=self.endpoint_name,
             variants=self.variants,
             thresholds=thresholds,
+            topics=topics,
         )
 
     def grant_invoke(
@@ -209,23 +213,49 @@ class TritonEndpoint(Construct):
             ],
         )
 
-    def _default_rollback_alarms(self) -> Iterator[cloudwatch.Alarm]:
+    def _default_rollback_alarms(self, model_error_rate: float) -> Iterator[cloudwatch.Alarm]:
+        """Watch the new instances alone: old ones that fail must not stop what mends them."""
         for variant in self.variants:
-            yield cloudwatch.Alarm(
-                self,
-                f"Rollback-{variant.name}",
-                alarm_description=(
-                    f"Rolls an update of {self.endpoint_name} back: variant {variant.name} "
-                    "answers with 5xx"
-                ),
-                comparison_operator=(
-                    cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
-                ),
-                evaluation_periods=1,
-                metric=self.metrics(variant.name).server_error_rate(),
-                threshold=ROLLBACK_ERROR_RATE,
-                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            metrics = EndpointMetrics(
+                self.endpoint_name, variant.name, self.config.attr_endpoint_config_name
             )
+            yield self._rollback_alarm(
+                f"Rollback-{variant.name}-ServerErrors",
+                f"variant {variant.name} answers with 5xx",
+                metrics.server_error_rate(),
+                threshold=ROLLBACK_SERVER_ERROR_RATE,
+                minutes=(1, 1),
+            )
+            # In one minute at night, one caller's mistake may be all that is asked.
+            yield self._rollback_alarm(
+                f"Rollback-{variant.name}-ModelErrors",
+                f"containers of variant {variant.name} fail requests",
+                metrics.model_error_rate(),
+                threshold=model_error_rate,
+                minutes=(2, 3),
+            )
+
+    def _rollback_alarm(
+        self,
+        construct_id: str,
+        reason: str,
+        metric: cloudwatch.Metric,
+        *,
+        threshold: float,
+        minutes: tuple[int, int],
+    ) -> cloudwatch.Alarm:
+        bad, of = minutes
+        return cloudwatch.Alarm(
+            self,
+            construct_id,
+            alarm_description=f"Rolls an update of {self.endpoint_name} back: {reason}",
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            datapoints_to_alarm=bad,
+            evaluation_periods=of,
+            metric=metric,
+            threshold=threshold,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
 
     def _endpoint(
         self,
@@ -257,5 +287,5 @@ class TritonEndpoint(Construct):
             ],
             retain_all_variant_properties=True,
         )
-        endpoint.node.add_dependency(self.log_group)  # else SageMaker makes one, kept for ever
+        endpoint.node.add_dependency(self.log)  # else there is nowhere to write
         return endpoint

@@ -8,7 +8,15 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from triton_sagemaker.problems import Problem
 
-MAX_SECONDS = 3600 * 4
+LONGEST_SECONDS = 28_800
+"""What an update may take, the start of instances included; SageMaker rolls a longer one back.
+
+Source: API reference of BlueGreenUpdatePolicy and RollingUpdatePolicy,
+MaximumExecutionTimeoutInSeconds, which "should be larger than the total waiting time".
+"""
+LEAST_LINEAR_STEP = 10
+"""In percent: what is left for the last step is not less (developer guide,
+deployment-guardrails-blue-green-linear: "each linear step should only be between 10-50%")."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +42,8 @@ class AllAtOnce:
 class Canary:
     """Blue/green: a share of the traffic first, the rest when it went well.
 
-    `percent` of the capacity, at most 50, for `wait` seconds.
+    `percent` of the capacity, at most 50, for `wait` seconds. How SageMaker rounds it to instances
+    is documented nowhere: of two instances, a canary of 10 % may be one, and half of the traffic.
     """
 
     percent: int = 10
@@ -72,9 +81,16 @@ class Linear:
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        yield from _percent("percent", self.percent, 10, 50)
-        yield from _seconds("wait", self.wait)
-        yield from _seconds("keep_old", self.keep_old)
+        wrong = [
+            *_percent("percent", self.percent, LEAST_LINEAR_STEP, 50),
+            *_seconds("wait", self.wait),
+            *_seconds("keep_old", self.keep_old),
+        ]
+        yield from wrong or _total(self._waits(), self.wait, self.keep_old)
+
+    def _waits(self) -> int:
+        """Return how often traffic is moved before the last time."""
+        return len(range(self.percent, 101 - LEAST_LINEAR_STEP, self.percent))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,15 +108,24 @@ class Rolling:
         return {
             "rolling_update_policy": sagemaker.CfnEndpoint.RollingUpdatePolicyProperty(
                 maximum_batch_size=_capacity(self.percent),
-                maximum_execution_timeout_in_seconds=MAX_SECONDS,
+                maximum_execution_timeout_in_seconds=LONGEST_SECONDS,
                 wait_interval_in_seconds=self.wait,
             )
         }
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        yield from _percent("percent", self.percent, 5, 50)
-        yield from _seconds("wait", self.wait)
+        wrong = [*_percent("percent", self.percent, 5, 50), *_seconds("wait", self.wait)]
+        yield from wrong or _total(self._most_waits(), self.wait)
+
+    def _most_waits(self) -> int:
+        """Return how many batches an update can have, whatever number scaling has chosen.
+
+        A batch has whole instances and at least one: 33 % of 3 is 1 in AWS's notebook (aws/
+        amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
+        So the most are needed just before `percent` makes two.
+        """
+        return -(-200 // self.percent) - 1
 
 
 UpdatePolicy = AllAtOnce | Canary | Linear | Rolling
@@ -109,7 +134,7 @@ UpdatePolicy = AllAtOnce | Canary | Linear | Rolling
 def _blue_green(keep_old: int, **routing: Any) -> dict[str, Any]:
     return {
         "blue_green_update_policy": sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
-            maximum_execution_timeout_in_seconds=MAX_SECONDS,
+            maximum_execution_timeout_in_seconds=LONGEST_SECONDS,
             termination_wait_in_seconds=keep_old,
             traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
                 **routing
@@ -130,3 +155,14 @@ def _percent(where: str, value: int, low: int, high: int) -> Iterator[Problem]:
 def _seconds(where: str, value: int) -> Iterator[Problem]:
     if not 0 <= value <= 3600:
         yield Problem(where, f"{value} s is out of range: write 0 to 3600")
+
+
+def _total(waits: int, wait: int, keep_old: int = 0) -> Iterator[Problem]:
+    total = waits * wait + keep_old
+    if total >= LONGEST_SECONDS:
+        kept = f" and {keep_old} s for the old instances" if keep_old else ""
+        yield Problem(
+            "wait",
+            f"up to {waits} waits of {wait} s{kept} are {total} s, and SageMaker ends an update "
+            f"after {LONGEST_SECONDS} s: write a shorter wait, or a larger percent",
+        )

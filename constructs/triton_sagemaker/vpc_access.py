@@ -8,6 +8,12 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from triton_sagemaker.problems import Problem
 
+LEAST_SUBNETS = 2
+"""Developer guide, host-vpc: "You must create at least two subnets in different availability zones
+in your private VPC, even if you have only one hosting instance"."""
+MOST_SUBNETS = 16
+"""API reference of VpcConfig."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class VpcAccess:
@@ -28,8 +34,12 @@ class VpcAccess:
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        if not self.subnets:
-            yield Problem("subnets", "none given: write at least one, in production two")
+        if not LEAST_SUBNETS <= len(self.subnets) <= MOST_SUBNETS:
+            yield Problem(
+                "subnets",
+                f"{len(self.subnets)} given: write {LEAST_SUBNETS} to {MOST_SUBNETS}, in different "
+                "zones",
+            )
         if not 1 <= len(self.security_groups) <= 5:
             yield Problem(
                 "security_groups", f"{len(self.security_groups)} given: write one to five"

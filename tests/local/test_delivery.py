@@ -38,6 +38,7 @@ LIVE = f"""
     instance_type: ml.m5.xlarge
     instance_count: 2
 production: true
+notify: {{ email: [team@example.com] }}
 """
 WRONG_HASH = f"""
 description: Weights that are not what the recipe says

@@ -7,6 +7,8 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
 from platform_facts import Processor, instance_type, region, release
+from stacks import ModelStack
+from stages import Stage
 from triton_sagemaker import (
     Instances,
     ModelBucket,
@@ -17,6 +19,20 @@ from triton_sagemaker import (
     TritonEndpoint,
     Variant,
 )
+
+
+def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> Stage:
+    """A stage with one endpoint, `text`, which serves minilm."""
+    settings = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **endpoint}
+    return Stage.model_validate(
+        {"region": region, "release": "25.09", "endpoints": {"text": settings}}
+    )
+
+
+def model_stack(app: App, stage: Stage) -> ModelStack:
+    """What stays of a trial stage."""
+    env = Environment(region=stage.region)
+    return ModelStack(app, "trial-models", stage_name="trial", stage=stage, env=env)
 
 
 class Scene:

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from aws_cdk import aws_sns as sns
 
 from platform_facts import Processor
 from tests.synth.endpoints import Scene
-from triton_sagemaker import AlarmThresholds, EndpointMetrics, Severity
+from triton_sagemaker import AlarmThresholds, AlarmTopic, EndpointMetrics, Severity
 
 ALARM = "AWS::CloudWatch::Alarm"
 METRICS = EndpointMetrics("under-test", "AllTraffic")
@@ -25,6 +26,7 @@ def scene() -> Scene:
         ("invocations_per_instance", "AWS/SageMaker", "InvocationsPerInstance", "Sum", "NONE"),
         ("server_error_rate", "AWS/SageMaker", "Invocation5XXErrors", "Average", "NONE"),
         ("client_error_rate", "AWS/SageMaker", "Invocation4XXErrors", "Average", "NONE"),
+        ("model_error_rate", "AWS/SageMaker", "InvocationModelErrors", "Average", "NONE"),
         ("model_latency", "AWS/SageMaker", "ModelLatency", "p99", "MICROSECONDS"),
         ("overhead_latency", "AWS/SageMaker", "OverheadLatency", "p99", "MICROSECONDS"),
         ("model_cache_hit_rate", "AWS/SageMaker", "ModelCacheHit", "Average", "NONE"),
@@ -89,6 +91,7 @@ def test_default_alarms_of_a_multi_model_endpoint_on_gpus(scene: Scene) -> None:
         ("Invocation4XXErrors", "warning", 0.1),
         ("Invocation5XXErrors", "critical", 0.05),
         ("Invocation5XXErrors", "warning", 0.01),
+        ("InvocationModelErrors", "critical", 0.2),
         ("LoadedModelCount", "warning", 1),
         ("ModelCacheHit", "warning", 0.8),
         ("ModelLatency", "critical", 5_000_000),
@@ -154,20 +157,50 @@ def test_every_alarm_is_told_to_the_encrypted_topic(scene: Scene) -> None:
     assert all(it["AlarmActions"] == [{"Ref": topic}] for it in _alarms(scene).values())
 
 
-def test_cloudwatch_may_use_the_topic_s_key(scene: Scene) -> None:
+def test_alarms_are_told_to_the_topics_that_are_given_and_no_other_is_made(scene: Scene) -> None:
+    arns = [f"arn:aws:sns:us-east-1:123456789012:{name}" for name in ("on-call", "chat")]
+    topics = [sns.Topic.from_topic_arn(scene.stack, arn, arn) for arn in arns]
+    scene.endpoint().monitor(topics=topics)
+    scene.template().resource_count_is("AWS::SNS::Topic", 0)
+    assert all(it["AlarmActions"] == arns for it in _alarms(scene).values())
+
+
+def test_the_topic_is_told_by_the_alarms_of_its_account_alone(scene: Scene) -> None:
+    # `enforce_ssl` alone would replace the policy in which SNS lets alarms publish.
     scene.endpoint().monitor()
-    policies = [
-        json.dumps(it["Properties"]["KeyPolicy"])
-        for it in scene.template().find_resources("AWS::KMS::Key").values()
-    ]
-    assert any("cloudwatch.amazonaws.com" in policy for policy in policies)
+    denied, allowed = scene.properties("AWS::SNS::TopicPolicy")["PolicyDocument"]["Statement"]
+    assert denied["Effect"] == "Deny"
+    assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    assert (allowed["Effect"], allowed["Action"]) == ("Allow", "sns:Publish")
+    assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    account = {"Ref": "AWS::AccountId"}
+    assert allowed["Condition"]["StringEquals"] == {"aws:SourceAccount": account}
+    arn = "".join(map(str, allowed["Condition"]["ArnLike"]["aws:SourceArn"]["Fn::Join"][1]))
+    assert arn.endswith(f":cloudwatch:us-east-1:{account}:alarm:*")
+
+
+def test_the_topic_s_key_is_used_by_alarms_and_goes_with_the_topic(scene: Scene) -> None:
+    scene.endpoint().monitor()
+    keys = scene.template().find_resources("AWS::KMS::Key")
+    (key,) = (it for name, it in keys.items() if "Monitoring" in name)
+    allowed = key["Properties"]["KeyPolicy"]["Statement"][-1]
+    assert allowed["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
+    assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert set(allowed["Condition"]) == {"ArnLike", "StringEquals"}
+    assert key["DeletionPolicy"] == "Delete"
+
+
+def test_addresses_are_subscribed_to_a_topic(scene: Scene) -> None:
+    AlarmTopic(scene.stack, "Alarms", emails=["team@example.com"])
+    subscription = scene.properties("AWS::SNS::Subscription")
+    assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "team@example.com")
 
 
 def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None:
     scene.endpoint().monitor()
     graphs = _graphs(scene)
     errors = graphs["Errors (share of requests)"]
-    assert {it["value"] for it in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1}
+    assert {it["value"] for it in errors["annotations"]["horizontal"]} == {0.01, 0.05, 0.1, 0.2}
     drawn = [it for graph in graphs.values() for it in graph.get("annotations", {}).get(
         "horizontal", [])]  # fmt: skip
     assert len(drawn) == len(_alarms(scene))

@@ -9,6 +9,7 @@ from tests.synth.endpoints import Scene
 from triton_sagemaker import (
     ConcurrencyTarget,
     Cooldowns,
+    CpuTarget,
     GpuTarget,
     InvocationsTarget,
     ScheduledCapacity,
@@ -85,6 +86,17 @@ def test_gpu_target_is_of_all_gpus_because_the_metric_is(scene: Scene) -> None:
         hosting=scene.single_model(), instances=scene.instances("ml.g5.12xlarge")
     )
     assert _tracking(scene, GpuTarget(percent=70), variant)["TargetValue"] == 280
+
+
+def test_cpu_target_is_of_all_vcpus_because_the_metric_is(scene: Scene) -> None:
+    # "if there are four CPUs, the CPUUtilization range is 0%-400%": the developer guide.
+    variant = scene.variant(
+        container=scene.container(processor=Processor.CPU),
+        instances=scene.instances("ml.m5.2xlarge"),
+    )
+    tracking = _tracking(scene, CpuTarget(percent=70), variant)
+    assert tracking["CustomizedMetricSpecification"]["MetricName"] == "CPUUtilization"
+    assert tracking["TargetValue"] == 560
 
 
 def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:

@@ -1,6 +1,7 @@
 """EndpointStack: what a stage's settings make of an endpoint, and in which order it is deployed."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from tests.synth.conftest import Templates
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
 )
+TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
 BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
 
 
@@ -22,6 +24,7 @@ def text_endpoint(
     *,
     production: bool = False,
     region: str = "us-east-1",
+    release: str = "25.09",
     python: str | None = None,
     **settings: Any,
 ) -> Template:
@@ -32,7 +35,12 @@ def text_endpoint(
     }
     stage = Stage.model_validate(
         {
-            **{"region": region, "release": "25.09", "production": production},
+            **{
+                "region": region,
+                "release": release,
+                "production": production,
+                "notify": {"topics": [TOPIC]} if production else {},
+            },
             "endpoints": {"text": settings},
         }
     )
@@ -44,7 +52,7 @@ def text_endpoint(
         stage=stage,
         endpoint_name="text",
         endpoint=stage.endpoints["text"],
-        models=ModelStack(app, "dev-models", env=env),
+        models=ModelStack(app, "dev-models", stage_name="dev", stage=stage, env=env),
         network=None,
         python=python,
         env=env,
@@ -175,11 +183,69 @@ def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
     )
 
 
+def test_production_publishes_triton_s_own_metrics_and_draws_them(templates: Templates) -> None:
+    text = Template.from_json(templates("prod")["prod-text"])
+    said = {
+        "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
+        "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
+        "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": (
+            "/aws/sagemaker/Endpoints/prod-text/triton-metrics"
+        ),
+        "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/prod-text",
+    }
+    text.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": said}})
+    (dashboard,) = text.find_resources("AWS::CloudWatch::Dashboard").values()
+    drawn = json.dumps(dashboard)
+    for name in ("nv_inference_request_failure", "nv_inference_queue_duration_us"):
+        assert re.search(rf"SEARCH\('Namespace=\W+Triton/prod-text\W+MetricName=\W+{name}", drawn)
+    groups = Template.from_json(templates("prod")["prod-models"])
+    groups.has_resource_properties(
+        "AWS::Logs::LogGroup", {"LogGroupName": said["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]}
+    )
+
+
+@pytest.mark.parametrize(("production", "release"), [(False, "25.09"), (True, "23.05")])
+def test_metrics_are_not_published_in_a_trial_and_by_releases_that_have_none(
+    production: bool, release: str
+) -> None:
+    template = text_endpoint(production=production, release=release, models=["resnet50-onnx"])
+    assert "PUBLISH_METRICS" not in json.dumps(template.find_resources(MODEL))
+
+
+def test_an_endpoint_can_scale_by_its_cpus() -> None:
+    scaling = {"min_count": 2, "max_count": 4, "cpu_percent": 60}
+    text_endpoint(instance_type="ml.m5.xlarge", scaling=scaling).has_resource_properties(
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 240}},
+    )
+
+
+def test_an_update_is_rolled_back_at_the_share_of_failures_that_the_stage_says() -> None:
+    update = {"strategy": "all-at-once", "rollback_error_rate": 0.4}
+    text_endpoint(update=update).has_resource_properties(
+        "AWS::CloudWatch::Alarm", {"MetricName": "InvocationModelErrors", "Threshold": 0.4}
+    )
+
+
 def test_alarms_have_the_thresholds_that_the_stage_says() -> None:
     alarms = {"server_error_rate": {"critical": 0.2}}
     text_endpoint(production=True, alarms=alarms).has_resource_properties(
         "AWS::CloudWatch::Alarm", {"MetricName": "Invocation5XXErrors", "Threshold": 0.2}
     )
+
+
+def test_alarms_are_told_to_the_stage_s_topic_and_to_those_that_it_names(
+    templates: Templates,
+) -> None:
+    named = text_endpoint(production=True).find_resources("AWS::CloudWatch::Alarm")
+    assert [TOPIC] in [it["Properties"].get("AlarmActions") for it in named.values()]
+    (own,) = (
+        it["Properties"]["TopicName"]
+        for it in templates("prod")["prod-models"]["Resources"].values()
+        if it["Type"] == "AWS::SNS::Topic"
+    )
+    told = json.dumps(templates("prod")["prod-text"])
+    assert f':{own}"' in told
 
 
 def test_every_variant_scales_by_load_and_by_gpu(templates: Templates) -> None:
@@ -209,10 +275,10 @@ def test_one_model_s_instances_are_told_which_of_the_archive_s_models_to_serve(
 def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templates) -> None:
     resources = templates("dev")["dev-text"]["Resources"].values()
     assert sorted(it["Type"] for it in resources) == [
-        "AWS::CloudWatch::Alarm",  # rolls updates back
+        "AWS::CloudWatch::Alarm",  # rolls updates back, and so does the next
+        "AWS::CloudWatch::Alarm",
         "AWS::IAM::Policy",
         "AWS::IAM::Role",
-        "AWS::Logs::LogGroup",
         "AWS::SSM::Parameter",
         "AWS::SageMaker::Endpoint",
         "AWS::SageMaker::EndpointConfig",

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 import yaml
-from aws_cdk import App, Environment
+from aws_cdk import App
 from aws_cdk.assertions import Match, Template
 
-from stacks import ModelStack
 from stacks.model_stack import ENGINE_BUILDSPEC
+from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.policies import USES_THE_KEY, conditions, grants
 
 
@@ -68,7 +68,7 @@ def test_a_build_reads_jobs_writes_results_and_may_do_nothing_else(
 
 
 def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
-    stack = ModelStack(App(), "models", env=Environment(region="eu-north-1"))
+    stack = model_stack(App(), trial_stage(region="eu-north-1"))
     template = Template.from_stack(stack)
     (project,) = template.find_resources("AWS::CodeBuild::Project").values()
     environment = project["Properties"]["Environment"]
@@ -78,7 +78,7 @@ def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
 
 
 def test_the_step_s_own_folder_is_all_that_comes_beside_the_gpu(tmp_path: Path) -> None:
-    ModelStack(App(outdir=str(tmp_path)), "models", env=Environment(region="us-east-1"))
+    model_stack(App(outdir=str(tmp_path)), trial_stage())
     (step,) = tmp_path.glob("asset.*/gpu_step")
     assert [it.name for it in step.parent.iterdir()] == ["gpu_step"]
     assert (step / "__main__.py").is_file()

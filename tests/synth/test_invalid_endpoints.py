@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 
 from platform_facts import Processor, region, release
@@ -12,6 +13,7 @@ from triton_sagemaker import (
     AllAtOnce,
     Canary,
     ConcurrencyTarget,
+    CpuTarget,
     DataCapture,
     GpuTarget,
     InvalidEndpoint,
@@ -218,7 +220,17 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "GPU too old": (
         lambda s: s.endpoint(s.with_instances("ml.p2.xlarge")),
         f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, Triton "
-        "25.09 needs 7.5 or more: write a newer type or an older release",
+        "25.09 needs 7.5 or more: write another type or another release",
+    ),
+    "GPU too new": (
+        lambda s: s.endpoint(
+            s.variant(
+                container=s.container(release=release("22.07")),
+                instances=s.instances("ml.g6e.xlarge"),
+            )
+        ),
+        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, Triton "
+        "22.07 needs 8.6 or less: write another type or another release",
     ),
     "AMI too old": (
         lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
@@ -259,6 +271,16 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(update=Rolling(percent=1)),
         "update.percent: 1 % is out of range: write 5 to 50",
     ),
+    "nine hours of linear steps": (
+        lambda s: s.endpoint(update=Linear(percent=10, wait=3600)),
+        "update.wait: up to 9 waits of 3600 s and 300 s for the old instances are 32700 s, and "
+        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
+    ),
+    "ten hours of batches": (
+        lambda s: s.endpoint(update=Rolling(percent=5, wait=900)),
+        "update.wait: up to 39 waits of 900 s are 35100 s, and SageMaker ends an update after "
+        "28800 s: write a shorter wait, or a larger percent",
+    ),
     "old fleet kept too long": (
         lambda s: s.endpoint(update=AllAtOnce(keep_old=86400)),
         "update.keep_old: 86400 s is out of range: write 0 to 3600",
@@ -267,9 +289,22 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
         "update: a rolling update takes one variant: write AllAtOnce, Canary or Linear",
     ),
+    "rolled back by nothing at all": (
+        lambda s: s.endpoint(rollback_error_rate=0),
+        "rollback_error_rate: 0 is not a share: write more than 0 and at most 1",
+    ),
     "no subnet": (
         lambda s: s.endpoint(network=VpcAccess(subnets=[], security_groups=[_group(s)])),
-        "network.subnets: none given: write at least one, in production two",
+        "network.subnets: 0 given: write 2 to 16, in different zones",
+    ),
+    "one subnet": (
+        lambda s: s.endpoint(
+            network=VpcAccess(
+                subnets=[ec2.Subnet.from_subnet_id(s.stack, "One", "subnet-1")],
+                security_groups=[_group(s)],
+            )
+        ),
+        "network.subnets: 1 given: write 2 to 16, in different zones",
     ),
     "no security group": (
         lambda s: s.endpoint(network=VpcAccess(subnets=_subnets(s), security_groups=[])),
@@ -318,6 +353,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
         scaled(targets=[GpuTarget(percent=150)]),
         "scaling.targets: 150 % of a GPU: write 1 to 100",
     ),
+    "CPU target of more than one vCPU": (
+        scaled(targets=[CpuTarget(percent=400)]),
+        "scaling.targets: 400 % of a vCPU: write 1 to 100",
+    ),
     "target of nothing": (
         scaled(targets=[ConcurrencyTarget(per_instance=0)]),
         "scaling.targets: a target of 0: write more than 0",
@@ -331,6 +370,19 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "scaling.schedules.n.max_count: 2 is less than min_count 3: write more",
     ),
 }
+
+
+@pytest.mark.parametrize(
+    "update",
+    [
+        Linear(percent=33, wait=3600, keep_old=3600),  # in three steps, the last of 34 %
+        Linear(percent=50, wait=3600, keep_old=3600),
+        Linear(percent=10, wait=3166),
+        Rolling(percent=25, wait=3600),
+    ],
+)
+def test_an_update_that_ends_in_time_is_taken(update: Any) -> None:
+    Scene().endpoint(update=update)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -361,14 +413,10 @@ def _subnets(scene: Scene) -> list[Any]:
 
 
 def _group(scene: Scene) -> Any:
-    from aws_cdk import aws_ec2 as ec2
-
     return ec2.SecurityGroup(scene.stack, "Group", vpc=_vpc(scene))
 
 
 def _vpc(scene: Scene) -> Any:
-    from aws_cdk import aws_ec2 as ec2
-
     return ec2.Vpc(
         scene.stack,
         "Vpc",

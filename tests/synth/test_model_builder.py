@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from aws_cdk import App, Environment
+from aws_cdk import App
 from aws_cdk.assertions import Template
 
 from model_build import ModelSource, plan_model
 from release.delivery import building
-from stacks import ModelStack
 from tests.synth.conftest import ROOT
+from tests.synth.endpoints import model_stack, trial_stage
 from tests.synth.policies import USES_THE_KEY, conditions, grants
 from triton_sagemaker.build_handler import index
 
@@ -127,7 +127,7 @@ def test_a_build_makes_the_alternative_and_the_digest_that_were_planned(
 
 def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
     # They are refreshed every month, and a builder that changes is a deploy of every stage.
-    ModelStack(App(outdir=str(tmp_path)), "models", env=Environment(region="us-east-1"))
+    model_stack(App(outdir=str(tmp_path)), trial_stage())
     (facts,) = tmp_path.glob("asset.*/platform_facts")
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()

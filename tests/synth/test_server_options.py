@@ -48,6 +48,7 @@ def test_defaults_say_little() -> None:
             "publish_metrics",
             PublishedMetrics(log_group="/triton", namespace="Triton"),
             {
+                "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
                 "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": "/triton",
                 "SAGEMAKER_TRITON_CLOUDWATCH_METRIC_NAMESPACE": "Triton",
                 "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton",

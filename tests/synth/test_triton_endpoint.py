@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import App, Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -16,9 +17,11 @@ from triton_sagemaker import (
     AllAtOnce,
     Canary,
     DataCapture,
+    EndpointLog,
     GpuTarget,
     InvalidEndpoint,
     Linear,
+    PublishedMetrics,
     Rolling,
     TritonEndpoint,
     VpcAccess,
@@ -169,7 +172,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             AllAtOnce(keep_old=60),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "TerminationWaitInSeconds": 60,
                     "TrafficRoutingConfiguration": {
                         "Type": "ALL_AT_ONCE",
@@ -182,7 +185,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Canary(percent=20, wait=300),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 20},
@@ -196,7 +199,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Linear(percent=50, wait=30),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
@@ -211,7 +214,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-                    "MaximumExecutionTimeoutInSeconds": 14400,
+                    "MaximumExecutionTimeoutInSeconds": 28800,
                     "WaitIntervalInSeconds": 120,
                 }
             },
@@ -242,7 +245,41 @@ def test_updates_are_rolled_back_by_the_library_s_own_alarm_on_each_variant(scen
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
     assert sorted(named) == sorted(alarms)
     dimensions = [it for alarm in alarms.values() for it in alarm["Properties"]["Dimensions"]]
-    assert sorted(it["Value"] for it in dimensions if it["Name"] == "VariantName") == ["A", "B"]
+    variants = sorted(it["Value"] for it in dimensions if it["Name"] == "VariantName")
+    assert variants == ["A", "A", "B", "B"]
+
+
+def test_only_an_update_s_new_instances_roll_it_back(scene: Scene) -> None:
+    # Old ones that fail would else stop the update that mends them.
+    scene.endpoint()
+    (config,) = scene.template().find_resources(CONFIG)
+    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+    new = {
+        "Name": "EndpointConfigName",
+        "Value": {"Fn::GetAtt": [config, "EndpointConfigName"]},
+    }
+    assert len(alarms) == 2
+    assert all(new in it["Properties"]["Dimensions"] for it in alarms)
+
+
+@pytest.mark.parametrize(("given", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)])
+def test_containers_that_fail_requests_roll_an_update_back(
+    scene: Scene, given: dict[str, float], threshold: float
+) -> None:
+    # Triton's own failures are 400, which no alarm on 5xx sees; a caller's mistakes are, too.
+    scene.endpoint(**given)
+    scene.template().has_resource_properties(
+        "AWS::CloudWatch::Alarm",
+        {
+            "DatapointsToAlarm": 2,
+            "EvaluationPeriods": 3,
+            "MetricName": "InvocationModelErrors",
+            "Period": 60,
+            "Statistic": "Average",
+            "Threshold": threshold,
+            "TreatMissingData": "notBreaching",
+        },
+    )
 
 
 def test_every_twentieth_request_that_fails_for_a_minute_rolls_an_update_back(scene: Scene) -> None:
@@ -332,7 +369,17 @@ def test_container_can_be_cut_off_from_the_network(scene: Scene) -> None:
 
 def test_volumes_are_encrypted_with_the_key_that_is_given(scene: Scene) -> None:
     scene.endpoint(encryption_key=kms.Key(scene.stack, "VolumeKey"))
-    assert "Fn::GetAtt" in scene.properties(CONFIG)["KmsKeyId"]
+    key = scene.properties(CONFIG)["KmsKeyId"]
+    assert "Fn::GetAtt" in key
+    grants = _statements(scene)["EncryptVolumes"]
+    assert (grants["Action"], grants["Resource"]) == ("kms:CreateGrant", key)
+    assert grants["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+    assert _resources(scene, "kms:DescribeKey") == [key]
+
+
+def test_the_role_makes_no_grants_where_no_key_encrypts_volumes(scene: Scene) -> None:
+    scene.endpoint()
+    assert "EncryptVolumes" not in _statements(scene)
 
 
 def test_requests_and_answers_are_captured(scene: Scene) -> None:
@@ -373,7 +420,7 @@ def test_defaults_leave_out_all_that_was_not_asked_for(scene: Scene) -> None:
 
 
 def test_the_log_group_is_there_before_the_endpoint_writes_to_it(scene: Scene) -> None:
-    # SageMaker makes the log group that it misses, which then is kept for ever and fails the stack.
+    # The role may not make it: what the first instances say would be lost.
     scene.endpoint()
     resources = scene.template().to_json()["Resources"]
     (endpoint,) = (it for it in resources.values() if it["Type"] == ENDPOINT)
@@ -386,6 +433,14 @@ def test_logs_are_kept_for_a_while_and_not_for_ever(scene: Scene) -> None:
         "LogGroupName": "/aws/sagemaker/Endpoints/under-test",
         "RetentionInDays": 90,
     }
+
+
+def test_an_endpoint_can_write_into_a_log_that_outlives_its_stack(scene: Scene) -> None:
+    # A create that fails takes its stack with it, and would take the log that says why.
+    stack = Stack(App.of(scene.stack), "Stays")
+    scene.endpoint(log=EndpointLog(stack, "Log", endpoint_name="under-test"))
+    scene.template().resource_count_is("AWS::Logs::LogGroup", 0)
+    assert stack in scene.stack.dependencies
 
 
 # Access
@@ -433,6 +488,19 @@ def test_role_publishes_metrics_in_sagemaker_s_namespaces_alone(scene: Scene) ->
     scene.endpoint()
     assert _statements(scene)["PublishInstanceMetrics"]["Condition"] == {
         "StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}
+    }
+
+
+def test_role_writes_triton_s_metrics_into_their_log_and_namespace(scene: Scene) -> None:
+    publish = PublishedMetrics(log_group="/triton", namespace="Triton/under-test")
+    scene.endpoint(scene.with_options(publish_metrics=publish))
+    statements = _statements(scene)
+    assert any(
+        it["Fn::Join"][1][-1].endswith(":log-group:/triton*")
+        for it in statements["WriteOwnLogs"]["Resource"]
+    )
+    assert statements["PublishTritonMetrics"]["Condition"] == {
+        "StringEquals": {"cloudwatch:namespace": ["Triton/under-test"]}
     }
 
 

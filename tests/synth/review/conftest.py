@@ -34,6 +34,7 @@ STAGE = """\
 region: us-east-1
 release: "25.09"
 production: true
+notify: { email: [team@example.com] }
 private_network: true
 endpoints:
   text:

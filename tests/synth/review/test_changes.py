@@ -50,7 +50,7 @@ CHANGES: dict[str, list[Edit]] = {
     "no longer production, and one instance at least: alarms go": [
         (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
         (STAGE, "min_count: 2", "min_count: 1"),
-        (STAGE, "production: true", "production: false"),
+        (STAGE, "production: true\nnotify: { email: [team@example.com] }\n", ""),
     ],
     "no scaling any more": [
         (STAGE, "    scaling: { min_count: 2, max_count: 10, max_rps: 60 }\n", ""),

@@ -13,10 +13,14 @@ from release.review.synthesis import synthesis_of
 from tests.synth.review.conftest import ROOT, copy_tree
 from tests.unit.release.conftest import commit
 
-STAGE = """\
+PRODUCTION = """\
+production: true
+notify: { email: [team@example.com] }
+"""
+STAGE = f"""\
 region: us-east-1
 release: "25.09"
-production: true
+{PRODUCTION}\
 endpoints:
   text:
     models: [minilm]
@@ -42,7 +46,7 @@ def clone(tmp_path: Path) -> Clone:
 
 
 def test_a_danger_ends_with_3_after_all_that_make_review_runs(clone: Clone) -> None:
-    one_instance = STAGE.replace("production: true\n", "").replace("count: 2", "count: 1")
+    one_instance = STAGE.replace(PRODUCTION, "").replace("count: 2", "count: 1")
     (clone.root / "stages" / "live.yaml").write_text(one_instance)
     broken = clone.root / "models" / "broken" / "broken" / "config.pbtxt"
     broken.parent.mkdir(parents=True)

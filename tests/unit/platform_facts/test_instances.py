@@ -88,3 +88,11 @@ def test_an_unknown_instance_type_is_refused_with_the_closest_names_only() -> No
 def test_an_instance_type_like_no_other_is_refused_with_all_names() -> None:
     with pytest.raises(UnknownFact, match=r'type "laptop"\. Known: ml\.p2\.xlarge, .*4xlarge$'):
         instance_type("laptop")
+
+
+@pytest.mark.parametrize(
+    ("name", "vcpus"),
+    [("ml.m5.large", 2), ("ml.g5.xlarge", 4), ("ml.c5.4xlarge", 16), ("ml.p5.48xlarge", 192)],
+)
+def test_vcpus_follow_from_the_size(name: str, vcpus: int) -> None:
+    assert instance_type(name).vcpus == vcpus

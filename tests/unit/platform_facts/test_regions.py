@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from platform_facts import Region, Release, Support, UnknownFact, region, regions, release, releases
 
@@ -83,3 +84,16 @@ def test_an_unknown_region_is_refused_with_the_closest_names_first() -> None:
         'no AWS region with SageMaker Triton images "us-east1": did you mean us-east-1 or '
     )
     assert "Known: af-south-1, ap-east-1, " in str(refused.value)
+
+
+def test_a_region_lacks_what_cloudformation_does_not_have_there() -> None:
+    needed = {
+        *(f"AWS::SageMaker::{it}" for it in ("Endpoint", "EndpointConfig", "Model")),
+        *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::CodeBuild::Project"),
+        *("AWS::KMS::Key", "AWS::Lambda::Function", "AWS::Logs::LogGroup", "AWS::S3::Bucket"),
+        *("AWS::SNS::Topic", "AWS::SSM::Parameter", "AWS::StepFunctions::StateMachine"),
+    }
+    known = {it.name: PROVIDER_SCHEMA_MANAGER.get_resource_types(it.name) for it in regions()}
+    lacking = {name: needed - set(types) for name, types in known.items() if needed - set(types)}
+    assert {it.name for it in regions() if it.missing} == set(lacking)
+    assert all(region(name).missing in types for name, types in lacking.items())

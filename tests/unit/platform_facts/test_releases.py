@@ -123,6 +123,12 @@ def test_a_release_runs_on_its_floor_and_above_but_not_below() -> None:
     assert row.runs_on(ComputeCapability(7, 0)) is False
 
 
+@pytest.mark.parametrize(("name", "runs"), [("22.08", False), ("22.09", None), ("25.09", True)])
+def test_a_gpu_may_be_newer_than_a_release(name: str, runs: bool | None) -> None:
+    # CUDA 11.8 brought 8.9 and 9.0; 22.08 is built with 11.7.
+    assert release(name).runs_on(ComputeCapability(8, 9)) is runs
+
+
 def test_whether_a_release_of_unknown_floor_runs_is_unknown() -> None:
     assert release("21.08").runs_on(ComputeCapability(8, 6)) is None
 

@@ -11,6 +11,7 @@ import platform_facts
 from stages import (
     DeliveryStage,
     EndpointStage,
+    NotifyStage,
     ScalingStage,
     Stage,
     UpdateStage,
@@ -26,6 +27,8 @@ endpoints:
     models: [minilm]
     instance_type: ml.g5.xlarge
 """
+
+PRODUCTION = "production: true\nnotify: { email: [team@company.com] }\n"
 
 Problems = Callable[[str], list[str]]
 
@@ -74,6 +77,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
         Stage,
         DeliveryStage,
         EndpointStage,
+        NotifyStage,
         ScalingStage,
         UpdateStage,
         VariantStage,
@@ -245,7 +249,8 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "scaling: { min_count: 1, max_count: 2 }",
-            "endpoints.text.scaling: nothing to scale by: write max_rps or gpu_percent, or both",
+            "endpoints.text.scaling: nothing to scale by: write max_rps, gpu_percent or "
+            "cpu_percent",
         ),
         (
             "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
@@ -295,12 +300,12 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
 
 def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_path: Path) -> None:
     scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
-    (found,) = problems("production: true\n" + FITTING + scaling)
+    (found,) = problems(PRODUCTION + FITTING + scaling)
     assert found.endswith(
         "endpoints.text: a production endpoint needs scaling.min_count 2 or more, so that it "
         "survives the loss of an availability zone"
     )
-    fits = "production: true\n" + FITTING + scaling.replace("min_count: 1", "min_count: 2")
+    fits = PRODUCTION + FITTING + scaling.replace("min_count: 1", "min_count: 2")
     assert stage(fits, tmp_path).endpoints["text"].scaling
 
 
@@ -314,7 +319,7 @@ def test_a_variant_has_the_endpoints_instance_type_or_its_own(tmp_path: Path) ->
 
 
 def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path: Path) -> None:
-    text = "production: true\n" + FITTING
+    text = PRODUCTION + FITTING
     (found,) = problems(text)
     assert found.endswith(
         "endpoints.text: a production endpoint needs instance_count 2 or more, so that it survives "
@@ -323,9 +328,55 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
     assert stage(text + "    instance_count: 2\n", tmp_path).production
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "production: true",
+            "nobody hears the alarms of a production stage: write notify: "
+            "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
+        ),
+        (
+            "production: true\nnotify: { email: [] }",
+            "nobody hears the alarms of a production stage: write notify: "
+            "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
+        ),
+        (
+            "notify: { email: [team@company.com] }",
+            "only production stages have alarms to hear: remove notify",
+        ),
+        (
+            "production: true\nnotify: { topics: [arn:aws:sns:eu-west-1:123456789012:on-call] }",
+            "notify.topics: arn:aws:sns:eu-west-1:123456789012:on-call is not in us-east-1, and an "
+            "alarm tells topics of its own region alone: write another",
+        ),
+        (
+            "production: true\nnotify: { email: [team] }",
+            "notify.email.0: 'team' is not an e-mail address: write for example team@company.com",
+        ),
+        (
+            "production: true\nnotify: { topics: [on-call] }",
+            "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
+            "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
+        ),
+    ],
+)
+def test_a_production_stage_names_who_hears_its_alarms(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}    instance_count: 2\n{more}\n")
+    assert found.partition(": ")[2] == told
+
+
+def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
+    arn = "arn:aws:sns:us-east-1:123456789012:on-call"
+    text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"
+    assert stage(text, tmp_path).notify == NotifyStage(topics=[arn])
+
+
 def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
     second = FITTING.partition("endpoints:\n")[2].replace("text", "image")
-    found = "\n".join(problems("production: true\n" + FITTING + second))
+    found = "\n".join(problems(PRODUCTION + FITTING + second))
     assert "endpoints.text: a production endpoint needs" in found
     assert "endpoints.image: a production endpoint needs" in found
 
@@ -348,10 +399,32 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
     (found,) = problems(volta)
     assert found.endswith(
         "endpoints.text: ml.p3.2xlarge has a V100 of compute capability 7.0, release 25.09 needs "
-        "7.5 or more: write another instance_type or an older release"
+        "7.5 or more: write another instance_type or another release"
     )
     older = stage(volta.replace("25.09", "24.09"), tmp_path)
     assert older.endpoints["text"].instance_type == "ml.p3.2xlarge"
+
+
+@pytest.mark.parametrize(
+    ("region", "missing"),
+    [("me-central-1", "AWS::SageMaker::Endpoint"), ("mx-central-1", "AWS::CodeBuild::Project")],
+)
+def test_a_region_that_lacks_what_a_stage_is_made_of_is_refused(
+    problems: Problems, region: str, missing: str
+) -> None:
+    (found,) = problems(FITTING.replace("us-east-1", region))
+    assert found == (
+        f"prod.yaml:1: region: CloudFormation has no {missing} in {region}: write another region"
+    )
+
+
+def test_a_gpu_that_is_newer_than_the_release_is_refused(problems: Problems) -> None:
+    new = FITTING.replace("ml.g5.xlarge", "ml.g6e.xlarge").replace("25.09", "22.07")
+    (found,) = problems(new)
+    assert found.endswith(
+        "endpoints.text: ml.g6e.xlarge has a L40S of compute capability 8.9, release 22.07 needs "
+        "8.6 or less: write another instance_type or another release"
+    )
 
 
 def test_a_cpu_instance_serves_every_release(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""Where alarms are told."""
+
+from collections.abc import Sequence
+
+from aws_cdk import Duration, RemovalPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sns_subscriptions as subscriptions
+from constructs import Construct
+
+CLOUDWATCH = "cloudwatch.amazonaws.com"
+
+
+class AlarmTopic(Construct):
+    """An encrypted SNS topic, told by the CloudWatch alarms of its account and region.
+
+    SNS sends each of `emails` a link, and nothing else until it was followed. Who else shall hear
+    subscribes to `topic`. Its key goes with it, for it encrypts messages on their way and nothing
+    that is kept.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        name: str | None = None,
+        emails: Sequence[str] = (),
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.key = kms.Key(
+            self,
+            "Key",
+            description="Encrypts alarms on their way",
+            enable_key_rotation=True,
+            pending_window=Duration.days(7),
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.topic = sns.Topic(
+            self, "Topic", enforce_ssl=True, master_key=self.key, topic_name=name
+        )
+        self._let_alarms_publish()
+        for address in emails:
+            self.topic.add_subscription(subscriptions.EmailSubscription(address))
+
+    def _let_alarms_publish(self) -> None:
+        """Let CloudWatch publish, and use the key for that.
+
+        `enforce_ssl` gives the topic a policy that replaces SNS's own, in which the account's
+        alarms may publish. Sources: AWS re:Post, cloudwatch-receive-sns-for-alarm-trigger (the
+        topic's statement); SNS developer guide, sns-key-management, "Enable compatibility between
+        event sources from AWS services and encrypted topics" (the key's: AWS's own key for SNS is
+        of no use). That CloudWatch's requests carry both conditions, to KMS too:
+        aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
+        """
+        stack = Stack.of(self)
+        conditions = {
+            "StringEquals": {"aws:SourceAccount": stack.account},
+            "ArnLike": {
+                "aws:SourceArn": (
+                    f"arn:{stack.partition}:cloudwatch:{stack.region}:{stack.account}:alarm:*"
+                )
+            },
+        }
+        self.topic.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsPublish",
+                actions=["sns:Publish"],
+                conditions=conditions,
+                principals=[iam.ServicePrincipal(CLOUDWATCH)],
+                resources=[self.topic.topic_arn],
+            )
+        )
+        self.key.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid="AlarmsUseTheKey",
+                actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+                conditions=conditions,
+                principals=[iam.ServicePrincipal(CLOUDWATCH)],
+                resources=["*"],  # in a key's policy, the key
+            )
+        )

@@ -1,0 +1,48 @@
+"""Where the instances of an endpoint write."""
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
+"""What is in it is in CloudWatch's metrics by then."""
+
+
+def metrics_log_name(endpoint_name: str) -> str:
+    """Return what the log group is called that an endpoint's metrics of Triton go through."""
+    return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
+
+
+class EndpointLog(Construct):
+    """The log group into which SageMaker writes what an endpoint's containers say.
+
+    SageMaker chooses its name (developer guide, logging-cloudwatch). The execution role may not
+    make it: late lines of instances that are ended would bring it back after it was deleted, and
+    the next deploy would fail on a name that is taken.
+
+    `metrics` is a second group, which Triton's own metrics go through: `PublishedMetrics`.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        endpoint_name: str,
+        retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
+        metrics: bool = False,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
+        self.group = self._group("Group", name, retention)
+        if metrics:
+            self._group("Metrics", metrics_log_name(endpoint_name), METRICS_RETENTION)
+
+    def _group(self, construct_id: str, name: str, retention: logs.RetentionDays) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            construct_id,
+            log_group_name=name,
+            removal_policy=RemovalPolicy.DESTROY,
+            retention=retention,
+        )

@@ -1,0 +1,102 @@
+"""The templates of a stage as one: what a value names, in whichever stack it stands."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+Properties = dict[str, Any]
+
+NAMES = {"AWS::SNS::Topic": "TopicName", "AWS::Logs::LogGroup": "LogGroupName"}
+"""What an ARN ends in, of resources that have a name."""
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of a template; `id` is `stack.LogicalId`."""
+
+    id: str
+    kind: str
+    properties: Properties
+    depends_on: tuple[str, ...]
+
+    @property
+    def stack(self) -> str:
+        """The stack that it is deployed with."""
+        return self.id.partition(".")[0]
+
+
+class Assembly:
+    """Every resource of the templates, by stack name, and what refers to which.
+
+    `account` stands in for the account of whoever deploys, where the templates leave that open.
+    """
+
+    def __init__(
+        self, templates: Mapping[str, Mapping[str, Any]], *, region: str, account: str
+    ) -> None:
+        self._templates = templates
+        self.region, self.account = region, account
+        self._pseudo = {"AWS::AccountId": account, "AWS::Partition": "aws", "AWS::Region": region}
+
+    @cached_property
+    def resources(self) -> dict[str, Resource]:
+        """Resources by their ids."""
+        return {
+            f"{stack}.{name}": Resource(
+                f"{stack}.{name}",
+                it["Type"],
+                it.get("Properties", {}),
+                tuple(f"{stack}.{other}" for other in _list(it.get("DependsOn", []))),
+            )
+            for stack, template in self._templates.items()
+            for name, it in template["Resources"].items()
+        }
+
+    def of(self, kind: str) -> Iterator[Resource]:
+        """Yield the resources of a type."""
+        return (it for it in self.resources.values() if it.kind == kind)
+
+    def text(self, value: Any, stack: str) -> str:
+        """Return a value as text in which a reference to a resource is `<stack.LogicalId>`."""
+        match value:
+            case str() | int() | float() | bool():
+                return str(value)
+            case {"Ref": str(name)} if name.startswith("AWS::"):
+                return self._pseudo[name]
+            case {"Ref": name} | {"Fn::GetAtt": [name, *_]}:
+                return f"<{stack}.{name}>"
+            case {"Fn::ImportValue": export}:
+                exporter, exported = self._exports[self.text(export, stack)]
+                return self.text(exported, exporter)
+            case {"Fn::Join": [separator, parts]}:
+                return str(separator).join(self.text(it, stack) for it in parts)
+            case {"Fn::Sub": str(text)}:
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo[it[1]], text)
+        return repr(value)
+
+    def named(self, value: Any, stack: str) -> Resource | None:
+        """Return the resource that a value refers to, by reference or by the name in its ARN."""
+        text = self.text(value, stack)
+        if found := re.match(r"<([^<>]+\.[A-Za-z0-9]+)>", text):
+            return self.resources[found[1]]
+        return next((it for it in self.resources.values() if text.endswith(f":{_name(it)}")), None)
+
+    @cached_property
+    def _exports(self) -> dict[str, tuple[str, Any]]:
+        return {
+            it["Export"]["Name"]: (stack, it["Value"])
+            for stack, template in self._templates.items()
+            for it in template.get("Outputs", {}).values()
+            if "Export" in it
+        }
+
+
+def _name(resource: Resource) -> str:
+    name = resource.properties.get(NAMES.get(resource.kind, ""))
+    return name if isinstance(name, str) else "<no name>"
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

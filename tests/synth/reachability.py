@@ -1,0 +1,170 @@
+"""What must reach what, in templates of any stage: each check yields what is wrong as a line."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.synth.assembly import Assembly, Resource
+from tests.synth.statements import Statement, allows
+
+CLOUDWATCH = "cloudwatch.amazonaws.com"
+
+
+def unheard_alarms(stage: Assembly) -> Iterator[str]:
+    """Alarms that nobody hears: of no action, of a topic that refuses them, or without a reader.
+
+    An alarm that rolls updates back is heard by SageMaker.
+    """
+    heard = {
+        it.id
+        for endpoint in stage.of("AWS::SageMaker::Endpoint")
+        for name in _rollback_alarms(endpoint)
+        if (it := stage.named(name, endpoint.stack))
+    }
+    for alarm in stage.of("AWS::CloudWatch::Alarm"):
+        actions = alarm.properties.get("AlarmActions", [])
+        if not actions and alarm.id not in heard:
+            yield f"{alarm.id} tells nobody"
+        for action in actions:
+            topic = stage.named(action, alarm.stack)
+            if topic:  # another is the team's own
+                yield from (f"{alarm.id}: {it}" for it in _deaf(stage, topic))
+
+
+def _rollback_alarms(endpoint: Resource) -> list[Any]:
+    rollback = endpoint.properties["DeploymentConfig"].get("AutoRollbackConfiguration", {})
+    return [it["AlarmName"] for it in rollback.get("Alarms", [])]
+
+
+def _deaf(stage: Assembly, topic: Resource) -> Iterator[str]:
+    subscribed = [stage.named(it.properties["TopicArn"], it.stack)
+                  for it in stage.of("AWS::SNS::Subscription")]  # fmt: skip
+    if topic not in subscribed:
+        yield f"nobody is subscribed to {topic.id}"
+    policies = [
+        it
+        for it in stage.of("AWS::SNS::TopicPolicy")
+        if topic in [stage.named(name, it.stack) for name in it.properties["Topics"]]
+    ]
+    # Without a policy of its own, a topic has SNS's, which lets the account's alarms publish.
+    for policy in policies:
+        statements = _statements(stage, policy.properties["PolicyDocument"], policy.stack)
+        if not _cloudwatch_may(stage, statements, "sns:Publish", f"<{topic.id}>"):
+            yield f"the policy of {topic.id} does not let CloudWatch publish"
+    if name := topic.properties.get("KmsMasterKeyId"):
+        key = stage.named(name, topic.stack)
+        if key is None:
+            yield f"{topic.id} has a key whose policy is not ours"
+            return
+        statements = _statements(stage, key.properties["KeyPolicy"], key.stack)
+        for action in ("kms:Decrypt", "kms:GenerateDataKey"):
+            if not _cloudwatch_may(stage, statements, action, "*"):
+                yield f"the key of {topic.id} does not let CloudWatch {action}"
+
+
+def lost_logs(stage: Assembly) -> Iterator[str]:
+    """Logs with a name that go with a stack that writes them, or that somebody may make again.
+
+    A managed policy of AWS's is taken to be what its name says.
+    """
+    writers = {it.stack for it in stage.of("AWS::SageMaker::Endpoint")}
+    for group in stage.of("AWS::Logs::LogGroup"):
+        name = group.properties.get("LogGroupName")
+        if name is None:  # CloudFormation names it anew each time
+            continue
+        if group.stack in writers:
+            yield f"{group.id} goes with a first deploy that fails"
+        arn = f"arn:aws:logs:{stage.region}:{stage.account}:log-group:{name}"
+        for role in stage.of("AWS::IAM::Role"):
+            if allows(_granted(stage, role), "logs:CreateLogGroup", resource=arn):
+                yield f"{role.id} may make {group.id} again"
+
+
+def locked_volumes(stage: Assembly) -> Iterator[str]:
+    """Volume keys that an execution role may not hand to EC2, or whose policies keep IAM out."""
+    for config in stage.of("AWS::SageMaker::EndpointConfig"):
+        if "KmsKeyId" not in config.properties:
+            continue
+        key = stage.named(config.properties["KmsKeyId"], config.stack)
+        if key is None:
+            yield f"{config.id} has a key whose policy is not ours"
+            continue
+        root = {"AWS": f"arn:aws:iam::{stage.account}:root"}
+        admitted = [
+            it
+            for it in _statements(stage, key.properties["KeyPolicy"], key.stack)
+            if it["Principal"] == root
+        ]
+        for role in _execution_roles(stage, config):
+            context = {"kms:GrantIsForAWSResource": "true"}
+            for action in ("kms:CreateGrant", "kms:DescribeKey"):
+                by_role = _granted(stage, role)
+                if not allows(by_role, action, resource=f"<{key.id}>", context=context):
+                    yield f"{role.id} lacks {action} on {key.id}, which encrypts its volumes"
+                if not allows(admitted, action):
+                    yield f"the policy of {key.id} does not let IAM allow {action}"
+
+
+def replaced_in_use(stage: Assembly) -> Iterator[str]:
+    """What may serve, and could be deleted or stand in the way when its replacement comes.
+
+    CloudFormation makes a replacement first, moves what refers to it, and deletes what was replaced
+    in the end, but only of resources without a name, and in order only along references.
+    """
+    for kind, name in (("Model", "ModelName"), ("EndpointConfig", "EndpointConfigName")):
+        for it in stage.of(f"AWS::SageMaker::{kind}"):
+            if name in it.properties:
+                yield f"{it.id} has a name: its replacement cannot be made while it serves"
+    served = [
+        (it, it.properties["EndpointConfigName"]) for it in stage.of("AWS::SageMaker::Endpoint")
+    ]
+    for config in stage.of("AWS::SageMaker::EndpointConfig"):
+        served += [(config, it["ModelName"]) for it in config.properties["ProductionVariants"]]
+    for serving, what in served:
+        if stage.named(what, serving.stack) is None:
+            yield f"{serving.id} does not refer to what it serves: {what}"
+
+
+def _execution_roles(stage: Assembly, config: Resource) -> list[Resource]:
+    """Return the roles of the Models that a configuration serves."""
+    models = [
+        stage.named(it["ModelName"], config.stack) for it in config.properties["ProductionVariants"]
+    ]
+    roles = [stage.named(it.properties["ExecutionRoleArn"], it.stack) for it in models if it]
+    return [it for it in roles if it]
+
+
+def _granted(stage: Assembly, role: Resource) -> list[Statement]:
+    """Return the statements of all policies of a role."""
+    documents = [(it["PolicyDocument"], role.stack) for it in role.properties.get("Policies", [])]
+    documents += [
+        (it.properties["PolicyDocument"], it.stack)
+        for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+        for it in stage.of(kind)
+        if role in [stage.named(name, it.stack) for name in it.properties.get("Roles", [])]
+    ]
+    return [it for document, stack in documents for it in _statements(stage, document, stack)]
+
+
+def _cloudwatch_may(
+    stage: Assembly, statements: list[Statement], action: str, resource: str
+) -> bool:
+    context = {
+        "aws:SecureTransport": "true",
+        "aws:SourceAccount": stage.account,
+        "aws:SourceArn": f"arn:aws:cloudwatch:{stage.region}:{stage.account}:alarm:one",
+    }
+    return allows(statements, action, resource=resource, service=CLOUDWATCH, context=context)
+
+
+def _statements(stage: Assembly, document: Any, stack: str) -> list[Statement]:
+    """Return a policy's statements with every value as text."""
+    return [_plain(stage, it, stack) for it in document["Statement"]]
+
+
+def _plain(stage: Assembly, value: Any, stack: str) -> Any:
+    match value:
+        case list():
+            return [_plain(stage, it, stack) for it in value]
+        case dict() if not any(key == "Ref" or key.startswith("Fn::") for key in value):
+            return {key: _plain(stage, it, stack) for key, it in value.items()}
+    return stage.text(value, stack)

@@ -1,0 +1,183 @@
+"""What must reach what, over the templates of every stage; and that each check sees a gap."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from stages import load_stage
+from tests.synth.assembly import Assembly
+from tests.synth.conftest import Templates
+from tests.synth.reachability import locked_volumes, lost_logs, replaced_in_use, unheard_alarms
+
+Check = Callable[[Assembly], Iterator[str]]
+Resources = dict[str, dict[str, Any]]
+CHECKS = [locked_volumes, lost_logs, replaced_in_use, unheard_alarms]
+
+
+def assembly(stage: str, templates: dict[str, dict[str, Any]]) -> Assembly:
+    settings = load_stage(stage)
+    return Assembly(templates, region=settings.region, account=settings.account or "111122223333")
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda it: it.__name__)
+def test_everything_reaches_what_it_needs(check: Check, stage: str, templates: Templates) -> None:
+    assert list(check(assembly(stage, templates(stage)))) == []
+
+
+def first(resources: Resources, kind: str, name: str = "") -> dict[str, Any]:
+    """The first resource of a type whose logical id holds a name."""
+    return next(it for id_, it in resources.items() if it["Type"] == kind and name in id_)
+
+
+def drop(resources: Resources, kind: str) -> None:
+    """Leave out every resource of a type."""
+    for name in [name for name, it in resources.items() if it["Type"] == kind]:
+        del resources[name]
+
+
+def statements(resource: dict[str, Any]) -> list[dict[str, Any]]:
+    """The statements of a policy, or of a key's policy."""
+    properties = resource["Properties"]
+    found: list[dict[str, Any]] = properties.get("PolicyDocument", properties.get("KeyPolicy"))[
+        "Statement"
+    ]
+    return found
+
+
+def named(listed: list[dict[str, Any]], sid: str) -> dict[str, Any]:
+    """The statement of a name."""
+    return next(it for it in listed if it.get("Sid") == sid)
+
+
+GAPS: list[tuple[str, Check, str, Callable[[Resources], object], str]] = [
+    (
+        "a topic's policy of a Deny alone",
+        unheard_alarms,
+        "prod-models",
+        lambda it: statements(first(it, "AWS::SNS::TopicPolicy")).pop(),
+        "the policy of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch publish",
+    ),
+    (
+        "a topic for the alarms of another account",
+        unheard_alarms,
+        "prod-models",
+        lambda it: statements(first(it, "AWS::SNS::TopicPolicy"))[-1]["Condition"].update(
+            StringEquals={"aws:SourceAccount": "444455556666"}
+        ),
+        "the policy of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch publish",
+    ),
+    (
+        "a key that only people may use",
+        unheard_alarms,
+        "prod-models",
+        lambda it: statements(first(it, "AWS::KMS::Key", "Alarms")).pop(),
+        "the key of prod-models.AlarmsTopic3A2DFEBA does not let CloudWatch kms:Decrypt",
+    ),
+    (
+        "AWS's own key for SNS",
+        unheard_alarms,
+        "prod-models",
+        lambda it: first(it, "AWS::SNS::Topic")["Properties"].update(
+            KmsMasterKeyId="alias/aws/sns"
+        ),
+        "prod-models.AlarmsTopic3A2DFEBA has a key whose policy is not ours",
+    ),
+    (
+        "a topic without subscribers",
+        unheard_alarms,
+        "prod-models",
+        lambda it: drop(it, "AWS::SNS::Subscription"),
+        "nobody is subscribed to prod-models.AlarmsTopic3A2DFEBA",
+    ),
+    (
+        "an alarm without actions",
+        unheard_alarms,
+        "prod-text",
+        lambda it: first(it, "AWS::CloudWatch::Alarm", "Monitoring")["Properties"].pop(
+            "AlarmActions"
+        ),
+        "tells nobody",
+    ),
+    (
+        "an alarm that rolls nothing back",
+        unheard_alarms,
+        "prod-text",
+        lambda it: first(it, "AWS::SageMaker::Endpoint")["Properties"]["DeploymentConfig"].pop(
+            "AutoRollbackConfiguration"
+        ),
+        "tells nobody",
+    ),
+    (
+        "a log in the stack that writes it",
+        lost_logs,
+        "prod-text",
+        lambda it: it.update(
+            Log={"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": "/triton/text"}}
+        ),
+        "prod-text.Log goes with a first deploy that fails",
+    ),
+    (
+        "a role that makes logs",
+        lost_logs,
+        "prod-text",
+        lambda it: named(statements(first(it, "AWS::IAM::Policy", "Role")), "WriteOwnLogs")[
+            "Action"
+        ].append("logs:CreateLogGroup"),
+        "may make prod-models.Logtext",
+    ),
+    (
+        "a role that makes no grants",
+        locked_volumes,
+        "local-text",
+        lambda it: named(
+            statements(first(it, "AWS::IAM::Policy", "Role")), "EncryptVolumes"
+        ).update(Action="kms:ListGrants"),
+        "lacks kms:CreateGrant on local-models.ModelsKey",
+    ),
+    (
+        "a volume key that keeps IAM out",
+        locked_volumes,
+        "local-models",
+        lambda it: statements(first(it, "AWS::KMS::Key", "Models")).clear(),
+        "the policy of local-models.ModelsKey",
+    ),
+    (
+        "a model of one name for ever",
+        replaced_in_use,
+        "prod-text",
+        lambda it: first(it, "AWS::SageMaker::Model")["Properties"].update(ModelName="text"),
+        "has a name: its replacement cannot be made while it serves",
+    ),
+    (
+        "a configuration that the endpoint does not refer to",
+        replaced_in_use,
+        "prod-text",
+        lambda it: first(it, "AWS::SageMaker::Endpoint")["Properties"].update(
+            EndpointConfigName="text"
+        ),
+        "does not refer to what it serves: text",
+    ),
+    (
+        "a variant of a model that is not referred to",
+        replaced_in_use,
+        "prod-text",
+        lambda it: first(it, "AWS::SageMaker::EndpointConfig")["Properties"]["ProductionVariants"][
+            0
+        ].update(ModelName="text"),
+        "does not refer to what it serves: text",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("check", "stack", "break_", "told"), [it[1:] for it in GAPS], ids=[it[0] for it in GAPS]
+)
+def test_a_gap_is_seen(
+    check: Check, stack: str, break_: Callable[[Resources], object], told: str, templates: Templates
+) -> None:
+    stage = stack.partition("-")[0]
+    broken = copy.deepcopy(templates(stage))
+    break_(broken[stack]["Resources"])
+    assert told in "\n".join(check(assembly(stage, broken)))
