@@ -28,11 +28,11 @@ def acknowledge_models(stack: Stack, env: Environment) -> None:
         "The checks of updates read what any endpoint of the account serves, and nothing else; the "
         "stacks below name their endpoints, and CloudFormation the configurations and models.": [
             *(
-                f"IAM5[Resource::arn:aws:sagemaker:{region}:{account}:{kind}/*]"
+                f"IAM5[Resource::arn:{partition}:sagemaker:{region}:{account}:{kind}/*]"
                 for kind in ("endpoint", "endpoint-config", "model")
             ),
-            f"IAM5[Resource::arn:aws:cloudformation:{region}:{account}:stack/*]",
-            f"IAM5[Resource::arn:aws:ssm:{region}:{account}:parameter/triton/*]",
+            f"IAM5[Resource::arn:{partition}:cloudformation:{region}:{account}:stack/*]",
+            f"IAM5[Resource::arn:{partition}:ssm:{region}:{account}:parameter/triton/*]",
         ],
         "DescribeScalableTargets knows no resources.": ["IAM5[Resource::*]"],
         "Sources of models are assets, whose names change with their content.": [

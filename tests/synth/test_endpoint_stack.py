@@ -284,6 +284,47 @@ def test_a_trial_stage_has_nothing_that_only_production_needs(templates: Templat
         "AWS::SageMaker::EndpointConfig",
         "AWS::SageMaker::Model",
         "Custom::TritonModel",
+        "Custom::TritonUpdateCheck",
+        "Custom::TritonUpdateGuard",
+    ]
+
+
+def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
+    templates: Templates,
+) -> None:
+    resources = templates("dev")["dev-text"]["Resources"]
+
+    def only(kind: str) -> str:
+        (found,) = (name for name, it in resources.items() if it["Type"] == kind)
+        return found
+
+    guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
+    assert guard in resources[only(ENDPOINT)]["DependsOn"]
+    assert only(ENDPOINT) in resources[check]["DependsOn"]
+    assert check in resources[only("AWS::SSM::Parameter")]["DependsOn"]
+    config = {"Fn::GetAtt": [only(CONFIG), "EndpointConfigName"]}
+    for name in (guard, check):
+        assert resources[name]["Properties"]["ConfigName"] == config
+        assert resources[name]["Properties"]["Endpoint"] == "dev-text"
+    assert resources[guard]["Properties"]["Catalog"] == "/triton/dev/text"
+    assert resources[guard]["Properties"]["Deliver"] == "make deliver STAGE=dev"
+
+
+def test_what_checks_updates_changes_nothing(templates: Templates) -> None:
+    resources = templates("dev")["dev-models"]["Resources"]
+    (policy,) = (
+        it["Properties"]["PolicyDocument"]["Statement"]
+        for name, it in resources.items()
+        if name.startswith("UpdateChecksOnEventServiceRoleDefaultPolicy")
+    )
+    assert sorted(it["Action"] for it in policy) == [
+        "application-autoscaling:DescribeScalableTargets",
+        "cloudformation:DescribeStacks",
+        "s3:ListBucket",
+        "sagemaker:DescribeEndpoint",
+        "sagemaker:DescribeEndpointConfig",
+        "sagemaker:DescribeModel",
+        "ssm:GetParametersByPath",
     ]
 
 
