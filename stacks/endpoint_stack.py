@@ -79,11 +79,7 @@ class EndpointStack(Stack):
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
-            checked=CheckedUpdates(
-                checks=models.update_checks,
-                catalog=catalog.prefix,
-                deliver=f"make deliver STAGE={stage_name}",
-            ),
+            checked=CheckedUpdates(checks=models.update_checks, catalog=catalog.prefix),
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],

@@ -18,13 +18,11 @@ HANDLER = Path(__file__).parent / "update_handler"
 class CheckedUpdates:
     """Who checks the updates of an endpoint, and what it must know of it.
 
-    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `deliver` is the
-    command that makes possible what is refused, as messages name it.
+    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`.
     """
 
     checks: "UpdateChecks"
     catalog: str
-    deliver: str
 
 
 class UpdateChecks(Construct):
@@ -55,7 +53,7 @@ class UpdateChecks(Construct):
 
         The endpoint must depend on what this returns.
         """
-        properties = {"Catalog": updates.catalog, "Deliver": updates.deliver}
+        properties = {"Catalog": updates.catalog}
         return self._resource(scope, "Guard", endpoint_name, config_name, properties)
 
     def check(self, scope: Construct, *, endpoint_name: str, config_name: str) -> Construct:

@@ -145,7 +145,7 @@ def test_an_update_that_an_alarm_rolls_back_fails_before_clients_are_told(
     config = before["EndpointConfigName"]
     catalog = EndpointClient(stage="prodlike", endpoint="math", catalog_ttl=0)
     good = catalog.resolve("times")
-    (alarm,) = (
+    alarm = next(
         it["AlarmName"]
         for it in cloudwatch.describe_alarms()["MetricAlarms"]
         if it.get("AlarmDescription", "").startswith(f"Rolls an update of {MATH} back")

@@ -307,7 +307,6 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
         assert resources[name]["Properties"]["ConfigName"] == config
         assert resources[name]["Properties"]["Endpoint"] == "dev-text"
     assert resources[guard]["Properties"]["Catalog"] == "/triton/dev/text"
-    assert resources[guard]["Properties"]["Deliver"] == "make deliver STAGE=dev"
 
 
 def test_what_checks_updates_changes_nothing(templates: Templates) -> None:

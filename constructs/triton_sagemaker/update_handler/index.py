@@ -92,8 +92,7 @@ def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
         names = ", ".join(sorted(resources[it["ResourceId"]] for it in targets))
         yield (
             f"Variant {names} is registered for scaling: SageMaker refuses to remove it or to "
-            f"change its instance type. {wanted['Deliver']} deploys without scaling first, and "
-            "then with it."
+            "change its instance type. Deploy without scaling first, and then this change with it."
         )
 
 
@@ -106,7 +105,8 @@ def _missing_archives(wanted: Record, containers: list[Record]) -> Iterator[str]
         if missing:
             yield (
                 f"{', '.join(missing)}: not below {prefix}, from which the endpoint would serve, "
-                f"but clients are sent to it. {wanted['Deliver']} builds it there first."
+                "but clients are sent to it. Deploy the change of release or instance type alone "
+                "first, with the models that clients use now, which builds them there."
             )
 
 

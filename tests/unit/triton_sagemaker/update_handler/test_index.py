@@ -22,7 +22,6 @@ WANTED = {
     "Endpoint": "prod-text",
     "ConfigName": "new",
     "Catalog": "/triton/prod/text",
-    "Deliver": "make deliver STAGE=prod",
 }
 
 
@@ -204,8 +203,8 @@ def test_a_scaled_variant_keeps_its_instances(
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
     assert refusal(ask) == (
         "Variant AllTraffic is registered for scaling: SageMaker refuses to remove it or to change "
-        "its instance type. make deliver STAGE=prod deploys without scaling first, and then with "
-        "it. Nothing was changed."
+        "its instance type. Deploy without scaling first, and then this change with it. "
+        "Nothing was changed."
     )
 
 
@@ -223,7 +222,8 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
     account.catalog += ["minilm-0.tar.gz"]
     assert refusal(ask) == (
         f"minilm-0.tar.gz: not below {NEW}, from which the endpoint would serve, but clients are "
-        "sent to it. make deliver STAGE=prod builds it there first. Nothing was changed."
+        "sent to it. Deploy the change of release or instance type alone first, with the models "
+        "that clients use now, which builds them there. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
     assert ask("Guard")
