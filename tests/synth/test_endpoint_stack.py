@@ -296,7 +296,7 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
 
     def only(kind: str) -> str:
         (found,) = (name for name, it in resources.items() if it["Type"] == kind)
-        return found
+        return str(found)
 
     guard, check = only("Custom::TritonUpdateGuard"), only("Custom::TritonUpdateCheck")
     assert guard in resources[only(ENDPOINT)]["DependsOn"]
