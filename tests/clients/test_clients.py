@@ -25,7 +25,17 @@ EXAMPLES = ROOT / "docs" / "examples" / "clients"
 ENVIRONMENTS = ROOT / ".venv-clients"
 """Made by `make clients-test`: `v2` has the AWS CLI, boto3 and SDK v2; `v3` has SDK v3's core."""
 BUCKET, ENDPOINT = "shop-models", "shop-math"
-ROLE = "arn:aws:iam::000000000000:role/any"
+ROLE = "shop-models-reader"
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Action": "sts:AssumeRole",
+            "Principal": {"Service": "sagemaker.amazonaws.com"},
+        }
+    ],
+}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,7 +104,10 @@ def test_sdk_v2_deploys_adds_a_model_invokes_and_deletes(tmp_path: Path) -> None
     added = tmp_path / "three.tar.gz"
     added.write_bytes(_archive(tmp_path, factor=3))
     # The SDK prints dashes while it waits for the endpoint, and an exclamation mark in the end.
-    *_, listed, first, second, same = _run("v2", "sagemaker_sdk_v2.py", prefix, ROLE, added, "7")
+    role = boto3.client("iam").create_role(
+        RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST)
+    )["Role"]["Arn"]
+    *_, listed, first, second, same = _run("v2", "sagemaker_sdk_v2.py", prefix, role, added, "7")
     assert listed.lstrip("-!") == "added/while-it-serves.tar.gz times.tar.gz"
     assert (first, second, same) == ("[21.0]", "[14.0]", "[14.0]")
     sagemaker = boto3.client("sagemaker")
