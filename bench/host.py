@@ -6,13 +6,11 @@ the local Triton and network namespaces.
 """
 
 import asyncio
-import io
 import json
 import os
 import socket
 import statistics
 import sys
-import tarfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +27,7 @@ from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
 from tests.local.hosting import host, multi_model
 from tests.local.loading import Server, server_in
+from tests.local.tiny_models import pack
 
 TURNS = 5
 LARGE = 6_000_000
@@ -52,7 +51,8 @@ class TritonPythonModel:
 """
 TENSOR = {"name": "X", "shape": [1], "datatype": "UINT8", "data": [7]}
 BODY = json.dumps({"inputs": [TENSOR]}).encode()
-KINDS = {"trivial": ("0", 1), "of 5 ms": ("0.005", 8)}
+KINDS = {"trivial": ("0", 1), "of-5-ms": ("0.005", 8)}
+"""Models by name: the seconds that an answer takes, and how many instances."""
 
 Connect = Callable[[], socket.socket]
 
@@ -96,14 +96,13 @@ def main(seconds: float) -> None:
 
 def _compare(direct: Server, port: int, seconds: float) -> None:
     print("model     at once      direct            endpoint          ratio")
-    for model in KINDS:
-        name = model.replace(" ", "-")
+    for name in KINDS:
         for at_once in (1, 8):
             targets = _direct_target(direct, name), _endpoint_target(port, name)
             turns = [[_load(it, at_once, seconds / TURNS) for it in targets] for _ in range(TURNS)]
             ours, theirs = (_middle(rates) for rates in zip(*turns, strict=True))
             print(
-                f"{model:9} {at_once:7}  {_said(ours)}  {_said(theirs)}  "
+                f"{name:9} {at_once:7}  {_said(ours)}  {_said(theirs)}  "
                 f"{theirs.a_second / ours.a_second:.2f}"
             )
 
@@ -128,10 +127,7 @@ def _load(target: Target, at_once: int, seconds: float) -> Rate:
         reader, writer = await asyncio.open_connection(sock=opened)
         request = target.request()
         while (began := time.perf_counter()) < until:
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 200"), head
-            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
+            await _answered(reader, writer, request)
             took.append(time.perf_counter() - began)
         writer.close()
 
@@ -141,6 +137,15 @@ def _load(target: Target, at_once: int, seconds: float) -> Rate:
 
     uvloop.run(all_asking())
     return Rate(len(took) / seconds, statistics.median(took))
+
+
+async def _answered(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
+) -> None:
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200"), head
+    await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
 
 
 def _through_boto3(direct: Server, port: int, seconds: float) -> None:
@@ -189,10 +194,7 @@ def _large_bodies(port: int, front: int) -> None:
         opened.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=opened)
         for _ in range(10):
-            writer.write(request)
-            head = await reader.readuntil(b"\r\n\r\n")
-            assert head.startswith(b"HTTP/1.1 200"), head
-            await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
+            await _answered(reader, writer, request)
             most = max(most, _resident(front))
         writer.close()
 
@@ -222,9 +224,8 @@ def _direct(scratch: Path) -> Iterator[Server]:
     folder = scratch / "direct"
     folder.mkdir()
     with server_in(folder) as server:
-        for model in KINDS:
-            name = model.replace(" ", "-")
-            answer = server.load(name, _repository(scratch / "models" / name, *KINDS[model]))
+        for name in KINDS:
+            answer = server.load(name, _repository(scratch / "models" / name, *KINDS[name]))
             assert answer.status == 200, answer
         yield server
 
@@ -238,15 +239,13 @@ def _endpoint(scratch: Path) -> Iterator[tuple[int, int]]:
         os.environ.update(client_environment(running, folder))
         s3: Any = boto3.client("s3")
         s3.create_bucket(Bucket="bench")
-        for model in KINDS:
-            name = model.replace(" ", "-")
-            packed = io.BytesIO()
-            with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-                archive.add(scratch / "models" / name, arcname=".")
-            s3.put_object(Bucket="bench", Key=f"{name}.tar.gz", Body=packed.getvalue())
+        for name in KINDS:
+            s3.put_object(
+                Bucket="bench", Key=f"{name}.tar.gz", Body=pack(scratch / "models" / name)
+            )
         host("bench", multi_model("s3://bench/"))
-        for model in KINDS:
-            _load(_endpoint_target(running.port, model.replace(" ", "-")), 1, 0.1)
+        for name in KINDS:
+            _load(_endpoint_target(running.port, name), 1, 0.1)
         yield running.pid, running.port
     finally:
         lifecycle.down(folder)

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import sys
 from typing import Any
 
 import boto3
 from botocore.config import Config
 
 from local_aws.folder import Folder
+from local_aws.hosting.broker import stdin_closed
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -64,12 +64,4 @@ async def _serve(app: Any, listener: int) -> None:
     config.keep_alive_timeout = 3600
     config.keep_alive_max_requests = MANY_REQUESTS
     config.loglevel = "WARNING"  # its URL is nobody's to ask
-    await serve(app, config, shutdown_trigger=_stdin_closed)
-
-
-async def _stdin_closed() -> None:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    while await reader.read(1024):
-        pass
+    await serve(app, config, shutdown_trigger=stdin_closed)

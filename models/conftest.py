@@ -16,16 +16,16 @@ import pytest
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 from tritonclient.utils import np_to_triton_dtype
 
-from local_aws.hosting import backends, multi_model_container
+from local_aws.hosting import multi_model_container
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import GIB
 from local_aws.hosting.model_store import ModelStore
 from local_aws.hosting.multi_model_container import TARGET_MODEL, MultiModelContainer
-from local_aws.hosting.serve import multi_model
 from local_aws.hosting.triton import Response, Triton
 from local_aws.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build import __main__ as model_build
+from tests.local.loading import server_in
 
 RELEASE = "24.09"  # the SageMaker one closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
@@ -109,24 +109,11 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, archives: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("instance")
-    installation = find_triton()
-    backends.install(installation, folder / "backends")
-    (folder / "empty").mkdir()
-    environment = {"SAGEMAKER_TRITON_PING_MODE": "live", "SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
-    command = multi_model(environment, image="", repository=str(folder / "empty"))
-    triton = Triton(
-        installation,
-        arguments=command.arguments,
-        environment=command.environment,
-        backends=folder / "backends",
-        folder=folder,
-    )
     s3: Any = _FolderAsS3(archives)
     with ExitStack() as ended:
-        ended.callback(triton.stop)
+        triton = ended.enter_context(server_in(folder)).triton
         patch = ended.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(multi_model_container, "LOAD_SECONDS", PATIENCE)
-        triton.wait_until_healthy(PATIENCE)
         store = ModelStore(
             s3,
             prefix=S3Prefix("models", ""),

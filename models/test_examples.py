@@ -10,13 +10,11 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws import lifecycle
-from local_aws.environment import client_environment
-from local_aws.folder import Folder
 from model_build.export import weights
 from model_build.progress import Printer
 from model_build.publishing.catalog import Catalog
 from model_build.recipe import read
+from tests.local.conftest import local_aws_in
 from tests.local.hosting import host, multi_model, single_model
 
 MODELS = Path(__file__).parent
@@ -29,16 +27,9 @@ Serve = Callable[[Path], Any]
 
 @pytest.fixture(scope="module")
 def _local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    folder = Folder(tmp_path_factory.mktemp("local_aws"))
-    running = lifecycle.up(folder)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in client_environment(running, folder).items():
-                patch.setenv(name, value)
-            boto3.client("s3").create_bucket(Bucket=BUCKET)
-            yield
-    finally:
-        lifecycle.down(folder)
+    with local_aws_in(tmp_path_factory.mktemp("local_aws")):
+        boto3.client("s3").create_bucket(Bucket=BUCKET)
+        yield
 
 
 @pytest.fixture(scope="module")

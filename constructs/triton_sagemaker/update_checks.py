@@ -92,26 +92,19 @@ class UpdateChecks(Construct):
             timeout=Duration.minutes(2),
         )
         stack = Stack.of(self)
-        for actions, service, resource in (
-            (["DescribeEndpoint"], "sagemaker", "endpoint/*"),
-            (["DescribeEndpointConfig"], "sagemaker", "endpoint-config/*"),
-            (["DescribeModel"], "sagemaker", "model/*"),
-            (["DescribeStacks"], "cloudformation", "stack/*"),
-            (["GetParametersByPath"], "ssm", "parameter/triton/*"),
+        for action, resource in (
+            ("sagemaker:DescribeEndpoint", "endpoint/*"),
+            ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
+            ("sagemaker:DescribeModel", "model/*"),
+            ("cloudformation:DescribeStacks", "stack/*"),
+            ("ssm:GetParametersByPath", "parameter/triton/*"),
         ):
-            kind, _, name = resource.partition("/")
+            service, (kind, _, name) = action.split(":")[0], resource.partition("/")
             arn = stack.format_arn(service=service, resource=kind, resource_name=name)
-            function.add_to_role_policy(
-                iam.PolicyStatement(actions=[f"{service}:{it}" for it in actions], resources=[arn])
-            )
-        function.add_to_role_policy(
-            iam.PolicyStatement(
-                actions=["application-autoscaling:DescribeScalableTargets"], resources=["*"]
-            )
-        )
-        function.add_to_role_policy(
-            iam.PolicyStatement(
-                actions=["s3:ListBucket"], resources=[self._bucket.bucket.bucket_arn]
-            )
-        )
+            self._allow(function, action, arn)
+        self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
+        self._allow(function, "s3:ListBucket", self._bucket.bucket.bucket_arn)
         return function
+
+    def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:
+        function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))

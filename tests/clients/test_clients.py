@@ -3,22 +3,18 @@
 `make clients-test`; what is run are the scripts that docs/examples/clients/ offers to copy.
 """
 
-import io
 import json
 import os
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
 import pytest
 
-from local_aws import lifecycle
-from local_aws.environment import client_environment
-from local_aws.folder import Folder
+from tests.local.conftest import local_aws_in
 from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import TIMES, write_python
+from tests.local.tiny_models import pack_python, times
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "clients"
@@ -41,32 +37,13 @@ TRUST = {
 @pytest.fixture(scope="module", autouse=True)
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A multi-model endpoint with one model, `times`, which multiplies by two."""
-    folder = Folder(tmp_path_factory.mktemp("local_aws"))
-    running = lifecycle.up(folder)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in client_environment(running, folder).items():
-                patch.setenv(name, value)
-            s3 = boto3.client("s3")
-            s3.create_bucket(Bucket=BUCKET)
-            s3.put_object(
-                Bucket=BUCKET,
-                Key="math/times.tar.gz",
-                Body=_archive(tmp_path_factory.mktemp("two"), factor=2),
-            )
-            host(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
-            yield
-    finally:
-        lifecycle.down(folder)
-
-
-def _archive(folder: Path, *, factor: int) -> bytes:
-    """Return the archive of a model that multiplies X."""
-    model = write_python(folder / "times", TIMES.replace("FACTOR", str(factor)))
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
-        archive.add(model, arcname=".")
-    return packed.getvalue()
+    with local_aws_in(tmp_path_factory.mktemp("local_aws")):
+        s3 = boto3.client("s3")
+        s3.create_bucket(Bucket=BUCKET)
+        two = pack_python(tmp_path_factory.mktemp("two") / "times", times(2))
+        s3.put_object(Bucket=BUCKET, Key="math/times.tar.gz", Body=two)
+        host(ENDPOINT, multi_model(f"s3://{BUCKET}/math/"))
+        yield
 
 
 def _run(environment: str, script: str, *arguments: str | Path) -> list[str]:
@@ -102,7 +79,7 @@ def test_a_client_lists_the_endpoint_and_gets_tritons_own_answer(
 def test_sdk_v2_deploys_adds_a_model_invokes_and_deletes(tmp_path: Path) -> None:
     prefix = f"s3://{BUCKET}/math/"
     added = tmp_path / "three.tar.gz"
-    added.write_bytes(_archive(tmp_path, factor=3))
+    added.write_bytes(pack_python(tmp_path / "times", times(3)))
     # The SDK prints dashes while it waits for the endpoint, and an exclamation mark in the end.
     role = boto3.client("iam").create_role(
         RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST)

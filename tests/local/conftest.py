@@ -103,9 +103,10 @@ class Checkout:
         }
 
 
-@pytest.fixture(scope="module")
-def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    folder = Folder(tmp_path_factory.mktemp("local_aws"))
+@contextmanager
+def local_aws_in(path: Path) -> Iterator[LocalAws]:
+    """Run a local AWS in a folder, and point this process's clients at it."""
+    folder = Folder(path)
     running = lifecycle.up(folder)
     try:
         aws = LocalAws(folder, running)
@@ -115,6 +116,12 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
             yield aws
     finally:
         lifecycle.down(folder)
+
+
+@pytest.fixture(scope="module")
+def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+        yield aws
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,8 @@ import pytest
 from botocore.config import Config
 
 from local_aws.front.ministack import Ministack
-from tests.unit.local_aws.conftest import served
+from tests.unit.local_aws.conftest import client, served
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
@@ -78,16 +77,6 @@ async def front() -> AsyncIterator[tuple[Emulator, int]]:
     await ministack.close()
     server.close()
     await server.wait_closed()
-
-
-@asynccontextmanager
-async def client(port: int) -> AsyncIterator[Streams]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        yield reader, writer
-    finally:
-        writer.close()
-        await writer.wait_closed()
 
 
 async def read_head(reader: asyncio.StreamReader) -> tuple[str, list[str]]:

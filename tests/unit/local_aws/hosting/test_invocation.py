@@ -16,9 +16,8 @@ from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_aws.hosting.single_model_container import SingleModelContainer
 from local_aws.sagemaker.invocations import Invocations
-from tests.unit.local_aws.conftest import served
+from tests.unit.local_aws.conftest import Streams, client, served
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Script = Callable[["Container", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -98,16 +97,6 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
         connections._close_idle()
     server.close()
     await server.wait_closed()
-
-
-@asynccontextmanager
-async def client(port: int) -> AsyncIterator[Streams]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        yield reader, writer
-    finally:
-        writer.close()
-        await writer.wait_closed()
 
 
 def request(body: bytes = b"question", *headers: str, length: int | None = None) -> bytes:
