@@ -117,8 +117,8 @@ def _copy_written(
 ) -> None:
     """Copy the model directories' files; each config.pbtxt is re-emitted for the target.
 
-    Only what the digest counts is copied, so no empty folders; but an ensemble gets the version
-    that Triton wants of it, though no file is in it.
+    Only what the digest counts is copied, so no empty folders; but an ensemble gets the folder of
+    its version, which Triton wants though no file is in it.
     """
     for path in digest.files(by_hand.folder):
         relative = path.relative_to(by_hand.folder)
@@ -130,8 +130,9 @@ def _copy_written(
             model.config, target, backend=backends.get(name, model.backend)
         )
         model_config.write(config, to / name / CONFIG)
-        if model.is_ensemble and not model.versions:
-            (to / name / "1").mkdir()
+        if model.is_ensemble:
+            for version in model.versions:
+                (to / name / version).mkdir(exist_ok=True)
 
 
 def _unname_entry(repository: Repository) -> None:

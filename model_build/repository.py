@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Self
 
-from model_build import model_config
+from model_build import digest, model_config
 from model_build.field_places import FieldPath, field_places, place_of
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.model_config import ModelConfig
@@ -41,9 +41,15 @@ class Model:
 
     @cached_property
     def versions(self) -> list[str]:
-        """The names of the version folders, which are numbers from 1."""
+        """The names of the version folders, which are numbers from 1.
+
+        An empty folder is none: neither git nor a deploy keeps it. An ensemble, which has no file,
+        has version 1 without a folder.
+        """
         paths = sorted(self.directory.iterdir())
-        return [it.name for it in paths if it.is_dir() and re.fullmatch("[1-9][0-9]*", it.name)]
+        numbered = [it for it in paths if it.is_dir() and re.fullmatch("[1-9][0-9]*", it.name)]
+        found = [it.name for it in numbered if any(digest.files(it))]
+        return found or (["1"] if self.is_ensemble else [])
 
     def inner(self, path: Path) -> str:
         """Return a path below the directory as text: `1/model.onnx`."""

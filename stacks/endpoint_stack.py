@@ -108,8 +108,7 @@ class EndpointStack(Stack):
         targets = {str(it): it for it in map(self._target, self._settings.variants)}
         return [
             self._build(plan, source, target)
-            for plan in self._plans
-            for source in [self._source(plan)]
+            for plan, source in zip(self._plans, map(self._source, self._plans), strict=True)
             for target in targets.values()
         ]
 
@@ -136,14 +135,7 @@ class EndpointStack(Stack):
         return platform_facts.codebuild_gpu().compute_capability
 
     def _source(self, plan: ModelPlan) -> s3_assets.Asset:
-        return s3_assets.Asset(
-            self,
-            f"{plan.name}-source",
-            path=str(plan.folder),
-            asset_hash=plan.digest,
-            asset_hash_type=AssetHashType.CUSTOM,
-            exclude=[*IGNORED, *(f"**/{pattern}" for pattern in IGNORED)],
-        )
+        return source_of(self, f"{plan.name}-source", folder=plan.folder, digest=plan.digest)
 
     def _variant(self, name: str) -> Variant:
         instance_type = self._instance_type(name)
@@ -241,6 +233,18 @@ class EndpointStack(Stack):
 
     def _prefix(self, target: BuildTarget) -> str:
         return f"{self._short_name}/{target}/"
+
+
+def source_of(scope: Construct, construct_id: str, *, folder: Path, digest: str) -> s3_assets.Asset:
+    """Return the asset that a model's builds on AWS are given: the files that its digest counts."""
+    return s3_assets.Asset(
+        scope,
+        construct_id,
+        path=str(folder),
+        asset_hash=digest,
+        asset_hash_type=AssetHashType.CUSTOM,
+        exclude=[*IGNORED, *(f"**/{pattern}" for pattern in IGNORED)],
+    )
 
 
 @cache

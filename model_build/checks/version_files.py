@@ -9,12 +9,12 @@ from model_build.repository import Repository
 
 
 def version_files(repository: Repository) -> Iterator[tuple[Place, str]]:
-    """Each model has a version folder, and each holds its backend's file."""
+    """Each model but an ensemble has a version folder, and each holds its backend's file."""
     for model in repository.models.values():
+        if model.backend not in BACKEND_FILES:
+            continue
         if not model.versions:
             yield model.file(), "has no version: add a folder 1/"
-        if model.is_ensemble or model.backend not in BACKEND_FILES:
-            continue
         file = model_file(model.config)
         for version in model.versions:
             if not os.path.exists(model.directory / version / file):

@@ -50,6 +50,7 @@ FILES = {
 
 CASES = [
     *(Case(f"a base: {name}", files_, {}, []) for name, files_ in BASES.items()),
+    Case("an ensemble has an empty version folder", ENSEMBLE, {"both/1/": ""}, []),
     Case("TensorFlow in a release that has it", TENSORFLOW, {}, [], release="24.09"),
     *(
         Case(

@@ -146,8 +146,8 @@ ensemble_scheduling { step [
     output_map { key: "D" value: "Y" }
   }
 ] }
+# more
 """,
-    "both/1/": "",
     "first/config.pbtxt": """\
 backend: "python"
 input [ { name: "A" data_type: TYPE_STRING dims: [ 1 ] } ]

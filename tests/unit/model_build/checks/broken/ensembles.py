@@ -29,7 +29,6 @@ ensemble_scheduling {
   # more
 }
 """,
-    "circle/1/": "",
     "sum/config.pbtxt": """\
 backend: "python"
 input [
@@ -66,7 +65,6 @@ CASES = [
         {
             "twice/config.pbtxt": {'backend: "python"': 'platform: "ensemble"'},
             "twice/1/model.py": None,
-            "twice/1/": "",
         },
         [
             "twice/config.pbtxt: an ensemble needs ensemble_scheduling with at least one step "

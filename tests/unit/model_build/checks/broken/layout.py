@@ -78,7 +78,7 @@ CASES = [
     Case(
         "two ensembles, and nothing says which is served",
         ENSEMBLE,
-        {"again/config.pbtxt": ENSEMBLE["both/config.pbtxt"], "again/1/": ""},
+        {"again/config.pbtxt": ENSEMBLE["both/config.pbtxt"]},
         [
             ".: 4 models and 2 ensembles (again, both): an archive of several models needs "
             'exactly one with platform: "ensemble", which is the one served [one_entry]',
@@ -226,6 +226,14 @@ CASES = [
             "[version_policies]",
         ],
     ),
+    Case(
+        "an ensemble without version folders serves another version than its first",
+        ENSEMBLE,
+        {"both/config.pbtxt": {"# more": "version_policy { specific { versions: 2 } }"}},
+        [
+            "both/config.pbtxt:18:1: there is no version 2: write one of 1 [version_policies]",
+        ],
+    ),
     # version_files
     Case(
         "there is no version",
@@ -236,11 +244,11 @@ CASES = [
         ],
     ),
     Case(
-        "an ensemble has no version",
-        ENSEMBLE,
-        {"both/1/": None},
+        "a folder that neither git nor a deploy keeps is no version",
+        PYTHON,
+        {"twice/1/model.py": None, "twice/1/": ""},
         [
-            "both: has no version: add a folder 1/ [version_files]",
+            "twice: has no version: add a folder 1/ [version_files]",
         ],
     ),
     Case(

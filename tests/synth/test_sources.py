@@ -1,0 +1,56 @@
+"""What a deploy builds from: an asset must hold a model as people wrote it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from aws_cdk import App, Stack
+
+from model_build import checks, digest
+from model_build.findings import Finding
+from model_build.repository import Repository
+from stacks.endpoint_stack import source_of
+from tests.unit.model_build.checks.broken import allowed
+from tests.unit.model_build.checks.broken.case import Case
+
+
+@pytest.fixture(scope="module")
+def staged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Case -> the folder that the CDK made of its repository."""
+    root = tmp_path_factory.mktemp("sources")
+    app = App(outdir=str(root / "assembly"))
+    stack = Stack(app, "Stack")
+    assets = {}
+    for number, case in enumerate(allowed.CASES):
+        folder = root / str(number)
+        folder.mkdir()
+        case.write(folder)
+        asset = source_of(stack, f"Source{number}", folder=folder, digest=str(number))
+        assets[case.name] = Path(app.outdir, asset.asset_path)
+    return assets
+
+
+@pytest.mark.parametrize("case", allowed.CASES, ids=lambda case: case.name)
+def test_what_the_linter_allows_here_it_allows_in_a_build_on_aws(
+    case: Case, staged: dict[str, Path], tmp_path: Path
+) -> None:
+    written, unpacked = tmp_path / "written", tmp_path / "unpacked"
+    written.mkdir()
+    case.write(written)
+    _unzip(staged[case.name], unpacked)
+    names = [it.relative_to(unpacked) for it in digest.files(unpacked)]
+    assert names == [it.relative_to(written) for it in digest.files(written)]
+    assert _findings(unpacked) == _findings(written)
+
+
+def _unzip(staged: Path, to: Path) -> None:
+    """Copy what the CDK's command line zips: files, and no empty folder."""
+    for path in staged.rglob("*"):
+        if path.is_file():
+            copy = to / path.relative_to(staged)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+
+
+def _findings(folder: Path) -> list[Finding]:
+    return checks.findings(Repository.read(folder, shown_as=Path()), checks.WRITTEN)
