@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-BUILD_FORMAT = 1
+BUILD_FORMAT = 2
 """Raise it when a change to the builder alters archives: every model is then rebuilt. A change that
 alters no output leaves it, and rebuilds nothing."""
 

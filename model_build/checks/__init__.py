@@ -26,10 +26,12 @@ from model_build.checks.one_entry import one_entry
 from model_build.checks.one_response import one_response
 from model_build.checks.onnx_tensors import onnx_tensors
 from model_build.checks.onnx_versions import onnx_versions
+from model_build.checks.python_imports import python_imports
 from model_build.checks.python_models import python_models
 from model_build.checks.python_parameters import python_parameters
 from model_build.checks.pytorch_parameters import pytorch_parameters
 from model_build.checks.queue_policies import queue_policies
+from model_build.checks.recipe_imports import recipe_imports
 from model_build.checks.recipe_meets_files import recipe_meets_files
 from model_build.checks.release_backends import release_backends
 from model_build.checks.response_cache import response_cache
@@ -79,6 +81,7 @@ WRITTEN: tuple[Rule, ...] = (
 BUILT: tuple[Rule, ...] = (
     *WRITTEN,
     version_files,
+    python_imports,
     onnx_tensors,
     torchscript_tensors,
     dali_tensors,
@@ -86,7 +89,7 @@ BUILT: tuple[Rule, ...] = (
 """Rules about a complete repository, which also open the files that backends will open."""
 
 
-FOR_RECIPE = (recipe_meets_files, engine_profiles)
+FOR_RECIPE = (recipe_meets_files, recipe_imports, engine_profiles)
 """Rules that hold a recipe against what people write."""
 
 FOR_RELEASE = (release_backends, onnx_versions)

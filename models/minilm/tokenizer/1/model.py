@@ -1,19 +1,16 @@
 """Sentences to token ids and attention masks, padded to the longest sentence of the request."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
 import triton_python_backend_utils as pb_utils
+from tokenizers import Tokenizer
 
 
 class TritonPythonModel:
     def initialize(self, args):
         version = Path(args["model_repository"], args["model_version"])
-        sys.path.insert(0, str(version / "site-packages"))  # Triton's image has no tokenizers
-        from tokenizers import Tokenizer
-
         parameters = json.loads(args["model_config"])["parameters"]
         self.tokenizer = Tokenizer.from_file(str(version / "tokenizer.json"))
         self.tokenizer.enable_truncation(int(parameters["max_length"]["string_value"]))

@@ -168,7 +168,7 @@ def test_packages_for_a_release_whose_python_nobody_knows_are_refused(
 ) -> None:
     (doubled / "recipe.yaml").write_text(
         "description: x\nfiles:\n"
-        "  double/1/packages: { to: python-packages, requirements: double/requirements.txt }\n"
+        "  double/1/site-packages: { to: python-packages, requirements: double/requirements.txt }\n"
     )
     told = fail("build", doubled, "--target", "cpu-21.08", "--output", tmp_path)
     assert told == "the Python version of Triton 21.08 is not known"

@@ -101,7 +101,7 @@ def test_a_file_is_copied_from_the_weights_or_from_beside_the_recipe(
     assert to.read_text() == ("from weights" if fetched else "from model")
 
 
-def test_packages_are_installed_for_tritons_python(
+def test_packages_are_installed_for_tritons_python_and_tried(
     tmp_path: Path, said: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
@@ -109,7 +109,11 @@ def test_packages_are_installed_for_tritons_python(
         "model_build.export.python_packages.install",
         lambda requirements, *, to, python: calls.append((requirements, to, python)),
     )
+    monkeypatch.setattr(steps, "import_once", lambda *where, **how: calls.append((*where, how)))
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
     context = _context(tmp_path, said)
-    assert steps.make(step, tmp_path / "to", context) == Made([])
-    assert calls == [(tmp_path / "a/pins.txt", tmp_path / "to", context.triton_python)]
+    to = tmp_path / "1" / "site-packages"
+    assert steps.make(step, to, context) == Made([])
+    pins, python = tmp_path / "a/pins.txt", context.triton_python
+    how = {"requirements": pins, "python": python, "progress": said}
+    assert calls == [(pins, to, python), (to.parent, how)]

@@ -8,6 +8,7 @@ from tests.unit.model_build.checks.broken.bases import (
     ENSEMBLE,
     MODEL,
     ONNX,
+    PACKING,
     PYTHON,
     RECIPE,
     SEQUENCE,
@@ -16,7 +17,7 @@ from tests.unit.model_build.checks.broken.bases import (
     TORCHSCRIPT,
     WARMED,
 )
-from tests.unit.model_build.checks.broken.case import Case, Link
+from tests.unit.model_build.checks.broken.case import Case, Files, Link
 
 BOTH, FIRST, SECOND = (f"{name}/config.pbtxt" for name in ("both", "first", "second"))
 CONFIG = "twice/config.pbtxt"
@@ -36,6 +37,7 @@ BASES = {
     "DALI": DALI,
     "ensemble": ENSEMBLE,
     "recipe": RECIPE,
+    "recipe with packages": PACKING,
 }
 FILES = {
     'platform: "tensorrt_plan"': "model.plan",
@@ -47,6 +49,12 @@ FILES = {
     'backend: "tensorflow" platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
 }
 """What names a backend -> the file that it opens."""
+
+ENVIRONMENT = """parameters {
+  key: "EXECUTION_ENV_PATH"
+  value { string_value: "$$TRITON_MODEL_DIRECTORY/env.tar.gz" }
+}"""
+BESIDE: Files = {"twice/base.py": "", "twice/1/words.py": "", "twice/1/lines.cpython-312.so": ""}
 
 CASES = [
     *(Case(f"a base: {name}", files_, {}, []) for name, files_ in BASES.items()),
@@ -183,10 +191,43 @@ CASES = [
     ),
     # Python models
     *(
-        Case(f"a Python model that {how}", PYTHON, {"twice/1/model.py": text}, [])
+        Case(
+            f"a Python model imports {what}",
+            PYTHON,
+            {**BESIDE, "twice/1/model.py": code + MODEL},
+            [],
+        )
+        for what, code in {
+            "what every release has": "import json, numpy.linalg, distutils.util\n",
+            "what may be missing": "try:\n    import cupy\nexcept ImportError:\n    cupy = 0\n",
+            "what type checkers need": "if typing.TYPE_CHECKING:\n    import pandas\n",
+            "modules beside it": "from .words import a\nimport words\nimport lines\n",
+        }.items()
+    ),
+    Case(
+        "a Python model imports what it has packed",
+        PYTHON,
+        {
+            "twice/1/model.py": "import sklearn.svm\n" + MODEL,
+            "twice/1/site-packages/sklearn/__init__.py": "import scipy",
+        },
+        [],
+    ),
+    Case(
+        "a Python model has an environment of its own",
+        PYTHON,
+        {
+            "twice/1/model.py": "import torch\n" + MODEL,
+            CONFIG: {"# more": ENVIRONMENT},
+            "twice/env.tar.gz": "",
+        },
+        [],
+    ),
+    *(
+        Case(f"a Python model that {how}", PYTHON, {**BESIDE, "twice/1/model.py": text}, [])
         for how, text in {
             "imports its class": "from base import TritonPythonModel\n",
-            "imports its class under another name": "from a import B as TritonPythonModel\n",
+            "imports its class under another name": "from base import B as TritonPythonModel\n",
             "assigns its class": "import base\nTritonPythonModel = base.Model\n",
             "inherits its execute": "import base\nclass TritonPythonModel(base.Model): ...\n",
             "executes asynchronously": MODEL.replace("def execute", "async def execute"),

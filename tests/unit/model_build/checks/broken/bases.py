@@ -189,3 +189,14 @@ alternatives:
     "pins.txt": "torch==2.4.1\n",
     "twice/config.pbtxt": ONNX["twice/config.pbtxt"],
 }
+
+PACKING: Files = {
+    **ENSEMBLE,
+    "recipe.yaml": """\
+description: Words, with packages of its own
+files:
+  first/1/site-packages: { to: python-packages, requirements: pins.txt }
+""",
+    "pins.txt": "",
+    "first/1/model.py": "import tokenizers\n" + MODEL,
+}

@@ -3,12 +3,28 @@
 from functools import partial
 
 from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import DALI, ONNX, PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.broken.bases import DALI, MODEL, ONNX, PYTHON, TORCHSCRIPT
 from tests.unit.model_build.checks.broken.case import Case
 
 CONFIG = "twice/config.pbtxt"
 
 CASES = [
+    # python_imports
+    Case(
+        "a Python model imports what nobody packed",
+        PYTHON,
+        {
+            "twice/1/model.py": "import numpy\n\ntry:\n    import cupy\nfinally:\n    import os\n"
+            + MODEL,
+            "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\n",
+        },
+        [
+            f"twice/1/{where}: imports {module}, which neither Python's standard library, nor "
+            "numpy, nor this model directory has: add it with a `python-packages` step in "
+            "recipe.yaml (docs/models.md), or catch ImportError [python_imports]"
+            for where, module in (("model.py:4:5", "cupy"), ("words.py:2:5", "sklearn"))
+        ],
+    ),
     # python_models
     Case(
         "a Python model does not parse",

@@ -1,6 +1,6 @@
 """Recipes that ask for what the folder does not have."""
 
-from tests.unit.model_build.checks.broken.bases import RECIPE
+from tests.unit.model_build.checks.broken.bases import MODEL, PACKING, RECIPE
 from tests.unit.model_build.checks.broken.case import Case, Change
 
 YAML = "recipe.yaml"
@@ -86,16 +86,44 @@ CASES = [
         ],
     ),
     Case(
-        "a recipe's packages are listed nowhere",
+        "a Python model beside a recipe imports what the recipe does not install",
+        PACKING,
+        {"second/1/model.py": "import sklearn\n" + MODEL},
+        [
+            "second/1/model.py:1:1: imports sklearn, which neither Python's standard library, nor "
+            "numpy, nor this model directory has: add it with a `python-packages` step in "
+            "recipe.yaml (docs/models.md), or catch ImportError [recipe_imports]",
+        ],
+    ),
+    Case(
+        "a recipe's packages lie where nobody looks for them",
         RECIPE,
         {
             YAML: {
                 "files:\n": "files:\n  twice/1/packages:\n    to: python-packages\n"
                 "    requirements: requirements.txt\n"
+            },
+            "requirements.txt": "",
+            "twice/1/__init__.py": "",
+        },
+        [
+            "recipe.yaml:3: twice/1/packages: packages are found in twice/1/site-packages: write "
+            "that [recipe_meets_files]",
+            "recipe.yaml:3: twice/1/packages: twice/1/__init__.py is what the build writes to find "
+            "them: move its code to model.py [recipe_meets_files]",
+        ],
+    ),
+    Case(
+        "a recipe's packages are listed nowhere",
+        RECIPE,
+        {
+            YAML: {
+                "files:\n": "files:\n  twice/1/site-packages:\n    to: python-packages\n"
+                "    requirements: requirements.txt\n"
             }
         },
         [
-            "recipe.yaml:3: twice/1/packages: requirements requirements.txt does not exist: "
+            "recipe.yaml:3: twice/1/site-packages: requirements requirements.txt does not exist: "
             "add it beside the recipe, or write another path [recipe_meets_files]",
         ],
     ),

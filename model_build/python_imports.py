@@ -1,0 +1,80 @@
+"""What the Python files of a model import, and what of that is there to be imported."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGES = "site-packages"
+"""The folder, in a version folder, of the packages that the archive brings."""
+
+PROMISED = frozenset(
+    {
+        *sys.stdlib_module_names,
+        # In the standard library until Python 3.11 or 3.12, and so in some releases' images.
+        *("asynchat", "asyncore", "binhex", "distutils", "imp", "smtpd"),
+        "numpy",  # server/build.py of triton-inference-server installs it in every release
+        "triton_python_backend_utils",
+        "c_python_backend_utils",
+    }
+)
+"""What every release's image has for every model. Some have more beside it, for their own use."""
+
+
+class Import(NamedTuple):
+    """The top-level name of a module that a file imports, and where, counted from 1."""
+
+    module: str
+    line: int
+    column: int
+
+
+def imports(code: bytes) -> Iterator[Import]:
+    """Yield what Python code must have; nothing where it is no Python.
+
+    What stands in `try` with an `except` for it, or under `if TYPE_CHECKING`, may be missing.
+    """
+    try:
+        yield from _imports(ast.parse(code))
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # the latter: nested too deeply
+        return
+
+
+def _imports(node: ast.AST) -> Iterator[Import]:
+    match node:
+        case ast.Import(names=names):
+            for name in names:
+                yield Import(name.name.partition(".")[0], node.lineno, node.col_offset + 1)
+        case ast.ImportFrom(module=str(module), level=0):
+            yield Import(module.partition(".")[0], node.lineno, node.col_offset + 1)
+        case ast.Try(handlers=handlers, orelse=orelse, finalbody=finalbody) if _forgiven(handlers):
+            for inner in (*handlers, *orelse, *finalbody):
+                yield from _imports(inner)
+        case ast.If(test=test, orelse=orelse) if "TYPE_CHECKING" in ast.unparse(test):
+            for inner in orelse:
+                yield from _imports(inner)
+        case _:
+            for inner in ast.iter_child_nodes(node):
+                yield from _imports(inner)
+
+
+def _forgiven(handlers: list[ast.ExceptHandler]) -> bool:
+    caught = [ast.unparse(it.type) if it.type else "Exception" for it in handlers]
+    wanted = ("ImportError", "ModuleNotFoundError", "Exception")
+    return any(name in text for text in caught for name in wanted)
+
+
+def unmet(directory: Path) -> Iterator[tuple[Path, Import]]:
+    """Yield what the files of a model directory import and neither they nor Triton's images have.
+
+    A module counts wherever in the directory it is: a model may extend `sys.path` itself.
+    """
+    files = [it for it in sorted(directory.rglob("*.py")) if PACKAGES not in it.parts]
+    here = {it.name.partition(".")[0] for it in directory.rglob("*") if PACKAGES not in it.parts}
+    packed = {it.name.partition(".")[0] for it in directory.glob(f"*/{PACKAGES}/*")}
+    for file in files:
+        if file.is_file():
+            for found in imports(file.read_bytes()):
+                if found.module not in PROMISED | here | packed:
+                    yield file, found
