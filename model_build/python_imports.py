@@ -68,13 +68,15 @@ def _forgiven(handlers: list[ast.ExceptHandler]) -> bool:
 def unmet(directory: Path) -> Iterator[tuple[Path, Import]]:
     """Yield what the files of a model directory import and neither they nor Triton's images have.
 
-    A module counts wherever in the directory it is: a model may extend `sys.path` itself.
+    A module counts wherever in the directory it is: a model may extend `sys.path` itself. What one
+    file imports twice is told once.
     """
     files = [it for it in sorted(directory.rglob("*.py")) if PACKAGES not in it.parts]
     here = {it.name.partition(".")[0] for it in directory.rglob("*") if PACKAGES not in it.parts}
     packed = {it.name.partition(".")[0] for it in directory.glob(f"*/{PACKAGES}/*")}
     for file in files:
-        if file.is_file():
-            for found in imports(file.read_bytes()):
-                if found.module not in PROMISED | here | packed:
-                    yield file, found
+        known = PROMISED | here | packed
+        for found in imports(file.read_bytes()) if file.is_file() else ():
+            if found.module not in known:
+                known |= {found.module}
+                yield file, found

@@ -16,7 +16,7 @@ CASES = [
         {
             "twice/1/model.py": "import numpy\n\ntry:\n    import cupy\nfinally:\n    import os\n"
             + MODEL,
-            "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\n",
+            "twice/1/words.py": "def first():\n    from sklearn.svm import SVC\nimport sklearn\n",
         },
         [
             f"twice/1/{where}: imports {module}, which neither Python's standard library, nor "
