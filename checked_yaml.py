@@ -37,6 +37,18 @@ class InvalidFile(ValueError):
         super().__init__("\n".join(map(str, self.problems)))
 
 
+Keys = tuple[str, ...]
+"""Where something stands, from where a validator stands."""
+
+
+class Misfits(ValueError):
+    """What a schema's validator finds in several places at once: each with its keys below."""
+
+    def __init__(self, found: list[tuple[Keys, str]]) -> None:
+        self.found = found
+        super().__init__("; ".join(message for _, message in found))
+
+
 def load(path: Path, schema: type[Model]) -> Model:
     """Return the file at `path` as a `schema`.
 
@@ -54,8 +66,10 @@ def load(path: Path, schema: type[Model]) -> Model:
     try:
         return schema.model_validate(_construct(path, node))
     except ValidationError as error:
-        problems = [_problem(path, node, detail, schema) for detail in error.errors()]
-        raise InvalidFile(problems) from None
+        details = error.errors()
+        raise InvalidFile(
+            [it for detail in details for it in _problems(path, node, detail, schema)]
+        ) from None
 
 
 def line_of(path: Path, *keys: str | int) -> int:
@@ -160,9 +174,14 @@ def _children(node: yaml.Node) -> list[tuple[str, yaml.Node]]:
     return []
 
 
-def _problem(path: Path, root: yaml.Node, detail: ErrorDetails, schema: type[BaseModel]) -> Problem:
-    line, trail = _locate(root, detail["loc"])
-    return Problem(path, line, ".".join(trail), _message(detail, schema))
+def _problems(
+    path: Path, root: yaml.Node, detail: ErrorDetails, schema: type[BaseModel]
+) -> Iterator[Problem]:
+    error = detail.get("ctx", {}).get("error")
+    found = error.found if isinstance(error, Misfits) else [((), _message(detail, schema))]
+    for keys, message in found:
+        line, trail = _locate(root, (*detail["loc"], *keys))
+        yield Problem(path, line, ".".join(trail), message)
 
 
 def _locate(root: yaml.Node, location: tuple[int | str, ...]) -> tuple[int, list[str]]:
@@ -210,6 +229,8 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
             return f"{key} is '{detail['ctx']['tag']}'; write one of {known}"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
+        case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
+            return f"{detail['input']} is out of range: write {_range_at(schema, detail['loc'])}"
         case "string_type" if isinstance(detail["input"], int | float | date):
             return f"{_plain(detail)}: write it in quotes"
         case _:
@@ -228,6 +249,15 @@ def _fields_beside(schema: type[BaseModel], location: tuple[int | str, ...]) -> 
 def _tags_at(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """The values by which a union tells its members apart."""
     return list(_schema_at(schema, location).get("discriminator", {}).get("mapping", {}))
+
+
+def _range_at(schema: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    """The numbers that the schema allows, in words: `1 to 50`, `1 or more`, `more than 0`."""
+    here = _schema_at(schema, location)
+    above, least, most = (here.get(it) for it in ("exclusiveMinimum", "minimum", "maximum"))
+    if least is not None:
+        return f"{least} or more" if most is None else f"{least} to {most}"
+    return f"more than {above}" if most is None else f"more than {above}, at most {most}"
 
 
 def _schema_at(schema: type[BaseModel], location: tuple[int | str, ...]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ that causes it. What the constructs can see of themselves they check again for t
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -18,10 +18,15 @@ from pydantic import (
     model_validator,
 )
 
+import checked_yaml
 import platform_facts
 
 STACKS = frozenset({"delivery", "models", "network"})
 """What the stacks of a stage are called that are not an endpoint's: `prod-models`."""
+
+NAME = r"[a-z][a-z0-9-]{0,30}[a-z0-9]"
+VARIANT_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+ACCOUNT_ID = r"\d{12}"
 
 
 def _known(lookup: Callable[[str], object]) -> AfterValidator:
@@ -48,6 +53,24 @@ def _in_subject(repository: str) -> str:
     return repository
 
 
+def _written_as(pattern: str, wanted: str) -> AfterValidator:
+    """Return a validator of text, whose errors say in words what `pattern` wants."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text):
+            return text
+        close = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+        suggested = f", such as {close}" if re.fullmatch(pattern, close) else ""
+        raise ValueError(f"{text!r} cannot stand here: write {wanted}{suggested}")
+
+    return AfterValidator(check)
+
+
+def _pattern(pattern: str) -> Any:
+    """Tell editors the pattern, too."""
+    return Field(json_schema_extra={"pattern": f"^{pattern}$"})
+
+
 def _no_stack(name: str) -> str:
     """Return the name of an endpoint, whose stack is called after it."""
     if name in STACKS:
@@ -72,9 +95,25 @@ def _topic_arn(arn: str) -> str:
     return arn
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}[a-z0-9]$")]
+Name = Annotated[
+    str,
+    _written_as(
+        NAME, "2 to 32 lowercase letters, digits and hyphens, a letter first and no hyphen last"
+    ),
+    _pattern(NAME),
+]
 EndpointName = Annotated[Name, AfterValidator(_no_stack)]
-VariantName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9](-*[a-zA-Z0-9])*$", max_length=63)]
+VariantName = Annotated[
+    str,
+    _written_as(VARIANT_NAME, "letters, digits, and hyphens between them"),
+    _pattern(VARIANT_NAME),
+    Field(max_length=63),
+]
+AccountId = Annotated[
+    str,
+    _written_as(ACCOUNT_ID, "the 12 digits of an AWS account, in quotes"),
+    _pattern(ACCOUNT_ID),
+]
 ReleaseName = Annotated[str, _known(platform_facts.release)]
 RegionName = Annotated[str, _known(platform_facts.region)]
 InstanceTypeName = Annotated[str, _known(platform_facts.instance_type)]
@@ -83,6 +122,19 @@ Hosting = Literal["multi-model", "single-model"]
 
 MAX_VARIANTS = 10
 """SageMaker API reference, CreateEndpointConfig: ProductionVariants."""
+
+
+MAX_ALARM_ACTIONS = 5
+"""CloudWatch user guide, cloudwatch_limits: actions of an alarm; the quota cannot be changed."""
+
+
+_Found = Iterator[tuple[checked_yaml.Keys, str]]
+"""What does not fit together: the keys of where it is written, and what to write."""
+
+
+def _refuse(found: list[tuple[checked_yaml.Keys, str]]) -> None:
+    if found:
+        raise checked_yaml.Misfits(found)
 
 
 class _Strict(BaseModel):
@@ -193,36 +245,54 @@ class EndpointStage(_Strict):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        wrong = list(_HOSTING_RULES[self.hosting](self))
-        if len(self.variants) > MAX_VARIANTS:
-            wrong.append(f"{len(self.variants)} variants given: write one to {MAX_VARIANTS}")
-        if not any(it.weight for it in self.variants.values()):
-            wrong.append("no variant gets traffic: write a weight above 0 for one of the variants")
-        if self.update.strategy == "rolling" and len(self.variants) > 1:
-            wrong.append("a rolling update takes one variant: write canary or linear")
-        wrong += self._wrong_scaling(self.scaling) if self.scaling else []
-        if wrong:
-            raise ValueError("; ".join(wrong))
+        _refuse([*_HOSTING_RULES[self.hosting](self), *self._misfits()])
         return self
 
-    def _wrong_scaling(self, scaling: ScalingStage) -> list[str]:
-        wrong = []
-        if scaling.gpu_percent is not None:
-            wrong += [
-                f"{self.variant_instance_type(name)} has no GPU: remove gpu_percent"
-                for name in self.variants
-                if platform_facts.instance_type(self.variant_instance_type(name)).gpu is None
-            ]
-        if not scaling.min_count <= self.instance_count <= scaling.max_count:
-            wrong.append(
-                f"instance_count {self.instance_count} is outside the scaling limits: write "
-                f"{scaling.min_count} to {scaling.max_count}"
+    def _misfits(self) -> _Found:
+        if len(self.variants) > MAX_VARIANTS:
+            yield (
+                ("variants",),
+                f"{len(self.variants)} variants given: write one to {MAX_VARIANTS}",
             )
-        return wrong
+        if not any(it.weight for it in self.variants.values()):
+            yield (
+                ("variants",),
+                "no variant gets traffic: write a weight above 0 for one of the variants",
+            )
+        if self.update.strategy == "rolling" and len(self.variants) > 1:
+            yield (
+                ("update", "strategy"),
+                "a rolling update takes one variant: write canary or linear",
+            )
+        if self.scaling:
+            yield from self._wrong_scaling(self.scaling)
+
+    def _wrong_scaling(self, scaling: ScalingStage) -> _Found:
+        if scaling.gpu_percent is not None:
+            for name in self.variants:
+                instance_type = self.variant_instance_type(name)
+                if platform_facts.instance_type(instance_type).gpu is None:
+                    yield (
+                        ("scaling", "gpu_percent"),
+                        f"{instance_type} has no GPU: remove gpu_percent",
+                    )
+        if not scaling.min_count <= self.instance_count <= scaling.max_count:
+            yield (
+                ("instance_count",),
+                f"{self.instance_count} is outside the scaling limits: write "
+                f"{scaling.min_count} to {scaling.max_count}",
+            )
+
+    def place_of_type(self, variant: str) -> checked_yaml.Keys:
+        """Return the keys under which a variant's instance type is written."""
+        own = self.variants[variant].instance_type is not None
+        return ("variants", variant, "instance_type") if own else ("instance_type",)
 
 
-def _one_gpu(endpoint: EndpointStage) -> Iterator[str]:
-    for name in sorted({endpoint.variant_instance_type(it) for it in endpoint.variants}):
+def _one_gpu(endpoint: EndpointStage) -> _Found:
+    places = {endpoint.place_of_type(it): endpoint.variant_instance_type(it)
+              for it in endpoint.variants}  # fmt: skip
+    for place, name in places.items():
         instance = platform_facts.instance_type(name)
         if instance.multi_model is platform_facts.Support.NO:
             fit = [
@@ -231,17 +301,18 @@ def _one_gpu(endpoint: EndpointStage) -> Iterator[str]:
                 if other.gpu == instance.gpu and other.multi_model is platform_facts.Support.YES
             ]
             yield (
+                place,
                 f"{name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
-                f"{', '.join(fit) or 'a single-GPU type such as ml.g5.xlarge'}"
+                f"{', '.join(fit) or 'a single-GPU type such as ml.g5.xlarge'}",
             )
 
 
-def _one_model(endpoint: EndpointStage) -> Iterator[str]:
+def _one_model(endpoint: EndpointStage) -> _Found:
     if len(endpoint.models) != 1:
-        yield f"single-model hosting takes one model, not {len(endpoint.models)}"
+        yield ("models",), f"single-model hosting takes one model, not {len(endpoint.models)}"
 
 
-_HOSTING_RULES: dict[Hosting, Callable[[EndpointStage], Iterator[str]]] = {
+_HOSTING_RULES: dict[Hosting, Callable[[EndpointStage], _Found]] = {
     "multi-model": _one_gpu,
     "single-model": _one_model,
 }
@@ -277,7 +348,7 @@ class NotifyStage(_Strict):
 class Stage(_Strict):
     """One environment: an AWS account and region with the endpoints in it."""
 
-    account: Annotated[str, Field(pattern=r"^\d{12}$")] | None = None
+    account: AccountId | None = None
     """AWS account id. Left out: the account of whoever deploys."""
     region: RegionName
     """AWS region."""
@@ -297,56 +368,78 @@ class Stage(_Strict):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        release = platform_facts.release(self.release)
-        platform_facts.image_uri(
-            release=release,
-            region=platform_facts.region(self.region),
-            processor=platform_facts.Processor.GPU,
-        )
-        wrong = [line for name, it in self.endpoints.items() for line in self._wrong(name, it)]
-        if missing := platform_facts.region(self.region).missing:
-            wrong.append(
-                f"region: CloudFormation has no {missing} in {self.region}: write another region"
+        try:
+            platform_facts.image_uri(
+                release=platform_facts.release(self.release),
+                region=platform_facts.region(self.region),
+                processor=platform_facts.Processor.GPU,
             )
-        wrong += self._wrong_notify()
-        if wrong:
-            raise ValueError("; ".join(wrong))
+        except platform_facts.UnsupportedCombination as error:
+            raise checked_yaml.Misfits([(("release",), str(error))]) from None
+        found = [
+            it for name, endpoint in self.endpoints.items() for it in self._wrong(name, endpoint)
+        ]
+        _refuse([*found, *self._wrong_region(), *self._wrong_notify()])
         return self
 
-    def _wrong_notify(self) -> list[str]:
+    def _wrong_region(self) -> _Found:
+        if missing := platform_facts.region(self.region).missing:
+            yield (
+                ("region",),
+                f"CloudFormation has no {missing} in {self.region}: write another region",
+            )
+
+    def _wrong_notify(self) -> _Found:
         told = [*self.notify.email, *self.notify.topics]
         if self.production and not told:
-            return [
+            yield (
+                ("production",),
                 "nobody hears the alarms of a production stage: write notify: "
-                "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics"
-            ]
-        if told and not self.production:
-            return ["only production stages have alarms to hear: remove notify"]
+                "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
+            )
+        elif told and not self.production:
+            yield ("notify",), "only production stages have alarms to hear: remove notify"
+        if twice := sorted({it for it in told if told.count(it) > 1}):
+            yield ("notify",), f"{', '.join(twice)} listed twice: remove one"
+        if len(self.notify.topics) + bool(self.notify.email) > MAX_ALARM_ACTIONS:
+            yield (
+                ("notify",),
+                f"an alarm tells {MAX_ALARM_ACTIONS} topics, of which all addresses need one: "
+                "remove some, or subscribe them to another's topic",
+            )
         # PutMetricAlarm: "Invalid region ca-central-1 specified. Only us-west-2 is supported."
         # (cds-snc/notification-terraform#128)
-        return [
-            f"notify.topics: {it} is not in {self.region}, and an alarm tells topics of its own "
-            "region alone: write another"
-            for it in self.notify.topics
-            if it.split(":")[3] != self.region
-        ]
+        for topic in self.notify.topics:
+            if topic.split(":")[3] != self.region:
+                yield (
+                    ("notify", "topics"),
+                    f"{topic} is not in {self.region}, and an alarm tells topics of its own region "
+                    "alone: write another",
+                )
 
-    def _wrong(self, name: str, endpoint: EndpointStage) -> list[str]:
-        wrong = []
+    def _wrong(self, name: str, endpoint: EndpointStage) -> _Found:
         release = platform_facts.release(self.release)
-        for type_name in sorted({endpoint.variant_instance_type(it) for it in endpoint.variants}):
+        places = {endpoint.place_of_type(it): endpoint.variant_instance_type(it)
+                  for it in endpoint.variants}  # fmt: skip
+        for place, type_name in places.items():
             gpu = platform_facts.instance_type(type_name).gpu
             if gpu and (wanted := release.wants_gpu(gpu.compute_capability)):
-                wrong.append(
-                    f"endpoints.{name}: {type_name} has a {gpu.name} of compute capability "
+                yield (
+                    ("endpoints", name, *place),
+                    f"{type_name} has a {gpu.name} of compute capability "
                     f"{gpu.compute_capability}, release {self.release} needs {wanted}: write "
-                    "another instance_type or another release"
+                    "another instance_type or another release",
                 )
-        fewest = endpoint.scaling.min_count if endpoint.scaling else endpoint.instance_count
-        if self.production and min(fewest, endpoint.instance_count) < 2:
-            key = "instance_count" if endpoint.instance_count < 2 else "scaling.min_count"
-            wrong.append(
-                f"endpoints.{name}: a production endpoint needs {key} 2 or more, so that it "
-                "survives the loss of an availability zone"
-            )
-        return wrong
+        if not self.production:
+            return
+        scaling = endpoint.scaling
+        if endpoint.instance_count < 2:
+            yield ("endpoints", name), _SURVIVES.format(key="instance_count")
+        elif scaling and scaling.min_count < 2:
+            yield ("endpoints", name, "scaling"), _SURVIVES.format(key="min_count")
+
+
+_SURVIVES = (
+    "a production endpoint needs {key} 2 or more, so that it survives the loss of an availability "
+    "zone"
+)

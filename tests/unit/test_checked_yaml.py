@@ -293,7 +293,7 @@ def test_a_missing_key_is_named_where_it_should_stand(
         ),
         (
             "title: a\nwidth: 0\n",
-            "drawing.yaml:2: width: input should be greater than or equal to 1, not 0",
+            "drawing.yaml:2: width: 0 is out of range: write 1 or more",
         ),
         (
             "title: a\ntags:\n- b\n- [c]\n",
@@ -455,7 +455,7 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
         "unable to parse string as an integer, not 'big'",
         "drawing.yaml:5: shapes.sun.radius: missing: add this key",
         "drawing.yaml:7: shapes.box.side: write a side above 0",
-        "drawing.yaml:8: width: input should be greater than or equal to 1, not 0",
+        "drawing.yaml:8: width: 0 is out of range: write 1 or more",
     ]
 
 

@@ -156,10 +156,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
         (
             "    instance_type: ml.g5.xlarge\n",
             "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
-            [
-                "prod.yaml:7: endpoints.text.instance_count: "
-                "input should be greater than or equal to 1, not 0"
-            ],
+            ["prod.yaml:7: endpoints.text.instance_count: 0 is out of range: write 1 or more"],
         ),
     ],
 )
@@ -216,8 +213,8 @@ def test_a_type_with_several_gpus_hosts_no_multi_model_endpoint(
 ) -> None:
     (found,) = problems(FITTING.replace("ml.g5.xlarge", instance_type))
     assert found == (
-        f"prod.yaml:4: endpoints.text: {instance_type} cannot host a GPU multi-model endpoint, "
-        f"which takes one GPU: write {instead}"
+        f"prod.yaml:6: endpoints.text.instance_type: {instance_type} cannot host a GPU "
+        f"multi-model endpoint, which takes one GPU: write {instead}"
     )
 
 
@@ -231,17 +228,18 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
     [
         (
             "hosting: single-model\n    models: [a-a, b-b]",
-            "endpoints.text: single-model hosting takes one model, not 2",
+            "endpoints.text.models: single-model hosting takes one model, not 2",
         ),
         (
             "update: { strategy: rolling }\n    variants: { One: {}, Two: {} }",
-            "endpoints.text: a rolling update takes one variant: write canary or linear",
+            "endpoints.text.update.strategy: a rolling update takes one variant: write canary or "
+            "linear",
         ),
         (
             "variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
-            "endpoints.text: ml.g5.48xlarge cannot host a GPU multi-model endpoint, which takes "
-            "one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, "
-            "ml.g5.16xlarge",
+            "endpoints.text.variants.Two.instance_type: ml.g5.48xlarge cannot host a GPU "
+            "multi-model endpoint, which takes one GPU: write ml.g5.xlarge, "
+            "ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge",
         ),
         (
             "scaling: { min_count: 2, max_count: 1, max_rps: 9 }",
@@ -254,17 +252,17 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
-            "endpoints.text: instance_count 1 is outside the scaling limits: write 2 to 4",
+            "endpoints.text.instance_count: 1 is outside the scaling limits: write 2 to 4",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, gpu_percent: 70 }\n"
             "    variants: { One: { instance_type: ml.m5.xlarge } }",
-            "endpoints.text: ml.m5.xlarge has no GPU: remove gpu_percent",
+            "endpoints.text.scaling.gpu_percent: ml.m5.xlarge has no GPU: remove gpu_percent",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, gpu_percent: 101 }",
-            "endpoints.text.scaling.gpu_percent: input should be less than or equal to 100, "
-            "not 101",
+            "endpoints.text.scaling.gpu_percent: 101 is out of range: write more than 0, "
+            "at most 100",
         ),
         (
             "update: { strategy: canary, persent: 5 }",
@@ -276,12 +274,12 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "variants: { One: { weight: 0 } }",
-            "endpoints.text: no variant gets traffic: write a weight above 0 for one of the "
-            "variants",
+            "endpoints.text.variants: no variant gets traffic: write a weight above 0 for "
+            "one of the variants",
         ),
         (
             f"variants: {{ {', '.join(f'V{number}: {{}}' for number in range(11))} }}",
-            "endpoints.text: 11 variants given: write one to 10",
+            "endpoints.text.variants: 11 variants given: write one to 10",
         ),
         (
             "alarms: { server_error_rate: { critical: .nan } }",
@@ -302,7 +300,7 @@ def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_
     scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
     (found,) = problems(PRODUCTION + FITTING + scaling)
     assert found.endswith(
-        "endpoints.text: a production endpoint needs scaling.min_count 2 or more, so that it "
+        "endpoints.text.scaling: a production endpoint needs min_count 2 or more, so that it "
         "survives the loss of an availability zone"
     )
     fits = PRODUCTION + FITTING + scaling.replace("min_count: 1", "min_count: 2")
@@ -333,17 +331,17 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
     [
         (
             "production: true",
-            "nobody hears the alarms of a production stage: write notify: "
+            "production: nobody hears the alarms of a production stage: write notify: "
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
         (
             "production: true\nnotify: { email: [] }",
-            "nobody hears the alarms of a production stage: write notify: "
+            "production: nobody hears the alarms of a production stage: write notify: "
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
         (
             "notify: { email: [team@company.com] }",
-            "only production stages have alarms to hear: remove notify",
+            "notify: only production stages have alarms to hear: remove notify",
         ),
         (
             "production: true\nnotify: { topics: [arn:aws:sns:eu-west-1:123456789012:on-call] }",
@@ -398,8 +396,8 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
     volta = FITTING.replace("ml.g5.xlarge", "ml.p3.2xlarge")
     (found,) = problems(volta)
     assert found.endswith(
-        "endpoints.text: ml.p3.2xlarge has a V100 of compute capability 7.0, release 25.09 needs "
-        "7.5 or more: write another instance_type or another release"
+        "endpoints.text.instance_type: ml.p3.2xlarge has a V100 of compute capability 7.0, "
+        "release 25.09 needs 7.5 or more: write another instance_type or another release"
     )
     older = stage(volta.replace("25.09", "24.09"), tmp_path)
     assert older.endpoints["text"].instance_type == "ml.p3.2xlarge"
@@ -422,8 +420,8 @@ def test_a_gpu_that_is_newer_than_the_release_is_refused(problems: Problems) -> 
     new = FITTING.replace("ml.g5.xlarge", "ml.g6e.xlarge").replace("25.09", "22.07")
     (found,) = problems(new)
     assert found.endswith(
-        "endpoints.text: ml.g6e.xlarge has a L40S of compute capability 8.9, release 22.07 needs "
-        "8.6 or less: write another instance_type or another release"
+        "endpoints.text.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
+        "release 22.07 needs 8.6 or less: write another instance_type or another release"
     )
 
 
