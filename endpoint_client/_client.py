@@ -26,7 +26,7 @@ class EndpointClient:
     `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
     model is used before the catalog is asked again, and so how long a new version may wait.
     `load_attempts` is how often an invocation is tried while SageMaker loads the model.
-    `session` is the boto3 session to use.
+    `session` is the boto3 session to use. Raises `EndpointError` where it has no region.
     """
 
     def __init__(
@@ -39,6 +39,11 @@ class EndpointClient:
         session: boto3.Session | None = None,
     ) -> None:
         session = session or boto3.Session()
+        if not session.region_name:
+            raise EndpointError(
+                "no AWS region: set AWS_DEFAULT_REGION, or give "
+                "session=boto3.Session(region_name=...)"
+            )
         prefix = f"/triton/{stage}/{endpoint}"
         self._catalog = Catalog(session.client("ssm"), prefix=prefix, ttl=catalog_ttl)
         self._runtime: SageMakerRuntimeClient = session.client("sagemaker-runtime", config=CALL)
@@ -55,14 +60,15 @@ class EndpointClient:
     def invoke(
         self,
         model: str,
-        inputs: Mapping[str, Array | Sequence[str]],
+        inputs: Mapping[str, Array | Sequence[Any]],
         *,
         binary: bool = True,
     ) -> dict[str, Array]:
         """Return the outputs of a model by name.
 
-        `inputs` maps input names to arrays in the model's dtype, batch axis first, or to a list of
-        strings for a BYTES input. `binary` sends and asks for raw tensors after a JSON header
+        `inputs` maps input names to arrays in the model's dtype, batch axis first; to lists of
+        numbers, which become that dtype where it loses nothing; or to a list of strings for a BYTES
+        input. `binary` sends and asks for raw tensors after a JSON header
         (`application/vnd.sagemaker-triton.binary+json`); False sends plain JSON.
 
         Raises `UnknownModel`, `InvalidInput`, `ModelNotReady` and `ModelFailed`, and

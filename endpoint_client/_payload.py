@@ -23,7 +23,7 @@ class _Fault(Exception):
 
 
 def encode(
-    entry: CatalogEntry, inputs: Mapping[str, Array | Sequence[str]], *, binary: bool
+    entry: CatalogEntry, inputs: Mapping[str, Array | Sequence[Any]], *, binary: bool
 ) -> tuple[bytes, str]:
     """Return a request's body and its Content-Type. Raises `InvalidInput` naming every fault."""
     problems = [f"input {name!r} is missing" for name in _missing(entry, inputs)]
@@ -61,26 +61,53 @@ def _missing(entry: CatalogEntry, inputs: Mapping[str, Any]) -> list[str]:
     return [tensor.name for tensor in entry.inputs if tensor.name not in inputs]
 
 
-def _array(tensor: Tensor, value: Array | Sequence[str]) -> Array:
+def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
     """Return an input as an array. Raises `_Fault` with what keeps it from being one.
 
-    Strings become one column of UTF-8 bytes where the model takes one string a row.
+    Lists of numbers become the model's dtype where that loses nothing; strings become one column of
+    UTF-8 bytes where the model takes one string a row.
     """
     if value is None:
         raise _Fault("is None")
     if tensor.datatype != "BYTES":
         try:
-            return np.asarray(value)
+            array = np.asarray(value)
         except ValueError as error:
             raise _Fault(
                 f"is not an array, give rows of one length and one type: {error}"
             ) from None
+        return array if isinstance(value, np.ndarray) else _converted(array, _dtype(tensor))
     given = np.asarray(value, object)
     array = np.array([_bytes(it) for it in given.flat], dtype=object)
     shape = given.shape
     if len(shape) == 1 and len(tensor.shape) == 2 and tensor.shape[1] == 1:
         shape = (*shape, 1)
     return array.reshape(shape)
+
+
+def _converted(array: Array, wanted: np.dtype[Any]) -> Array:
+    """Return numbers that somebody wrote in Python as `wanted`, if each of them is one.
+
+    As numpy's own arithmetic (NEP 50), it takes a Python float for a float of any width.
+    """
+    if wanted.kind not in {"i": "iuf", "u": "iuf", "f": "f"}.get(array.dtype.kind, ""):
+        return array
+    with np.errstate(over="ignore"):
+        converted = array.astype(wanted)
+    if array.dtype.kind == "f":
+        kept = np.isfinite(converted) == np.isfinite(array)
+    else:
+        kept = converted.astype(object) == array.astype(object)
+    if not kept.all():
+        raise _Fault(f"has {array[~kept][0]}, which is no {wanted}")
+    return converted
+
+
+def _dtype(tensor: Tensor) -> np.dtype[Any]:
+    known = triton_to_np_dtype(tensor.datatype)
+    if known is None:
+        raise _Fault(f"has datatype {tensor.datatype}, which this client does not know")
+    return np.dtype(known)
 
 
 def _bytes(element: Any) -> bytes:
@@ -98,10 +125,7 @@ def _bytes(element: Any) -> bytes:
 
 def _faults(tensor: Tensor, array: Array) -> list[str]:
     faults = []
-    known = triton_to_np_dtype(tensor.datatype)
-    if known is None:
-        raise _Fault(f"has datatype {tensor.datatype}, which this client does not know")
-    wanted = np.dtype(known)
+    wanted = _dtype(tensor)
     if array.dtype != wanted:
         faults.append(f"input {tensor.name!r} has dtype {array.dtype}, give {wanted}")
     fits = len(array.shape) == len(tensor.shape) and all(

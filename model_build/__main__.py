@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 import checked_yaml
 from model_build.commands import COMMANDS, Outcome
@@ -23,6 +23,15 @@ def main(arguments: list[str] | None = None) -> int:
     except (BuildError, checked_yaml.InvalidFile) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except NoRegionError:
+        print("error: AWS: no region: set AWS_DEFAULT_REGION to the stage's", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print(
+            "error: interrupted: run it again, and nothing that is done is done twice",
+            file=sys.stderr,
+        )
+        return 130
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
         return 1

@@ -19,6 +19,8 @@ def test_app_of_another_repository_synthesises_with_the_installed_library(tmp_pa
     site = tmp_path / "site"
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(site)
+    typed = {it.parent.name for it in site.glob("*/py.typed")}
+    assert typed == {"endpoint_client", "platform_facts", "triton_sagemaker"}
     (tmp_path / "app").mkdir()
     shutil.copy2(EXAMPLE, tmp_path / "app")
 

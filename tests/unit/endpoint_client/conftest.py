@@ -126,6 +126,7 @@ class FakeSession:
     def __init__(self) -> None:
         self.ssm, self.runtime = FakeSsm(), EchoingRuntime()
         self.configs: dict[str, Any] = {}
+        self.region_name: str | None = "us-east-1"
 
     def client(self, name: str, *, config: Any = None) -> Any:
         self.configs[name] = config

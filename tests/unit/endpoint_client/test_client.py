@@ -32,6 +32,13 @@ def not_ready() -> Any:
     return client_error("ModelNotReadyException", "still loading", "InvokeEndpoint")
 
 
+@pytest.mark.parametrize("region", [None, ""])
+def test_a_session_without_a_region_is_refused(session: Any, region: str | None) -> None:
+    session.region_name = region
+    with pytest.raises(EndpointError, match=r"^no AWS region: set AWS_DEFAULT_REGION, or give "):
+        EndpointClient(stage="prod", endpoint="text", session=session)
+
+
 def test_a_model_is_invoked_by_its_name(client: EndpointClient, session: Any) -> None:
     assert client.invoke("minilm", {"TEXT": ["one", "two"]})["EMBEDDING"].tolist() == [
         [b"one"],

@@ -241,6 +241,42 @@ def test_another_dtype_is_refused_with_the_right_one(value: Any, dtype: str) -> 
     assert refusal({"IDS": value}, IDS) == f"input 'IDS' has dtype {dtype}, give int64"
 
 
+@pytest.mark.parametrize(
+    ("datatype", "given", "sent"),
+    [
+        ("INT8", [127, -128], np.array([127, -128], np.int8)),
+        ("UINT64", [2**64 - 1], np.array([2**64 - 1], np.uint64)),
+        ("FP16", [1, 2048], np.array([1, 2048], np.float16)),
+        ("FP32", [0.1, float("inf")], np.array([0.1, np.inf], np.float32)),
+        ("FP32", (1, 0.5), np.array([1, 0.5], np.float32)),
+        ("BOOL", [True, False], np.array([True, False])),
+    ],
+)
+def test_a_list_of_numbers_becomes_the_models_dtype(datatype: str, given: Any, sent: Array) -> None:
+    tensor = Tensor("X", datatype, (-1,))
+    entry = entry_of(tensor)
+    assert encode(entry, {"X": given}, binary=True) == encode(entry, {"X": sent}, binary=True)
+
+
+@pytest.mark.parametrize(
+    ("datatype", "given", "message"),
+    [
+        ("INT8", [1, 128], "has 128, which is no int8"),
+        ("UINT8", [-1], "has -1, which is no uint8"),
+        ("FP16", [2049], "has 2049, which is no float16"),
+        ("FP16", [1.0, 1e5], "has 100000.0, which is no float16"),
+        ("INT64", [1.0], "has dtype float64, give int64"),
+        ("BOOL", [1], "has dtype int64, give bool"),
+        ("FP32", [True], "has dtype bool, give float32"),
+        ("INT64", [2**64], "has dtype object, give int64"),
+    ],
+)
+def test_a_list_of_numbers_that_would_lose_something_is_refused(
+    datatype: str, given: Any, message: str
+) -> None:
+    assert refusal({"X": given}, Tensor("X", datatype, (-1,))) == f"input 'X' {message}"
+
+
 @pytest.mark.parametrize("shape", [(1, 127), (128,), (1, 128, 1), ()])
 def test_another_shape_is_refused_with_the_right_one(shape: tuple[int, ...]) -> None:
     assert refusal({"IDS": np.zeros(shape, np.int64)}, IDS) == (

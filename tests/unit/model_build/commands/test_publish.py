@@ -1,11 +1,13 @@
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoRegionError
 
 from model_build import digest_of
+from model_build.__main__ import main
 from tests.unit.model_build.commands.conftest import PREFIX
 
 if TYPE_CHECKING:
@@ -74,6 +76,23 @@ def test_the_catalog_is_flipped_after_every_archive_is_there(
     told = fail("publish", doubled, *ENDPOINT)
     assert told.startswith("AWS: An error occurred (AccessDenied)")
     assert aws.ssm.writes == []
+
+
+def test_a_missing_region_is_told_with_the_variable_that_boto3_reads(
+    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boto3.client", Mock(side_effect=NoRegionError))
+    assert fail("publish", doubled, *ENDPOINT) == (
+        "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
+    )
+
+
+def test_who_interrupts_is_told_that_nothing_is_lost(
+    doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boto3.client", Mock(side_effect=KeyboardInterrupt))
+    assert main(["publish", str(doubled), *ENDPOINT]) == 130
+    assert "Traceback" not in capsys.readouterr().err
 
 
 def test_copies_are_models_of_their_own_of_one_build(
