@@ -4,6 +4,7 @@ from aws_cdk import ArnFormat, CfnOutput, DefaultStackSynthesizer, Duration, Env
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
+import platform_facts
 from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
 from stages import DeliveryStage
 
@@ -165,11 +166,12 @@ class DeliveryStack(Stack):
                     ],
                 ),
             ]
+        suffix = platform_facts.region(self.region).dns_suffix
         statements.append(
             iam.PolicyStatement(
                 actions=["kms:Decrypt", *(["kms:GenerateDataKey"] if promotes_from else [])],
                 resources=[self.format_arn(service="kms", resource="key", resource_name="*")],
-                conditions={"StringEquals": {"kms:ViaService": f"s3.{self.region}.amazonaws.com"}},
+                conditions={"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}},
             )
         )
         return statements

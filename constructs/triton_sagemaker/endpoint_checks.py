@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from aws_cdk import aws_cloudwatch as cloudwatch
+
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.updates import Rolling, UpdatePolicy
@@ -9,6 +11,8 @@ from triton_sagemaker.variant import NAME, Variant
 from triton_sagemaker.vpc_access import VpcAccess
 
 MAX_VARIANTS = 10
+MAX_ROLLBACK_ALARMS = 10
+"""API reference, AutoRollbackConfig."""
 
 
 def problems(
@@ -16,6 +20,7 @@ def problems(
     endpoint_name: str,
     variants: Sequence[Variant],
     update: UpdatePolicy,
+    rollback_alarms: Sequence[cloudwatch.IAlarm] | None,
     rollback_error_rate: float,
     network: VpcAccess | None,
     data_capture: DataCapture | None,
@@ -26,6 +31,7 @@ def problems(
         *_variants(variants),
         *inside("update", update.problems()),
         *_rolling(update, variants),
+        *_alarms(rollback_alarms or ()),
         *_rollback(rollback_error_rate),
         *(inside("network", network.problems()) if network else ()),
         *(inside("data_capture", data_capture.problems()) if data_capture else ()),
@@ -64,6 +70,13 @@ def _rolling(update: UpdatePolicy, variants: Sequence[Variant]) -> Iterator[Prob
         yield Problem(
             "update",
             "a rolling update takes one variant: write AllAtOnce, Canary or Linear",
+        )
+
+
+def _alarms(alarms: Sequence[cloudwatch.IAlarm]) -> Iterator[Problem]:
+    if len(alarms) > MAX_ROLLBACK_ALARMS:
+        yield Problem(
+            "rollback_alarms", f"{len(alarms)} given: write at most {MAX_ROLLBACK_ALARMS}"
         )
 
 

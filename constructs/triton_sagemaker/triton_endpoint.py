@@ -12,7 +12,7 @@ from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.endpoint_checks import problems
+from triton_sagemaker.endpoint_checks import MAX_ROLLBACK_ALARMS, problems
 from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
@@ -26,6 +26,8 @@ from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
 
 DEFAULT_UPDATE = AllAtOnce()
+MAX_TOPICS = 5
+"""CloudWatch user guide, cloudwatch_limits: actions of an alarm."""
 ROLLBACK_SERVER_ERROR_RATE = 0.05
 """Share of 5xx answers of new instances, over a minute, that rolls an update back."""
 
@@ -36,7 +38,8 @@ class TritonEndpoint(Construct):
     - `variants` share the traffic by weight.
     - `update` is how a new configuration is taken over. It is rolled back when one of
       `rollback_alarms` goes off: by default two alarms on each variant's new instances, for 5xx
-      answers, and for a share of `rollback_error_rate` of requests that the container fails.
+      answers, and for a share of `rollback_error_rate` of requests that the container fails. Of
+      more than five variants only the second: SageMaker takes ten alarms.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
     - `network` puts the instances into a VPC, `network_isolation` cuts the container off from any
@@ -74,6 +77,7 @@ class TritonEndpoint(Construct):
             endpoint_name=endpoint_name,
             variants=variants,
             update=update,
+            rollback_alarms=rollback_alarms,
             rollback_error_rate=rollback_error_rate,
             network=network,
             data_capture=data_capture,
@@ -130,7 +134,12 @@ class TritonEndpoint(Construct):
     def monitor(
         self, thresholds: AlarmThresholds | None = None, *, topics: Sequence[sns.ITopic] = ()
     ) -> EndpointMonitoring:
-        """Add alarms and a dashboard; the alarms are told to `topics`, or to one that is made."""
+        """Add alarms and a dashboard; the alarms are told to `topics`, or to one that is made.
+
+        Raises `InvalidEndpoint` for more topics than an alarm can tell.
+        """
+        if len(topics) > MAX_TOPICS:
+            raise self._invalid("topics", f"{len(topics)} given: write at most {MAX_TOPICS}")
         return EndpointMonitoring(
             self,
             "Monitoring",
@@ -215,17 +224,19 @@ class TritonEndpoint(Construct):
 
     def _default_rollback_alarms(self, model_error_rate: float) -> Iterator[cloudwatch.Alarm]:
         """Watch the new instances alone: old ones that fail must not stop what mends them."""
+        both = 2 * len(self.variants) <= MAX_ROLLBACK_ALARMS
         for variant in self.variants:
             metrics = EndpointMetrics(
                 self.endpoint_name, variant.name, self.config.attr_endpoint_config_name
             )
-            yield self._rollback_alarm(
-                f"Rollback-{variant.name}-ServerErrors",
-                f"variant {variant.name} answers with 5xx",
-                metrics.server_error_rate(),
-                threshold=ROLLBACK_SERVER_ERROR_RATE,
-                minutes=(1, 1),
-            )
+            if both:
+                yield self._rollback_alarm(
+                    f"Rollback-{variant.name}-ServerErrors",
+                    f"variant {variant.name} answers with 5xx",
+                    metrics.server_error_rate(),
+                    threshold=ROLLBACK_SERVER_ERROR_RATE,
+                    minutes=(1, 1),
+                )
             # In one minute at night, one caller's mistake may be all that is asked.
             yield self._rollback_alarm(
                 f"Rollback-{variant.name}-ModelErrors",

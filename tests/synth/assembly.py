@@ -36,7 +36,7 @@ class Assembly:
     def __init__(
         self, templates: Mapping[str, Mapping[str, Any]], *, region: str, account: str
     ) -> None:
-        self._templates = templates
+        self.templates = templates
         self.region, self.account = region, account
         self._pseudo = {"AWS::AccountId": account, "AWS::Partition": "aws", "AWS::Region": region}
 
@@ -50,7 +50,7 @@ class Assembly:
                 it.get("Properties", {}),
                 tuple(f"{stack}.{other}" for other in _list(it.get("DependsOn", []))),
             )
-            for stack, template in self._templates.items()
+            for stack, template in self.templates.items()
             for name, it in template["Resources"].items()
         }
 
@@ -68,7 +68,7 @@ class Assembly:
             case {"Ref": name} | {"Fn::GetAtt": [name, *_]}:
                 return f"<{stack}.{name}>"
             case {"Fn::ImportValue": export}:
-                exporter, exported = self._exports[self.text(export, stack)]
+                exporter, exported = self.exports[self.text(export, stack)]
                 return self.text(exported, exporter)
             case {"Fn::Join": [separator, parts]}:
                 return str(separator).join(self.text(it, stack) for it in parts)
@@ -84,10 +84,11 @@ class Assembly:
         return next((it for it in self.resources.values() if text.endswith(f":{_name(it)}")), None)
 
     @cached_property
-    def _exports(self) -> dict[str, tuple[str, Any]]:
+    def exports(self) -> dict[str, tuple[str, Any]]:
+        """What stacks export, by its name: the stack, and the value there."""
         return {
             it["Export"]["Name"]: (stack, it["Value"])
-            for stack, template in self._templates.items()
+            for stack, template in self.templates.items()
             for it in template.get("Outputs", {}).values()
             if "Export" in it
         }

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 
 from platform_facts import Processor, region, release
 from tests.synth.endpoints import Scene
@@ -57,6 +59,15 @@ def bucket(scene: Scene) -> s3.IBucket:
     return s3.Bucket(scene.stack, "Other")
 
 
+def alarm(scene: Scene, name: str) -> cloudwatch.IAlarm:
+    return cloudwatch.Alarm.from_alarm_name(scene.stack, name, name)
+
+
+def topic(scene: Scene, name: str) -> sns.ITopic:
+    arn = f"arn:aws:sns:us-east-1:123456789012:{name}"
+    return sns.Topic.from_topic_arn(scene.stack, name, arn)
+
+
 V = "variants.AllTraffic"
 CASES: dict[str, tuple[Wrong, str]] = {
     "endpoint name": (
@@ -76,6 +87,14 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "too many variants": (
         lambda s: s.endpoint(*(s.variant(name=f"V{n}") for n in range(11))),
         "variants: 11 given: write one to 10",
+    ),
+    "too many rollback alarms": (
+        lambda s: s.endpoint(rollback_alarms=[alarm(s, f"a{n}") for n in range(11)]),
+        "rollback_alarms: 11 given: write at most 10",
+    ),
+    "too many topics": (
+        lambda s: s.endpoint().monitor(topics=[topic(s, f"t{n}") for n in range(6)]),
+        "topics: 6 given: write at most 5",
     ),
     "variant name": (
         lambda s: s.endpoint(s.variant(name="all traffic")),

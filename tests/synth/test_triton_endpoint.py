@@ -308,6 +308,15 @@ def test_updates_can_be_rolled_back_by_other_alarms(scene: Scene) -> None:
     scene.template().resource_count_is("AWS::CloudWatch::Alarm", 0)
 
 
+def test_of_many_variants_the_alarms_that_see_most_roll_back(scene: Scene) -> None:
+    # Two alarms of each of six variants are more than the ten that SageMaker takes.
+    scene.endpoint(*(scene.variant(name=f"V{n}") for n in range(6)))
+    alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+    assert [it["Properties"]["MetricName"] for it in alarms] == ["InvocationModelErrors"] * 6
+    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
+    assert len(deployment["AutoRollbackConfiguration"]["Alarms"]) == 6
+
+
 def test_a_deploy_keeps_the_count_that_scaling_chose_and_sets_the_template_s_weights(
     scene: Scene,
 ) -> None:

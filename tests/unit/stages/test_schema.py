@@ -349,6 +349,17 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
             "alarm tells topics of its own region alone: write another",
         ),
         (
+            "production: true\nnotify: { email: [a@b.com, a@b.com] }",
+            "notify: a@b.com listed twice: remove one",
+        ),
+        (
+            "production: true\nnotify: { email: [a@b.com], topics: ["
+            + ", ".join(f"arn:aws:sns:us-east-1:123456789012:t{number}" for number in range(5))
+            + "] }",
+            "notify: an alarm tells 5 topics, of which all addresses need one: remove some, or "
+            "subscribe them to another's topic",
+        ),
+        (
             "production: true\nnotify: { email: [team] }",
             "notify.email.0: 'team' is not an e-mail address: write for example team@company.com",
         ),

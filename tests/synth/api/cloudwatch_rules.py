@@ -1,0 +1,95 @@
+"""What CloudWatch and Application Auto Scaling demand of several fields together."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from tests.synth.api.calls import Calls
+
+DAY = 86_400
+MOST_WIDGETS, MOST_OF_A_WIDGET, MOST_METRICS = 500, 500, 2_500
+"""CloudWatch user guide, cloudwatch_limits: widgets of a dashboard, metrics of a widget and of a
+dashboard."""
+LONGEST_SEARCH = 1024
+"""CloudWatch user guide, search-expression-syntax: characters of a search query."""
+GRID = 24
+"""Columns of a dashboard (CloudWatch API reference, CloudWatch-Dashboard-Body-Structure)."""
+
+
+def alarms(calls: Calls) -> Iterator[str]:
+    """Alarms of metrics.
+
+    "Valid values are 10, 20, 30, and any multiple of 60", 10 to 30 only for metrics of high
+    resolution, which SageMaker's are not; periods of less than an hour add up to one day at most;
+    "either Statistic or ExtendedStatistic but not both" (API reference, PutMetricAlarm). Of
+    EvaluationPeriods, DatapointsToAlarm are the "M out of N".
+    """
+    for call in calls.of("PutMetricAlarm"):
+        it, where = call.parameters, call.made_for
+        if it["Period"] % 60:
+            yield f"{where}: a period of {it['Period']} s"
+        if it["Period"] * it["EvaluationPeriods"] > DAY:
+            yield f"{where}: {it['EvaluationPeriods']} periods are more than a day"
+        if it["DatapointsToAlarm"] > it["EvaluationPeriods"]:
+            yield f"{where}: {it['DatapointsToAlarm']} of {it['EvaluationPeriods']} datapoints"
+        if ("Statistic" in it) == ("ExtendedStatistic" in it):
+            yield f"{where}: not one of Statistic and ExtendedStatistic"
+
+
+def dashboards(calls: Calls) -> Iterator[str]:
+    """Sizes of dashboards, and the syntax of their searches."""
+    for call in calls.of("PutDashboard"):
+        widgets = json.loads(call.parameters["DashboardBody"])["widgets"]
+        lines = [it["properties"].get("metrics", []) for it in widgets]
+        if len(widgets) > MOST_WIDGETS:
+            yield f"{call.made_for}: {len(widgets)} widgets"
+        if max(map(len, lines)) > MOST_OF_A_WIDGET or sum(map(len, lines)) > MOST_METRICS:
+            yield f"{call.made_for}: {max(map(len, lines))} metrics in a widget"
+        if any(it["x"] + it["width"] > GRID for it in widgets):
+            yield f"{call.made_for}: a widget beyond the {GRID}th column"
+        for expression in _expressions(lines):
+            if expression.startswith("SEARCH(") and len(expression) > LONGEST_SEARCH:
+                yield f"{call.made_for}: a search of {len(expression)} characters"
+
+
+def _expressions(lines: list[list[list[Any]]]) -> Iterator[str]:
+    for line in (it for widget in lines for it in widget):
+        yield from (it["expression"] for it in line if isinstance(it, dict) and "expression" in it)
+
+
+def scaling(calls: Calls) -> Iterator[str]:
+    """Scalable targets are variants that exist, and scale by different metrics.
+
+    ResourceId is `endpoint/NAME/variant/NAME` (API reference, RegisterScalableTarget). "You can
+    have multiple target tracking scaling policies for a scalable target, provided that each of them
+    uses a different metric" (Application Auto Scaling user guide, target tracking).
+    """
+    configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
+    there = {
+        f"endpoint/{it.parameters['EndpointName']}/variant/{variant['VariantName']}"
+        for it in calls.of("CreateEndpoint")
+        for variant in configs[it.parameters["EndpointConfigName"]].parameters["ProductionVariants"]
+    }
+    for call in calls.of("RegisterScalableTarget") + calls.of("PutScheduledAction"):
+        it = call.parameters
+        capacity = it.get("ScalableTargetAction", it)
+        if it["ResourceId"] not in there:
+            yield f"{call.made_for}: there is no {it['ResourceId']}"
+        if capacity.get("MinCapacity", 0) > capacity.get("MaxCapacity", float("inf")):
+            yield f"{call.made_for}: at least {capacity['MinCapacity']}, at most less"
+    policies = calls.of("PutScalingPolicy")
+    metrics = Counter((it.parameters["ResourceId"], _metric(it.parameters)) for it in policies)
+    for (resource, metric), count in metrics.items():
+        if count > 1:
+            yield f"{resource} is scaled by {metric} {count} times"
+
+
+def _metric(policy: dict[str, Any]) -> str:
+    tracking = policy["TargetTrackingScalingPolicyConfiguration"]
+    if "PredefinedMetricSpecification" in tracking:
+        return str(tracking["PredefinedMetricSpecification"]["PredefinedMetricType"])
+    return str(tracking["CustomizedMetricSpecification"]["MetricName"])
+
+
+RULES = (alarms, dashboards, scaling)

@@ -1,0 +1,127 @@
+"""A stage's templates with the names that things have once they are deployed."""
+
+import re
+from typing import Any
+
+from platform_facts import region
+from tests.synth.assembly import Assembly, Resource
+
+RANDOM = "A1B2C3D4E5F6"
+"""What CloudFormation ends the names with that it chooses (user guide, "Name type")."""
+
+LONGEST_NAMES = {
+    "AWS::CloudWatch::Alarm": 255,
+    "AWS::CodeBuild::Project": 255,
+    "AWS::IAM::Role": 64,
+    "AWS::Lambda::Function": 64,
+    "AWS::Logs::LogGroup": 512,
+    "AWS::S3::Bucket": 63,
+    "AWS::SageMaker::EndpointConfig": 63,
+    "AWS::SageMaker::Model": 63,
+    "AWS::SNS::Topic": 256,
+    "AWS::StepFunctions::StateMachine": 80,
+}
+"""To what CloudFormation shortens them: the API references' limits."""
+
+OWN_NAMES = {
+    "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::Logs::LogGroup": "LogGroupName",
+    "AWS::SNS::Topic": "TopicName",
+    "AWS::SageMaker::Endpoint": "EndpointName",
+}
+"""The properties that name things, of what a template may name."""
+
+ARNS = {
+    "AWS::CodeBuild::Project": "codebuild:{region}:{account}:project/{name}",
+    "AWS::IAM::OIDCProvider": "iam::{account}:oidc-provider/{name}",
+    "AWS::IAM::Role": "iam::{account}:role/{name}",
+    "AWS::KMS::Key": "kms:{region}:{account}:key/{id}",
+    "AWS::Lambda::Function": "lambda:{region}:{account}:function:{name}",
+    "AWS::Logs::LogGroup": "logs:{region}:{account}:log-group:{name}:*",
+    "AWS::S3::Bucket": "s3:::{name}",
+    "AWS::SNS::Topic": "sns:{region}:{account}:{name}",
+    "AWS::StepFunctions::StateMachine": "states:{region}:{account}:stateMachine:{name}",
+}
+
+IDS = {
+    "AWS::EC2::RouteTable": "rtb-0123456789abcdef0",
+    "AWS::EC2::SecurityGroup": "sg-0123456789abcdef0",
+    "AWS::EC2::Subnet": "subnet-0123456789abcdef0",
+    "AWS::EC2::VPC": "vpc-0123456789abcdef0",
+    "AWS::KMS::Key": "1234abcd-12ab-34cd-56ef-1234567890ab",
+}
+"""What services choose; the same for each of a type."""
+
+ARN_BY_REF = {
+    "AWS::IAM::OIDCProvider",
+    "AWS::SNS::Topic",
+    "AWS::StepFunctions::StateMachine",
+}
+"""What `Ref` gives the ARN of (template reference, return values)."""
+
+
+class Deployed(Assembly):
+    """The templates of a stage; `value` fills in what CloudFormation would."""
+
+    @property
+    def partition(self) -> str:
+        """The partition of the stage's region."""
+        return "aws-cn" if region(self.region).dns_suffix.endswith(".cn") else "aws"
+
+    def name(self, resource: Resource) -> str:
+        """Return what a resource is called: as it says, or as CloudFormation makes it up."""
+        own = resource.properties.get(OWN_NAMES.get(resource.kind, ""))
+        if own is not None:
+            return str(self.value(own, resource.stack))
+        stack, logical = resource.id.split(".")
+        longest = LONGEST_NAMES.get(resource.kind, 255) - len(RANDOM) - 1
+        name = f"{f'{stack}-{logical}'[:longest]}-{RANDOM}"
+        return name.lower() if resource.kind == "AWS::S3::Bucket" else name
+
+    def value(self, value: Any, stack: str) -> Any:
+        """Return a part of a template as the service gets it."""
+        match value:
+            case {"Ref": str(name)} if name.startswith("AWS::"):
+                return self._pseudo_value(name)
+            case {"Ref": str(name)}:
+                return self._reference(self.resources[f"{stack}.{name}"], None)
+            case {"Fn::GetAtt": [name, attribute]}:
+                return self._reference(self.resources[f"{stack}.{name}"], attribute)
+            case {"Fn::ImportValue": name}:
+                exporter, exported = self.exports[self.value(name, stack)]
+                return self.value(exported, exporter)
+            case {"Fn::Join": [separator, parts]}:
+                return separator.join(str(self.value(it, stack)) for it in parts)
+            case {"Fn::Sub": str(text)}:
+                return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo_value(it[1]), text)
+            case {"Fn::GetAZs": _}:
+                return [f"{self.region}{letter}" for letter in "abc"]
+            case {"Fn::Select": [index, choices]}:
+                return self.value(choices, stack)[int(index)]
+            case dict():
+                if strange := [key for key in value if key.startswith("Fn::")]:
+                    raise AssertionError(f"{stack}: what is {strange}?")
+                return {key: self.value(it, stack) for key, it in value.items()}
+            case list():
+                return [self.value(it, stack) for it in value]
+        return value
+
+    def _pseudo_value(self, name: str) -> str:
+        return {
+            "AWS::AccountId": self.account,
+            "AWS::Partition": self.partition,
+            "AWS::Region": self.region,
+            "AWS::URLSuffix": region(self.region).dns_suffix,
+        }[name]
+
+    def _reference(self, resource: Resource, attribute: str | None) -> str:
+        kind, id_ = resource.kind, IDS.get(resource.kind, "")
+        if attribute == "Arn" or (attribute is None and kind in ARN_BY_REF):
+            written = ARNS[kind].format(
+                account=self.account, id=id_, name=self.name(resource), region=self.region
+            )
+            return f"arn:{self.partition}:{written}"
+        if kind == "AWS::ApplicationAutoScaling::ScalableTarget":
+            of = ("ResourceId", "ScalableDimension", "ServiceNamespace")
+            return "|".join(self.value(resource.properties[it], resource.stack) for it in of)
+        return id_ or self.name(resource)

@@ -1,0 +1,156 @@
+"""What SageMaker demands of several fields together, each rule with where it is written."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from platform_facts import inference_amis, instance_type
+from tests.synth.api.calls import Call, Calls
+
+KB = 1024
+
+
+def environments(calls: Calls) -> Iterator[str]:
+    """Containers' environments.
+
+    "The maximum length of each key and value in the Environment map is 1024 bytes. The maximum
+    length of all keys and values in the map, combined, is 32 KB" (API reference,
+    ContainerDefinition).
+    """
+    for call in calls.of("CreateModel"):
+        texts = [
+            text.encode()
+            for pair in call.parameters["PrimaryContainer"]["Environment"].items()
+            for text in pair
+        ]
+        if any(len(it) > KB for it in texts):
+            yield f"{call.made_for}: a variable has more than 1024 bytes"
+        if sum(map(len, texts)) > 32 * KB:
+            yield f"{call.made_for}: the environment has more than 32 KB"
+
+
+def model_data(calls: Calls) -> Iterator[str]:
+    """What is served.
+
+    One model is "a single gzip compressed tar archive (.tar.gz suffix)" (API reference,
+    ContainerDefinition); many are "the prefix in Amazon S3 where the model artifacts are located"
+    (developer guide, create-multi-model-endpoint), whose settings are MultiModelConfig's.
+    """
+    for call in calls.of("CreateModel"):
+        container = call.parameters["PrimaryContainer"]
+        many, url = container.get("Mode") == "MultiModel", container["ModelDataUrl"]
+        if many and not url.endswith("/"):
+            yield f"{call.made_for}: {url} is no prefix"
+        if not many and not url.endswith(".tar.gz"):
+            yield f"{call.made_for}: {url} is no .tar.gz"
+        if not many and "MultiModelConfig" in container:
+            yield f"{call.made_for}: MultiModelConfig without Mode MultiModel"
+
+
+def subnets(calls: Calls) -> Iterator[str]:
+    """Networks of instances.
+
+    "You must create at least two subnets in different availability zones in your private VPC, even
+    if you have only one hosting instance" (developer guide, host-vpc).
+    """
+    zones = [it.parameters["AvailabilityZone"] for it in calls.of("CreateSubnet")]
+    for call in calls.of("CreateModel"):
+        if "VpcConfig" not in call.parameters:
+            continue
+        if len(call.parameters["VpcConfig"]["Subnets"]) < 2:
+            yield f"{call.made_for}: one subnet"
+        if len(set(zones)) < len(zones):
+            yield f"{call.made_for}: subnets in one availability zone"
+
+
+def variants(calls: Calls) -> Iterator[str]:
+    """Variants of a configuration.
+
+    Multi-model hosting takes CPU types and types with one GPU (developer guide,
+    multi-model-support). An AMI of GPUs is for "an accelerator: GPU" (API reference,
+    ProductionVariant). Types with NVMe storage take no VolumeSizeInGB (platform_facts/
+    instances.toml), and documents differ on their KmsKeyId. Models are named, and no name twice.
+    """
+    models = {it.parameters["ModelName"]: it for it in calls.of("CreateModel")}
+    gpu_amis = {it.name for it in inference_amis()}
+    for call in calls.of("CreateEndpointConfig"):
+        given = call.parameters["ProductionVariants"]
+        names = [it["VariantName"] for it in given]
+        if len(set(names)) < len(names):
+            yield f"{call.made_for}: a variant's name is given twice"
+        for it in given:
+            kind = instance_type(it["InstanceType"])
+            where = f"{call.made_for}: {it['VariantName']}"
+            if it["ModelName"] not in models:
+                yield f"{where} serves {it['ModelName']}, which nobody makes"
+            elif _serves_many(models[it["ModelName"]]) and kind.gpu_count > 1:
+                yield f"{where}: {kind.name} has {kind.gpu_count} GPUs, for a multi-model endpoint"
+            if kind.gpu is None and it.get("InferenceAmiVersion") in gpu_amis:
+                yield f"{where}: an AMI for GPUs on {kind.name}"
+            if kind.local_nvme and "VolumeSizeInGB" in it:
+                yield f"{where}: VolumeSizeInGB with the NVMe storage of {kind.name}"
+            if kind.local_nvme and "KmsKeyId" in call.parameters:
+                yield f"{where}: KmsKeyId with the NVMe storage of {kind.name}"
+
+
+def _serves_many(model: Call) -> bool:
+    return bool(model.parameters["PrimaryContainer"].get("Mode") == "MultiModel")
+
+
+def updates(calls: Calls) -> Iterator[str]:
+    """Deployment policies.
+
+    One policy; "the timeout value should be larger than the total waiting time specified in
+    TerminationWaitInSeconds and WaitIntervalInSeconds"; a canary is at most 50 % of the capacity, a
+    linear step 10-50 %, a batch 5-50 % (API reference, BlueGreenUpdatePolicy,
+    TrafficRoutingConfig, RollingUpdatePolicy). Sizes belong to their type of routing (developer
+    guide, deployment-guardrails-blue-green-canary and -linear).
+    """
+    configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
+    for call in calls.of("UpdateEndpoint"):
+        deployment = call.parameters["DeploymentConfig"]
+        blue_green, rolling = (
+            deployment.get(f"{it}UpdatePolicy") for it in ("BlueGreen", "Rolling")
+        )
+        if bool(blue_green) == bool(rolling):
+            yield f"{call.made_for}: not one policy"
+        if blue_green:
+            yield from (f"{call.made_for}: {it}" for it in _blue_green(blue_green))
+        if rolling:
+            config = configs[call.parameters["EndpointConfigName"]]
+            several = len(config.parameters["ProductionVariants"]) > 1
+            yield from (f"{call.made_for}: {it}" for it in _rolling(rolling, several=several))
+
+
+SIZES = {"CANARY": ("CanarySize", 1), "LINEAR": ("LinearStepSize", 10)}
+
+
+def _blue_green(policy: dict[str, Any]) -> Iterator[str]:
+    routing = policy["TrafficRoutingConfiguration"]
+    size, least = SIZES.get(routing["Type"], (None, 0))
+    for name in ("CanarySize", "LinearStepSize"):
+        if (name in routing) != (name == size):
+            yield f"{routing['Type']} {'with' if name in routing else 'without'} {name}"
+    if size in routing:
+        yield from _share(routing[size], least)
+    step = routing.get("LinearStepSize", {}).get("Value", 50 if "CanarySize" in routing else 100)
+    waits = (-(-100 // step) - 1) * routing["WaitIntervalInSeconds"] + policy[
+        "TerminationWaitInSeconds"
+    ]
+    if waits >= policy["MaximumExecutionTimeoutInSeconds"]:
+        yield f"waits of {waits} s in {policy['MaximumExecutionTimeoutInSeconds']} s"
+
+
+def _rolling(policy: dict[str, Any], *, several: bool) -> Iterator[str]:
+    """Rolling deployments exclude endpoints with several variants (deployment-guardrails-
+    exclusions)."""
+    yield from _share(policy["MaximumBatchSize"], 5)
+    if several:
+        yield "a rolling update of several variants"
+
+
+def _share(size: dict[str, Any], least: int) -> Iterator[str]:
+    if size["Type"] == "CAPACITY_PERCENT" and not least <= size["Value"] <= 50:
+        yield f"{size['Value']} % is not {least} to 50 %"
+
+
+RULES = (environments, model_data, subnets, variants, updates)

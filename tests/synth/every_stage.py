@@ -1,0 +1,104 @@
+"""Stages that between them ask for all that a stage can, beside those that are shipped."""
+
+from typing import Any
+
+from stages import Stage
+
+ACCOUNT = "111122223333"
+TOPIC = "arn:aws:sns:eu-west-1:111122223333:others"
+
+_TEXT = {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}
+_LONG = "a" * 31 + "z"
+
+
+def _with(**changes: Any) -> dict[str, Any]:
+    return {**_TEXT, **changes}
+
+
+EVERY_STAGE: dict[str, dict[str, Any]] = {
+    "all": {
+        "account": ACCOUNT,
+        "region": "eu-west-1",
+        "release": "25.04",
+        "production": True,
+        "private_network": True,
+        "delivery": {"repository": "octo-org@1/octo-repo@2", "promotes_from": "tried"},
+        "notify": {
+            "email": ["a@example.com", "b@example.com"],
+            "topics": [f"{TOPIC}{number}" for number in range(4)],
+        },
+        "endpoints": {
+            "ten": _with(
+                models=["minilm", "bert"],
+                instance_count=2,
+                scaling={
+                    "min_count": 2,
+                    "max_count": 4,
+                    "max_rps": 0.5,
+                    "gpu_percent": 70,
+                    "cpu_percent": 70,
+                },
+                update={"strategy": "linear", "percent": 10, "wait_seconds": 2700},
+                variants={f"Variant-{number}": {"weight": number} for number in range(10)},
+            ),
+            "rolling": _with(
+                instance_count=2,
+                hosting="single-model",
+                instance_type="ml.g6e.12xlarge",
+                update={"strategy": "rolling", "percent": 5},
+            ),
+        },
+    },
+    "plain": {
+        "region": "us-west-1",  # where CodeBuild has no GPU
+        "release": "24.09",
+        "production": True,
+        "notify": {"topics": ["arn:aws:sns:us-west-1:111122223333:others"]},
+        "delivery": {"repository": "octo-org/octo-repo", "provider_exists": True},
+        "endpoints": {
+            "volumes": {
+                "models": ["resnet50"],
+                "instance_type": "ml.c5.2xlarge",
+                "instance_count": 2,
+                "scaling": {"min_count": 2, "max_count": 3, "cpu_percent": 60},
+                "update": {"strategy": "canary", "percent": 50, "wait_seconds": 3600},
+                "alarms": {"model_latency_p50_ms": {"warning": 20}, "unloads_per_minute": {}},
+            },
+        },
+    },
+    "old": {
+        "region": "us-east-1",
+        "release": "22.12",
+        "production": True,
+        "notify": {"email": ["a@example.com"]},
+        "endpoints": {"text": _with(instance_count=2)},
+    },
+    "china": {
+        "account": ACCOUNT,
+        "region": "cn-north-1",
+        "release": "25.04",
+        "production": True,
+        "private_network": True,
+        "delivery": {"repository": "octo-org/octo-repo", "promotes_from": "tried"},
+        "notify": {"email": ["a@example.com"]},
+        "endpoints": {"text": _with(instance_count=2)},
+    },
+    f"{_LONG[:29]}z": {  # with the endpoint's, 63 characters
+        "region": "us-east-1",
+        "release": "25.09",
+        "production": True,
+        "notify": {"email": ["a@example.com"]},
+        "endpoints": {
+            _LONG: _with(
+                instance_count=2,
+                scaling={"min_count": 2, "max_count": 4, "max_rps": 60},
+                variants={"V" * 63: {}},
+            )
+        },
+    },
+}
+
+
+def every_stage(name: str) -> Stage:
+    """Return one of them."""
+    return Stage.model_validate(EVERY_STAGE[name])
