@@ -20,12 +20,13 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
     models = ModelStack(app, f"{stage_name}-models", stage_name=stage_name, stage=stage, env=env)
-    network = NetworkStack(app, f"{stage_name}-network", env=env) if stage.private_network else None
+    access = None
+    if stage.private_network:
+        access = NetworkStack(app, f"{stage_name}-network", env=env, zones=stage.zones).access
     if stage.delivery:
         DeliveryStack(
             app, f"{stage_name}-delivery", stage_name=stage_name, delivery=stage.delivery, env=env
         )
-    access = network.access if network else None
     add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models, env=env)
     for name, it in stage.endpoints.items():
         add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, python=python)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import platform_facts
 from model_build import checks
 from model_build.archive import file_name
 from model_build.digest import LENGTH
@@ -36,8 +37,9 @@ class ModelPlan:
     def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
         """Raise `BuildError` where the model cannot be built for `target`.
 
-        Its release may be too old for what an environment of the recipe writes, or `builder`'s GPU
-        may not compile its engines. `builder` is None where there is no GPU to compile on.
+        Its release may be too old for what an environment of the recipe writes, or lack a backend;
+        there may be no GPU for a plan; or `builder`'s GPU may not compile its engines. `builder` is
+        None where there is no GPU to compile on.
         """
         checks.check_target(ModelSource(self.folder, self.alternative), target)
         if not self.engines or target.compute_capability is None:
@@ -50,7 +52,8 @@ class ModelPlan:
             )
         served = ComputeCapability.parse(target.compute_capability)
         try:
-            compatibility_level(builder=builder, served=served)
+            release = platform_facts.release(target.release)
+            compatibility_level(builder=builder, served=served, release=release)
         except BuildError as error:
             raise BuildError(f"{where}: {error}") from None
 

@@ -1,5 +1,7 @@
 """The network of a stage whose instances shall not reach the internet."""
 
+from collections.abc import Sequence
+
 from aws_cdk import Environment, Fn, Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -9,18 +11,28 @@ from triton_sagemaker import VpcAccess
 
 
 class NetworkStack(Stack):
-    """A VPC with subnets in two zones that reach S3, through a gateway endpoint, and nothing else.
+    """A VPC whose subnets reach S3, through a gateway endpoint, and nothing else.
 
-    Images are pulled and logs are written by SageMaker itself, outside of it.
+    One subnet in each of `zones`, or in two that CloudFormation chooses. Images are pulled and logs
+    are written by SageMaker itself, outside of it.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, env: Environment) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        env: Environment,
+        zones: Sequence[str] | None = None,
+    ) -> None:
         super().__init__(scope, construct_id, env=env)
+        # Else the CDK would look them up at synth.
+        self._zones = list(zones or (Fn.select(number, Fn.get_azs()) for number in range(2)))
         isolated = ec2.SubnetType.PRIVATE_ISOLATED
         vpc = ec2.Vpc(
             self,
             "Vpc",
-            max_azs=2,
+            max_azs=len(self._zones),
             gateway_endpoints={
                 "S3": ec2.GatewayVpcEndpointOptions(service=ec2.GatewayVpcEndpointAwsService.S3)
             },
@@ -36,5 +48,5 @@ class NetworkStack(Stack):
 
     @property
     def availability_zones(self) -> list[str]:
-        """Let CloudFormation choose the zones: the CDK would look them up at synth."""
-        return [Fn.select(number, Fn.get_azs()) for number in range(2)]
+        """Where subnets stand."""
+        return self._zones

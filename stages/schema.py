@@ -361,6 +361,9 @@ class Stage(_Strict):
     """Who hears the alarms: production stages name somebody, others have no alarms."""
     private_network: bool = False
     """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
+    zones: Annotated[list[str], Field(min_length=2, max_length=6)] | None = None
+    """Availability zones of the private network, each with the endpoints' instance types. Left out:
+    CloudFormation chooses two."""
     delivery: DeliveryStage | None = None
     """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
     endpoints: Annotated[dict[EndpointName, EndpointStage], Field(min_length=1)]
@@ -379,7 +382,7 @@ class Stage(_Strict):
         found = [
             it for name, endpoint in self.endpoints.items() for it in self._wrong(name, endpoint)
         ]
-        _refuse([*found, *self._wrong_region(), *self._wrong_notify()])
+        _refuse([*found, *self._wrong_region(), *self._wrong_zones(), *self._wrong_notify()])
         return self
 
     def _wrong_region(self) -> _Found:
@@ -388,6 +391,20 @@ class Stage(_Strict):
                 ("region",),
                 f"CloudFormation has no {missing} in {self.region}: write another region",
             )
+
+    def _wrong_zones(self) -> _Found:
+        zones = self.zones or []
+        if zones and not self.private_network:
+            yield ("zones",), "only a private network has subnets: write private_network: true"
+        if twice := sorted({it for it in zones if zones.count(it) > 1}):
+            yield ("zones",), f"{', '.join(twice)} listed twice: remove one"
+        for number, zone in enumerate(zones):
+            # Local Zones (us-west-2-lax-1a) have longer names, and no SageMaker endpoints.
+            if not re.fullmatch(rf"{self.region}[a-z]", zone):
+                yield (
+                    ("zones", number),
+                    f"{zone!r} is no zone of {self.region}: write {self.region}a, for example",
+                )
 
     def _wrong_notify(self) -> _Found:
         told = [*self.notify.email, *self.notify.topics]

@@ -36,6 +36,7 @@ from model_build.checks.recipe_meets_files import recipe_meets_files
 from model_build.checks.release_backends import release_backends
 from model_build.checks.response_cache import response_cache
 from model_build.checks.sequence_batching import sequence_batching
+from model_build.checks.target_backends import target_backends
 from model_build.checks.tensor_declarations import tensor_declarations
 from model_build.checks.tensor_shapes import tensor_shapes
 from model_build.checks.torchscript_names import torchscript_names
@@ -95,7 +96,7 @@ FOR_RECIPE = (recipe_meets_files, recipe_imports, engine_profiles)
 FOR_RELEASE = (release_backends, onnx_versions)
 """Rules that also depend on the release of Triton that will serve the repository."""
 
-FOR_TARGET = (environment_versions,)
+FOR_TARGET = (environment_versions, target_backends)
 """Rules that hold a model as people wrote it against a target that it is built for."""
 
 

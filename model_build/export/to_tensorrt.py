@@ -29,7 +29,7 @@ def export(
     assert context.target.compute_capability is not None
     served = ComputeCapability.parse(context.target.compute_capability)
     builder = context.engines.gpu.compute_capability()
-    level = compatibility_level(builder=builder, served=served)
+    level = compatibility_level(builder=builder, served=served, release=context.release)
     folder = context.scratch / f"engine-of-{to.parent.parent.name}"
     folder.mkdir()
     onnx_file = folder / "exported.onnx"

@@ -22,6 +22,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "release": "25.04",
         "production": True,
         "private_network": True,
+        "zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"],
         "delivery": {"repository": "octo-org@1/octo-repo@2", "promotes_from": "tried"},
         "notify": {
             "email": ["a@example.com", "b@example.com"],

@@ -1,7 +1,10 @@
 """NetworkStack."""
 
+import pytest
+from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
+from stacks import NetworkStack
 from tests.synth.conftest import Templates
 
 
@@ -13,3 +16,18 @@ def test_instances_in_every_subnet_reach_s3_without_the_internet(templates: Temp
     tables = network.find_resources("AWS::EC2::RouteTable")
     assert sorted(it["Ref"] for it in endpoint["Properties"]["RouteTableIds"]) == sorted(tables)
     network.resource_count_is("AWS::EC2::InternetGateway", 0)
+
+
+CHOSEN = [{"Fn::Select": [number, {"Fn::GetAZs": ""}]} for number in range(2)]
+NAMED = ["us-east-1c", "us-east-1a", "us-east-1d"]
+
+
+@pytest.mark.parametrize(("zones", "subnets"), [(None, CHOSEN), (NAMED, NAMED)])
+def test_subnets_stand_in_the_zones_of_the_stage_or_in_two(
+    zones: list[str] | None, subnets: list[object]
+) -> None:
+    env = Environment(region="us-east-1")
+    stack = NetworkStack(App(), "a-network", env=env, zones=zones)
+    found = Template.from_stack(stack).find_resources("AWS::EC2::Subnet").values()
+    assert [it["Properties"]["AvailabilityZone"] for it in found] == subnets
+    assert len(stack.access.subnets) == len(subnets)

@@ -377,6 +377,30 @@ def test_a_production_stage_names_who_hears_its_alarms(
     assert found.partition(": ")[2] == told
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "zones: [us-east-1a, us-east-1b]",
+            "zones: only a private network has subnets: write private_network: true",
+        ),
+        (
+            "private_network: true\nzones: [us-east-1a, us-east-1a]",
+            "zones: us-east-1a listed twice: remove one",
+        ),
+        (
+            "private_network: true\nzones: [us-east-1a, us-west-2-lax-1a]",
+            "zones.1: 'us-west-2-lax-1a' is no zone of us-east-1: write us-east-1a, for example",
+        ),
+    ],
+)
+def test_zones_are_different_ones_of_the_region_for_a_private_network(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}\n{more}\n")
+    assert found.partition(": ")[2] == told
+
+
 def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
     arn = "arn:aws:sns:us-east-1:123456789012:on-call"
     text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"

@@ -1,0 +1,74 @@
+"""What people wrote whole, held against the backends that a target has."""
+
+from pathlib import Path
+
+import pytest
+
+from model_build import BuildTarget, ModelSource, RepositoryInvalid, all_models, checks
+from model_build.checks.target_backends import target_backends
+
+SHIPPED = list(all_models(Path(checks.__file__).parents[2] / "models"))
+TENSORS = "".join(
+    f' {kind} [ {{ name: "{name}" data_type: TYPE_FP32 dims: [ 2 ] }} ]'
+    for kind, name in (("input", "X"), ("output", "Y"))
+)
+RECIPE = """\
+description: A plan that CPUs are served as ONNX
+files:
+  plan/1/model.plan:
+    to: tensorrt
+    source: e.py:f
+    opset: 18
+    gate: { max_absolute_difference: 1 }
+    engine:
+      precision: fp16
+      gate: { max_absolute_difference: 1 }
+      profiles: [{ X: { min: [1, 2], opt: [1, 2], max: [1, 2] } }]
+"""
+
+
+def told(folder: Path, target: str, config: str) -> list[str]:
+    """Write a model; return what is told of it."""
+    (folder / "plan" / "1").mkdir(parents=True)
+    (folder / "plan" / "config.pbtxt").write_text(config + TENSORS)
+    found = target_backends(ModelSource(folder), BuildTarget.parse(target))
+    return [f"{place.path.name}:{place.line}: {message}" for place, message in found]
+
+
+@pytest.mark.parametrize(
+    "written", ['backend: "tensorrt"', 'platform: "tensorrt_plan"'], ids=["backend", "platform"]
+)
+def test_a_plan_that_somebody_brought_needs_a_gpu(tmp_path: Path, written: str) -> None:
+    (line,) = told(tmp_path, "cpu-25.09", f"\n{written}")
+    assert line == (
+        "config.pbtxt:2: a TensorRT plan runs on GPUs only: serve it on an instance_type with a "
+        "GPU, such as ml.g5.xlarge, or write a recipe that makes ONNX of it where there is none"
+    )
+
+
+def test_where_there_is_a_gpu_a_plan_is_served(tmp_path: Path) -> None:
+    assert told(tmp_path, "cuda-25.09-sm86", 'backend: "tensorrt"') == []
+
+
+def test_a_plan_of_a_recipe_s_is_onnx_on_a_cpu(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    assert told(tmp_path, "cpu-25.09", 'backend: "tensorrt"') == []
+
+
+def test_a_backend_that_the_release_lacks_is_told_before_anything_is_built(tmp_path: Path) -> None:
+    (line,) = told(tmp_path, "cuda-25.09-sm86", 'platform: "tensorflow_savedmodel"')
+    assert line.startswith("config.pbtxt:1: Triton 25.09 has no tensorflow backend; 25.02 was")
+
+
+def test_it_is_asked_of_every_target(tmp_path: Path) -> None:
+    folder = tmp_path / "plan"
+    (folder / "1").mkdir(parents=True)
+    (folder / "config.pbtxt").write_text(f'backend: "tensorrt" {TENSORS}')
+    with pytest.raises(RepositoryInvalid, match=r"runs on GPUs only.*\[target_backends\]"):
+        checks.check_target(ModelSource(tmp_path), BuildTarget.parse("cpu-25.09"))
+
+
+@pytest.mark.parametrize("model", SHIPPED, ids=lambda model: model.name)
+@pytest.mark.parametrize("target", ["cpu-25.09", "cuda-25.09-sm86"])
+def test_shipped_models_have_their_backends(model: ModelSource, target: str) -> None:
+    assert list(target_backends(model, BuildTarget.parse(target))) == []
