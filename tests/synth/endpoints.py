@@ -38,8 +38,8 @@ def model_stack(app: App, stage: Stage) -> ModelStack:
 class Scene:
     """A stack with a model bucket, and variants to put on endpoints in it."""
 
-    def __init__(self) -> None:
-        self.stack = Stack(App(), "Stack", env=Environment(region="us-east-1"))
+    def __init__(self, context: dict[str, Any] | None = None) -> None:
+        self.stack = Stack(App(context=context), "Stack", env=Environment(region="us-east-1"))
         self.bucket = ModelBucket(self.stack, "Models")
 
     def container(self, **changes: Any) -> TritonContainer:

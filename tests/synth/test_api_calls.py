@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 from aws_cdk import App
+from aws_cdk import aws_s3 as s3
 
 import app as stage_app
+from platform_facts import Processor
 from stages import load_stage
 from tests.synth.api import (
     build_rules,
@@ -19,11 +21,20 @@ from tests.synth.api import (
     stack_rules,
     storage_rules,
 )
-from tests.synth.api.calls import Calls, calls
+from tests.synth.api.calls import FURTHER, MADE, Calls, calls
 from tests.synth.api.deployed import Deployed
 from tests.synth.api.models import model_violations, request_shape
 from tests.synth.conftest import CONTEXT, Templates
+from tests.synth.endpoints import Scene
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
+from triton_sagemaker import (
+    AllAtOnce,
+    ConcurrencyTarget,
+    DataCapture,
+    InvocationsTarget,
+    ScheduledCapacity,
+    ServerOptions,
+)
 
 Rule = Callable[[Calls], Iterator[str]]
 Resources = dict[str, dict[str, Any]]
@@ -67,6 +78,67 @@ def test_aws_takes_what_the_shipped_stages_ask(stage: str, templates: Templates)
 @pytest.mark.parametrize("name", EVERY_STAGE)
 def test_aws_takes_whatever_a_stage_may_ask(name: str, every_template: Templates) -> None:
     assert refused(every_template(name), region=every_stage(name).region, rules=RULES) == []
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, dict[str, Any]]:
+    """An endpoint with what the construct library can do, and no stage asks for."""
+    scene = Scene(CONTEXT)
+    records = s3.Bucket.from_bucket_name(scene.stack, "Records", "records")
+    variant = scene.variant(
+        container=scene.container(
+            processor=Processor.CPU,
+            options=ServerOptions(thread_count=4, grpc_port=8001, model_namespacing=False),
+            environment={"OWN": "value"},
+        ),
+        hosting=scene.multi_model(cache_models=False),
+        instances=scene.instances(
+            "ml.c5.xlarge", volume_size=100, routing="RANDOM", download_timeout=3600
+        ),
+    )
+    endpoint = scene.endpoint(
+        variant,
+        update=AllAtOnce(keep_old=3600),
+        keep_instance_counts=False,
+        network_isolation=True,
+        encryption_key=scene.bucket.key,
+        data_capture=DataCapture(bucket=records, prefix="asked", encryption_key=scene.bucket.key),
+    )
+    endpoint.auto_scale(
+        min_count=1,
+        max_count=3,
+        targets=[ConcurrencyTarget(per_instance=4), InvocationsTarget(per_minute=60)],
+        schedules=[
+            ScheduledCapacity(
+                name="morning",
+                schedule="cron(0 8 * * ? *)",
+                min_count=2,
+                max_count=4,
+                timezone="Europe/Berlin",
+            )
+        ],
+    )
+    endpoint.monitor()
+    return {"Stack": dict(scene.template().to_json())}
+
+
+def test_aws_takes_what_the_construct_library_may_ask(
+    everything: dict[str, dict[str, Any]],
+) -> None:
+    assert refused(everything, region="us-east-1", rules=RULES) == []
+
+
+def test_no_type_of_resource_is_known_in_vain(
+    everything: dict[str, dict[str, Any]], every_template: Templates
+) -> None:
+    stacks = [everything, *map(every_template, EVERY_STAGE)]
+    made = {
+        resource["Type"]
+        for templates in stacks
+        for template in templates.values()
+        for resource in template["Resources"].values()
+    }
+    assert MADE.keys() | FURTHER.keys() == {it for it in made if not it.startswith("Custom::")}
 
 
 def test_every_type_of_resource_becomes_requests(every_template: Templates) -> None:
