@@ -46,6 +46,10 @@ def compatibility_level(
 
 
 def _lacks_levels(release: Release) -> bool:
-    """Whether a release's TensorRT is older; one that is not known is no newer than the next's."""
+    """Whether a release's TensorRT is older; where none is listed it is no newer than the next's.
+
+    That 23.05, after the last that is older, has 8.6.1 is in public files that are built upon
+    nvcr.io/nvidia/tensorrt:23.05-py3 (jolibrain/deepdetect).
+    """
     older = (it.name for it in releases() if it.tensorrt and Version(it.tensorrt) < SINCE)
     return release.name <= max(older)
