@@ -398,11 +398,11 @@ class Stage(_Strict):
             yield ("zones",), "only a private network has subnets: write private_network: true"
         if twice := sorted({it for it in zones if zones.count(it) > 1}):
             yield ("zones",), f"{', '.join(twice)} listed twice: remove one"
-        for number, zone in enumerate(zones):
+        for zone in zones:
             # Local Zones (us-west-2-lax-1a) have longer names, and no SageMaker endpoints.
             if not re.fullmatch(rf"{self.region}[a-z]", zone):
                 yield (
-                    ("zones", number),
+                    ("zones",),
                     f"{zone!r} is no zone of {self.region}: write {self.region}a, for example",
                 )
 

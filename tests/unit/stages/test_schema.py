@@ -390,7 +390,7 @@ def test_a_production_stage_names_who_hears_its_alarms(
         ),
         (
             "private_network: true\nzones: [us-east-1a, us-west-2-lax-1a]",
-            "zones.1: 'us-west-2-lax-1a' is no zone of us-east-1: write us-east-1a, for example",
+            "zones: 'us-west-2-lax-1a' is no zone of us-east-1: write us-east-1a, for example",
         ),
     ],
 )
