@@ -581,6 +581,12 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
         lambda it: first(it, "AWS::SSM::Parameter").update(Name="/a" * 16),
         "is too long",
     ),
+    "a parameter whose ARN is too long": (
+        storage_rules.parameters,
+        "prod-text",
+        lambda it: first(it, "AWS::SSM::Parameter").update(Name="/" + "a" * 969),
+        "is too long",
+    ),
     "a log of AWS's": (
         storage_rules.logs,
         "prod-models",

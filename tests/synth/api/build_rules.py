@@ -10,7 +10,7 @@ from tests.synth.api.calls import Calls
 GPU_SIZES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 """CodeBuild API reference, ProjectEnvironment, computeType: those with LINUX_GPU_CONTAINER."""
 MOST_VARIABLES = 4 * 1024
-"""Bytes of a function's variables, with their names (Lambda developer guide, quotas)."""
+"""Bytes of a function's variables, names included (Lambda developer guide, quotas; from memory)."""
 
 
 def build_projects(calls: Calls) -> Iterator[str]:

@@ -61,9 +61,9 @@ def _expressions(lines: list[list[list[Any]]]) -> Iterator[str]:
 def scaling(calls: Calls) -> Iterator[str]:
     """Scalable targets are variants that exist, and scale by different metrics.
 
-    ResourceId is `endpoint/NAME/variant/NAME` (API reference, RegisterScalableTarget). "You can
-    have multiple target tracking scaling policies for a scalable target, provided that each of them
-    uses a different metric" (Application Auto Scaling user guide, target tracking).
+    ResourceId is `endpoint/NAME/variant/NAME` (API reference, RegisterScalableTarget). Several
+    target tracking policies of one target have different metrics (Application Auto Scaling user
+    guide, target tracking; from memory: its text was not at hand).
     """
     configs = {it.parameters["EndpointConfigName"]: it for it in calls.of("CreateEndpointConfig")}
     there = {

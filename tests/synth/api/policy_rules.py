@@ -9,7 +9,8 @@ from typing import Any
 from tests.synth.api.calls import Calls
 
 MOST_INLINE = 10_240
-"""Characters of all inline policies of a role, white space apart (IAM user guide, IAM quotas)."""
+"""Characters of all inline policies of a role, without white space (IAM user guide, IAM quotas;
+from memory)."""
 MOST_TRUST = 2_048
 """Characters of a trust policy, by default (the same)."""
 MOST_MANAGED = 10

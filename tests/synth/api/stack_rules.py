@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from tests.synth.api.calls import Calls
 
 MOST_RESOURCES, MOST_OUTPUTS, LARGEST_BODY = 500, 200, 1024 * 1024
-"""CloudFormation user guide, cloudformation-limits; bytes of a template that comes from S3."""
+"""API reference, CreateStack (a template that comes from S3); CloudFormation user guide,
+cloudformation-limits (the counts; from memory)."""
 
 
 def templates(calls: Calls) -> Iterator[str]:

@@ -16,15 +16,16 @@ DESCRIBED = re.compile(r"[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{0,255}")
 def parameters(calls: Calls) -> Iterator[str]:
     """Standard parameters.
 
-    "Standard parameters have a content size limit of 4 KB"; a hierarchy "can have a maximum of 15
-    levels", a name 1011 characters, and none begins with `aws` or `ssm` (API reference,
-    PutParameter).
+    "Standard parameters have a content size limit of 4 KB"; "a hierarchy can have a maximum of 15
+    levels", a name 1011 characters with those of the ARN before it, and none begins with `aws` or
+    `ssm` (API reference, PutParameter and its errors).
     """
     for call in calls.of("PutParameter"):
         name, value = call.parameters["Name"], call.parameters["Value"]
         if len(value.encode()) > MOST_OF_A_PARAMETER:
             yield f"{call.made_for}: a value of {len(value.encode())} bytes"
-        if name.count("/") > MOST_LEVELS or len(name) > LONGEST_PARAMETER:
+        arn = f"arn:{calls.partition}:ssm:{calls.region}:{'0' * 12}:parameter{name}"
+        if name.count("/") > MOST_LEVELS or len(arn) > LONGEST_PARAMETER:
             yield f"{call.made_for}: {name} is too long"
         if re.match(r"/?(aws|ssm)", name, re.IGNORECASE):
             yield f"{call.made_for}: {name} is AWS's"
@@ -40,8 +41,8 @@ def logs(calls: Calls) -> Iterator[str]:
 def buckets(calls: Calls) -> Iterator[str]:
     """Where access logs go, and what rules delete.
 
-    "To use default bucket encryption on the destination bucket, you must use SSE-S3" (S3 user
-    guide, enable-server-access-logging). A rule does something (API reference, LifecycleRule).
+    Access logs go to a bucket with SSE-S3 (S3 user guide, enable-server-access-logging; from
+    memory: its text was not at hand). A rule does something (API reference, LifecycleRule).
     """
     encrypted = {
         it.parameters["Bucket"]: rule["ApplyServerSideEncryptionByDefault"]["SSEAlgorithm"]
@@ -62,7 +63,7 @@ def networks(calls: Calls) -> Iterator[str]:
     """Blocks of addresses, and what groups are described with.
 
     A VPC's is /16 to /28, and subnets are parts of it that do not overlap (VPC user guide, VPC CIDR
-    blocks, subnet sizing).
+    blocks, subnet sizing; from memory).
     """
     vpcs = [ipaddress.IPv4Network(it.parameters["CidrBlock"]) for it in calls.of("CreateVpc")]
     subnets = sorted(
