@@ -21,7 +21,7 @@ from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.job_bucket import JobBucket
-from model_build.publishing import bucket, engines
+from model_build.publishing import engines, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building
@@ -79,7 +79,7 @@ def test_builder_handler_and_delivery_take_the_same_manifest_for_complete(
     with Stubber(s3) as stubbed:
         stubbed.add_response("head_object", {}, {"Bucket": "models", "Key": MANIFEST})
         assert index._is_built("models", KEY)
-    assert bucket.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
+    assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
 
 
 def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(
