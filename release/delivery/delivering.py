@@ -43,8 +43,9 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
     """Deploy an earlier commit of `stage` again, and return it.
 
     By default that is the last one whose delivery succeeded, other than the one that serves now.
-    Its app runs in a worktree, with the packages that are installed now; its archives are in the
-    bucket, so nothing is built, unless models were published by hand since. Raises `NotDelivered` and `DeliveredWrong`.
+    Its app runs in a worktree, with the packages that are installed now. Its archives are in the
+    bucket, and where an endpoint moves back, so are those of the models that were delivered: only
+    what was published by hand since is built. Raises `NotDelivered` and `DeliveredWrong`.
     """
     history = _history(clone, stage)
     target = history.target(to)

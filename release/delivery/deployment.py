@@ -278,9 +278,9 @@ def _advice(moved: Mapping[str, object]) -> str:
     if not moved:
         return ""
     return (
-        f"\n  Wanted because clients may be sent there while an endpoint moves: {', '.join(moved)}. "
-        "Where one cannot be built: deliver the change of release or instance type and that of models "
-        "one after the other"
+        "\n  Wanted because clients may be sent there while an endpoint moves: "
+        f"{', '.join(moved)}. Where one cannot be built: deliver the change of release or instance "
+        "type and that of models one after the other"
     )
 
 
