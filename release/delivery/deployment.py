@@ -72,9 +72,11 @@ class Deployment:
                 "deliver without FROM_STAGE, which builds what is missing"
             )
         with step(f"promote the archives of {stage}"):
-            moved = (key for move in self._moves() for key in move.keys)
-            for key in sorted({*self.assembly.archives, *moved}):
-                found = promote(key, source=other, to=self._own_bucket())
+            own = self._own_bucket()
+            moved = {key for move in self._moves() for key in move.keys}
+            missing = {key for key in moved if own.manifest(key) is None}
+            for key in sorted({*self.assembly.archives, *missing}):
+                found = promote(key, source=other, to=own)
                 say(f"  {key}: {found}")
 
     def build(self) -> None:
