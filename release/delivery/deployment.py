@@ -141,6 +141,8 @@ class Deployment:
             live, new = self._live_template(endpoint), self.assembly.templates[endpoint.stack]
             if live is None or prefixes(live) == prefixes(new):
                 continue
+            if not prefixes(live) or not prefixes(new):
+                continue  # it would be hosted in another way, which the guard refuses
             stage, client = self.assembly.stage, self._client(endpoint)
             named = {client.resolve(model).target_model for model in client.models()}
             archives = named_archives(new).union(it for it in named if it)

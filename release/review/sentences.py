@@ -59,20 +59,19 @@ def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]
 def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     """What clients may be sent to must be wherever instances load from, before and after."""
     was, will_be = ({it.target for it in side.variants.values()} for side in (before, after))
-    if was == will_be:
+    if was == will_be or None in was | will_be:
         return []
     wanted = {
         f"{model.name} {model.version} for {target}"
         for side in (before, after)
         for model in side.models.values()
-        for target in (was | will_be) - {None} - _builds_of(model, before, after)
+        for target in (was | will_be) - _builds_of(model, before, after)
     }
-    by_hand = "what was published by hand"
     if not wanted:
-        return [f"`make deliver` builds {by_hand} for it first"]
+        return ["`make deliver` first builds again whatever was published by hand"]
     return [
-        "`make deliver` builds first what clients may be sent to meanwhile: "
-        f"{', '.join(sorted(wanted))}, and {by_hand}"
+        "`make deliver` first builds what clients may be sent to meanwhile: "
+        f"{', '.join(sorted(wanted))}, and whatever was published by hand"
     ]
 
 
