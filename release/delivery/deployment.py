@@ -1,6 +1,5 @@
 """Deploy an assembly, and verify that it serves."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,44 +11,17 @@ from release.delivery import cdk, smoke
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder, Properties
-from release.delivery.declared import (
-    named_archives,
-    prefixes,
-    scaled_variants_that_change,
-    without_scaling,
-)
+from release.delivery.declared import named_archives, prefixes
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.delivery.live import live_template, stack_template
-from release.delivery.moving import Move
+from release.delivery.moving import Move, advice
 from release.delivery.promotion import promote
 from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
+from release.delivery.unscaled import Unscaled, unscaled
 from release.tree import Template
-
-
-@dataclass(frozen=True)
-class Unscaled:
-    """Variants that are not scaled while their stack changes from `live`: it is `without` first."""
-
-    endpoint: StackEndpoint
-    names: tuple[str, ...]
-    live: Template
-    without: Template
-
-    @property
-    def variants(self) -> str:
-        """The variants, as a line says them."""
-        return f"variant {', '.join(self.names)}"
-
-    @property
-    def left(self) -> str:
-        """What to say where scaling may not have been brought back."""
-        return (
-            f"{self.endpoint.name}: {self.variants} may run without scaling, with the instances "
-            "that it has, until the stage is delivered again"
-        )
 
 
 @dataclass(frozen=True)
@@ -113,7 +85,7 @@ class Deployment:
                     self.session.client("lambda"), outputs[START_FUNCTION], outputs[POLL_FUNCTION]
                 ).build(wanted)
             except NotDelivered as error:
-                raise NotDelivered(f"{error}{_advice(moved)}") from None
+                raise NotDelivered(f"{error}{advice(moved)}") from None
 
     def _missing_on_the_way(self, bucket: ArchiveBucket) -> dict[str, tuple[str, Properties]]:
         """Return the archives that are missing for a move: their keys, stacks and builds.
@@ -138,7 +110,7 @@ class Deployment:
         """Return the endpoints that will load from other prefixes than they do."""
         found = []
         for endpoint in self.assembly.endpoints:
-            live, new = self._live_template(endpoint), self.assembly.templates[endpoint.stack]
+            live, new = self._live_template(endpoint), self._new_template(endpoint)
             if live is None or prefixes(live) == prefixes(new):
                 continue
             if not prefixes(live) or not prefixes(new):
@@ -162,6 +134,9 @@ class Deployment:
             }
         )
 
+    def _new_template(self, endpoint: StackEndpoint) -> Template:
+        return self.assembly.templates[endpoint.stack]
+
     def _live_template(self, endpoint: StackEndpoint) -> Template | None:
         sagemaker = self.session.client("sagemaker")
         return live_template(sagemaker, self.session.client("cloudformation"), endpoint)
@@ -177,37 +152,34 @@ class Deployment:
         `DeliveredWrong` where it is not, or reasons cannot be read, such as after the credentials
         have expired.
         """
-        unscaled: list[Unscaled] = []
+        begun: list[Unscaled] = []
         try:
-            for it in self._to_unscale():
-                say(f"  {it.endpoint.name} is deployed twice: first {it.variants} without scaling")
-                unscaled.append(it)
-                self._deploy_template(it, it.without)
+            for endpoint in self.assembly.endpoints:
+                live = self._live_template(endpoint)
+                if live and (it := unscaled(endpoint, live, self._new_template(endpoint))):
+                    say(f"  {endpoint.name} is deployed twice: first {it.variants} without scaling")
+                    begun.append(it)
+                    self._deploy_template(it, it.without)
             self._deploy(*self.assembly.templates)
         except NotDelivered as error:
             raise NotDelivered(
-                "\n  ".join([str(error), *self._scale_again(unscaled, error)])
+                "\n  ".join([str(error), *self._scaled_again(begun, error)])
             ) from None
-        except DeliveredWrong as error:
-            raise DeliveredWrong("\n  ".join([str(error), *(it.left for it in unscaled)])) from None
+        except (DeliveredWrong, BotoCoreError, ClientError, EndpointError) as error:
+            if not begun:
+                raise
+            raise DeliveredWrong("\n  ".join([str(error), *(it.left for it in begun)])) from None
 
-    def _to_unscale(self) -> Iterator[Unscaled]:
-        for endpoint in self.assembly.endpoints:
-            live, new = self._live_template(endpoint), self.assembly.templates[endpoint.stack]
-            names = scaled_variants_that_change(live, new) if live else []
-            if live and names:
-                yield Unscaled(endpoint, tuple(names), live, without_scaling(live, names))
-
-    def _scale_again(self, unscaled: list[Unscaled], because: NotDelivered) -> list[str]:
+    def _scaled_again(self, begun: list[Unscaled], because: NotDelivered) -> list[str]:
         """Bring scaling back where a stack was rolled back to what it is without; say so."""
         said = []
-        for it in unscaled:
-            live = stack_template(self.session.client("cloudformation"), it.endpoint.stack)
-            if live != it.without:
-                continue  # it has its new template, or the first deploy was rolled back too
+        for it in begun:
             try:
+                live = stack_template(self.session.client("cloudformation"), it.endpoint.stack)
+                if live != it.without:
+                    continue  # it has its new template, or the first deploy was rolled back too
                 self._deploy_template(it, it.live)
-            except (NotDelivered, DeliveredWrong) as error:
+            except (NotDelivered, DeliveredWrong, BotoCoreError, ClientError) as error:
                 raise DeliveredWrong(f"{because}\n  {it.left}\n  {error}") from None
             said.append(f"{it.endpoint.name}: {it.variants} scales again, as before")
         return said
@@ -275,17 +247,6 @@ class Deployment:
 
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
-
-
-def _advice(moved: Mapping[str, object]) -> str:
-    """Return what to do about a build that only a move needs."""
-    if not moved:
-        return ""
-    return (
-        "\n  Wanted because clients may be sent there while an endpoint moves: "
-        f"{', '.join(moved)}. Where one cannot be built: deliver the change of release or instance "
-        "type and that of models one after the other"
-    )
 
 
 def _refuse(wrong: list[str]) -> None:

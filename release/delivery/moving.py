@@ -84,6 +84,17 @@ class Move:
         )
 
 
+def advice(moved: Mapping[str, object]) -> str:
+    """Return what to do about a build that only a move needs."""
+    if not moved:
+        return ""
+    return (
+        "\n  Wanted because clients may be sent there while an endpoint moves: "
+        f"{', '.join(moved)}. Where one cannot be built: deliver the change of release or instance "
+        "type and that of models one after the other"
+    )
+
+
 def _properties(manifest: Mapping[str, Any]) -> Properties:
     source = manifest["source"]
     return {

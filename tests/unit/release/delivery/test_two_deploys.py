@@ -145,6 +145,32 @@ def test_where_scaling_cannot_be_brought_back_it_is_wrong_and_said(
     assert [it.strip() for it in str(failed.value).splitlines() if "scaling" in it] == [LEFT]
 
 
+def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expired(*_: Any) -> Template:
+        raise NoCredentialsError
+
+    stack.fails = {2}
+    monkeypatch.setattr(deployment, "stack_template", expired)
+    with pytest.raises(DeliveredWrong, match="may run without scaling"):
+        delivered.deploy()
+
+
+def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expired(*_: Any) -> dict[str, str]:
+        if stack.tried:
+            raise NoCredentialsError
+        return {}
+
+    monkeypatch.setattr(deployment, "newest_events", expired)
+    with pytest.raises(DeliveredWrong, match="may run without scaling"):
+        delivered.deploy()
+    assert stack.tried == [WITHOUT]
+
+
 def test_where_nobody_knows_how_it_ended_it_is_said_that_scaling_may_be_off(
     stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
