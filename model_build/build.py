@@ -15,7 +15,7 @@ from model_build.export import steps, weights
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
 from model_build.gpu_step.result import Result
-from model_build.manifest import Manifest
+from model_build.manifest import Manifest, Source
 from model_build.progress import Progress
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
@@ -27,8 +27,12 @@ _NOT_SERVED = ("requirements.txt",)
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A finished build: `folder` is what the archive will hold."""
+    """A finished build: `folder` is what the archive will hold.
 
+    `copy_number` is what stands behind the names of a copy, None where it is none.
+    """
+
+    source: ModelSource
     folder: Path
     repository: Repository
     name: str
@@ -36,9 +40,10 @@ class Build:
     target: BuildTarget
     gates: dict[str, GateReport]
     engines: dict[str, Result]
+    copy_number: str | None = None
 
-    def manifest(self, archive: Archive) -> Manifest:
-        """Describe the build, once it is packed."""
+    def manifest(self, archive: Archive, source: Source | None = None) -> Manifest:
+        """Describe the build, once it is packed, and its source is kept."""
         return Manifest.of(
             model=self.name,
             digest=self.digest,
@@ -47,6 +52,7 @@ class Build:
             archive=archive,
             gates=self.gates,
             engines=self.engines,
+            source=source,
         )
 
 
@@ -97,6 +103,7 @@ def build(
         checks.check(repository, checks.of_release(release))
         _unname_entry(repository)
         yield Build(
+            source=model,
             folder=folder,
             repository=repository,
             name=name,

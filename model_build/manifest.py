@@ -60,6 +60,21 @@ class EngineOrigin(BaseModel):
     compiled_on: dict[str, str]
 
 
+class Source(BaseModel):
+    """What an archive can be built from again, for any target: a ZIP file in its bucket.
+
+    `model` and `alternative` are which of the source's models it is; `copy_number` is what stands
+    behind the names of a copy, None where it is none.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    model: str
+    alternative: str | None
+    copy_number: str | None
+
+
 class Manifest(BaseModel):
     """The JSON beside an archive. Two builds of one digest and target write the same manifest."""
 
@@ -73,6 +88,8 @@ class Manifest(BaseModel):
     engines: dict[str, EngineOrigin] = {}
     """TensorRT plan -> where it comes from; archives of earlier builders say nothing of it."""
     built_with: dict[str, str]
+    source: Source | None = None
+    """None outside of a bucket, and for archives of earlier builders."""
 
     @classmethod
     def of(
@@ -85,6 +102,7 @@ class Manifest(BaseModel):
         archive: Archive,
         gates: dict[str, GateReport],
         engines: dict[str, Result],
+        source: Source | None,
     ) -> Self:
         """Describe a finished build."""
         return cls(
@@ -104,6 +122,7 @@ class Manifest(BaseModel):
                 for path, it in engines.items()
             },
             built_with={name: metadata.version(name) for name in _BUILT_WITH},
+            source=source,
         )
 
     def json_bytes(self) -> bytes:

@@ -34,6 +34,17 @@ def write_once(s3: "S3Client", *, bucket: str, key: str, body: bytes) -> bool:
     raise AssertionError
 
 
+def is_there(s3: "S3Client", *, bucket: str, key: str) -> bool:
+    """Whether a key has an object."""
+    try:
+        s3.head_object(Bucket=bucket, Key=key)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "404":  # to HEAD, S3 answers with a status alone
+            return False
+        raise
+    return True
+
+
 def is_taken(error: ClientError) -> bool:
     """Whether S3 refused a conditional write because the key has an object, or is getting one."""
     return bool(error.response["Error"]["Code"] in (*_STANDS, _UNDER_WAY))

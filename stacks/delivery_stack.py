@@ -116,7 +116,7 @@ class DeliveryStack(Stack):
         ]
 
     def _looking_after(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs to explain a failed deploy and to remember a delivery."""
+        """What `release.delivery` needs before a deploy, to explain it and to remember it."""
         stacks = self.format_arn(
             service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
         )
@@ -129,6 +129,7 @@ class DeliveryStack(Stack):
                     "cloudformation:DescribeStackEvents",
                     "cloudformation:DescribeStackResource",
                     "cloudformation:DescribeStacks",
+                    "cloudformation:GetTemplate",  # what an endpoint moves from
                 ],
                 resources=[stacks],
             ),

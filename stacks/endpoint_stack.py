@@ -76,17 +76,21 @@ class EndpointStack(Stack):
 
         built = self._build_all()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=endpoint_name)
+        variants = [self._variant(name) for name in endpoint.variants]
+        self._hosting_mode = variants[0].hosting  # the others' is of the same mode
         self.endpoint = TritonEndpoint(
             self,
             "Endpoint",
-            checked=CheckedUpdates(checks=models.update_checks, catalog=catalog.prefix),
+            checked=CheckedUpdates(
+                checks=models.update_checks, catalog=catalog.prefix, archives=self._named_archives()
+            ),
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
             network=network,
             rollback_error_rate=endpoint.update.rollback_error_rate,
             update=_update(endpoint.update),
-            variants=[self._variant(name) for name in endpoint.variants],
+            variants=variants,
         )
         acknowledge_endpoint(
             self.endpoint.role,
@@ -202,15 +206,19 @@ class EndpointStack(Stack):
             sns.Topic.from_topic_arn(self, f"Told{number}", arn) for number, arn in enumerate(arns)
         ]
 
+    def _named_archives(self) -> list[str]:
+        """Return what clients will name as `TargetModel`."""
+        named = (self._hosting_mode.target_model(plan.target_model) for plan in self._plans)
+        return [it for it in named if it]
+
     def _publish(self, catalog: ModelCatalog, built: list[BuiltModel]) -> None:
-        hosting = self.endpoint.variants[0].hosting
         for plan in self._plans:
             catalog.publish(
                 CatalogEntry(
                     model=plan.name,
                     version=plan.version,
                     endpoint=self.endpoint.endpoint_name,
-                    target_model=hosting.target_model(plan.target_model),
+                    target_model=self._hosting_mode.target_model(plan.target_model),
                     signature=plan.signature.model_dump(),
                 ),
                 after=[*built, self.endpoint],

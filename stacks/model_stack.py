@@ -128,7 +128,7 @@ BUILDSPEC = {
         "build": {
             "commands": [
                 'python3 -m model_build build "$CODEBUILD_SRC_DIR_model" --name "$MODEL_NAME"'
-                ' --alternative "${MODEL_ALTERNATIVE:-}"'
+                ' --alternative "${MODEL_ALTERNATIVE:-}" --copy "${MODEL_COPY:-}"'
                 ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
                 ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
                 ' --gpu-project "${GPU_PROJECT:-}" --deadline "$BUILD_DEADLINE"',

@@ -25,11 +25,11 @@ class ModelBuilder(Construct):
 
     `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it,
     on 4 vCPUs with Python 3.11. The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and
-    what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless it is empty), `MODEL_DIGEST`,
-    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key); it must write the archive's
-    manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done. Engines are compiled by
-    the project `GPU_PROJECT`, for which it waits until `BUILD_DEADLINE` (seconds since 1970);
-    without `engines` there is none, and no model may need one.
+    what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` and `MODEL_COPY` (unless empty),
+    `MODEL_DIGEST`, `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must
+    write the archive's manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done.
+    Engines are compiled by the project `GPU_PROJECT`, for which it waits until `BUILD_DEADLINE`
+    (seconds since 1970); without `engines` there is none, and no model may need one.
 
     `start_function` and `poll_function` take the provider's events from anybody else, too.
     """

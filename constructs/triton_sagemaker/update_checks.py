@@ -1,7 +1,9 @@
 """What holds an endpoint's update: a guard before it, a check after it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
 from aws_cdk import aws_iam as iam
@@ -18,20 +20,23 @@ HANDLER = Path(__file__).parent / "update_handler"
 class CheckedUpdates:
     """Who checks the updates of an endpoint, and what it must know of it.
 
-    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`.
+    `catalog` is the path of the endpoint's entries, such as `/triton/prod/text`; `archives` are the
+    `TargetModel`s that they name when the update is done.
     """
 
     checks: "UpdateChecks"
     catalog: str
+    archives: Sequence[str]
 
 
 class UpdateChecks(Construct):
     """One read-only function for all endpoints whose archives are in `bucket`.
 
     Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
-    a variant that is registered for scaling removed or of another instance type, an archive that
-    the catalog names and that is not where the endpoint will serve from, another hosting mode, an
-    update under way. After it, it fails unless the endpoint serves what was deployed: SageMaker
+    a variant that is registered for scaling removed or of another instance type; where the endpoint
+    moves to another prefix, an archive that the catalog names before or after and that is not below
+    both, since clients may be sent to it during the update and its rollback; another hosting mode;
+    an update under way. After it, it fails unless the endpoint serves what was deployed: SageMaker
     rolls an update back without telling CloudFormation.
     """
 
@@ -53,7 +58,7 @@ class UpdateChecks(Construct):
 
         The endpoint must depend on what this returns.
         """
-        properties = {"Catalog": updates.catalog}
+        properties = {"Archives": list(updates.archives), "Catalog": updates.catalog}
         return self._resource(scope, "Guard", endpoint_name, config_name, properties)
 
     def check(self, scope: Construct, *, endpoint_name: str, config_name: str) -> Construct:
@@ -69,7 +74,7 @@ class UpdateChecks(Construct):
         kind: str,
         endpoint_name: str,
         config_name: str,
-        properties: dict[str, str],
+        properties: dict[str, Any],
     ) -> Construct:
         return CustomResource(
             scope,

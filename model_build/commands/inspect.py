@@ -13,7 +13,7 @@ from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.manifest import Manifest, Signature
-from model_build.publishing.bucket import manifest_key
+from model_build.publishing.manifests import manifest_key
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024

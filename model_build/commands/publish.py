@@ -1,7 +1,6 @@
 """`publish`: a model on a running multi-model endpoint, without a deploy."""
 
 import argparse
-from contextlib import nullcontext
 
 import boto3
 
@@ -9,11 +8,12 @@ from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_endpoint, add_model, command
 from model_build.commands.outcome import Outcome
+from model_build.errors import BuildError
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
-from model_build.publishing.copies import renamed
+from model_build.publishing.copies import numbered
 from model_build.publishing.engines import stage_engines
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 
@@ -50,11 +50,16 @@ def run(options: argparse.Namespace) -> Outcome:
     """Build for every kind of instance that the endpoint has, then flip the catalog."""
     plan = plan_model(options.model)
     endpoint_name = f"{options.stage}-{options.endpoint}"
-    prefixes = archive_prefixes(boto3.client("sagemaker"), endpoint_name)
-    numbers = [None] if options.copies is None else list(range(options.copies))
+    prefixes = _prefixes(endpoint_name)
+    numbers = [None] if options.copies is None else [str(it) for it in range(options.copies)]
     names = [plan.name if number is None else f"{plan.name}-{number}" for number in numbers]
     for prefix in prefixes:
         _provide(options, plan, prefix, dict(zip(names, numbers, strict=True)))
+    if _prefixes(endpoint_name) != prefixes:
+        raise BuildError(
+            f"{endpoint_name} was updated meanwhile, and loads archives from another place now. "
+            "Nothing was made current: publish again"
+        )
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     current = catalog.entries()
     said = []
@@ -66,6 +71,11 @@ def run(options: argparse.Namespace) -> Outcome:
             catalog.flip(entry)
             said.append(f"{name} is now {plan.version}")
     return Outcome(text="\n".join(said), data={"models": names, "version": plan.version})
+
+
+def _prefixes(endpoint_name: str) -> list[ArchivePrefix]:
+    clients = boto3.client("sagemaker"), boto3.client("cloudformation")
+    return archive_prefixes(*clients, endpoint_name)
 
 
 def _entry(plan: ModelPlan, name: str, endpoint_name: str) -> dict[str, object]:
@@ -82,7 +92,7 @@ def _provide(
     options: argparse.Namespace,
     plan: ModelPlan,
     prefix: ArchivePrefix,
-    names: dict[str, int | None],
+    names: dict[str, str | None],
 ) -> None:
     """Build and upload what the prefix does not have."""
     s3 = boto3.client("s3")
@@ -103,6 +113,5 @@ def _provide(
         engines=stage_engines(prefix.bucket, stage=options.stage),
     ) as built:
         for name, key in missing.items():
-            number = names[name]
-            with nullcontext(built) if number is None else renamed(built, str(number)) as named:
+            with numbered(built, names[name]) as named:
                 publish(s3, named, bucket=prefix.bucket, key=key, progress=progress)

@@ -1,4 +1,4 @@
-"""`retire`: delete archives that nobody is sent to any more, and engines of theirs alone."""
+"""`retire`: delete archives that nobody is sent to any more, and what is theirs alone."""
 
 import argparse
 from collections import defaultdict
@@ -10,13 +10,13 @@ from model_build.archive import SUFFIX, file_name
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
-from model_build.publishing.bucket import manifest_key
+from model_build.publishing import engines, sources
 from model_build.publishing.catalog import Catalog
-from model_build.publishing.engines import delete_unused, jobs_of
+from model_build.publishing.hosted import archive_prefixes
+from model_build.publishing.manifests import manifest_key
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-from model_build.publishing.hosted import archive_prefixes
 
 
 def add_to(commands: Commands) -> None:
@@ -25,8 +25,8 @@ def add_to(commands: Commands) -> None:
         commands,
         "retire",
         run,
-        summary="delete the archives of one version of a model, and engines that no other archive "
-        "has; never an archive that the catalog names",
+        summary="delete the archives of one version of a model, and engines and sources that no "
+        "other archive has; never an archive that the catalog names",
         examples=["retire minilm 0123456789ab --stage dev --endpoint text"],
     )
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
@@ -35,7 +35,11 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Delete archive and manifest below every prefix of the endpoint, and unused engines."""
+    """Delete archive and manifest below every prefix of the endpoint, and what no other needs."""
+    endpoint_name = f"{options.stage}-{options.endpoint}"
+    prefixes = archive_prefixes(
+        boto3.client("sagemaker"), boto3.client("cloudformation"), endpoint_name
+    )
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     archive = file_name(options.model, options.version)
     for name, entry in catalog.entries().items():
@@ -46,8 +50,7 @@ def run(options: argparse.Namespace) -> Outcome:
             )
     s3 = boto3.client("s3")
     keys: dict[str, list[str]] = defaultdict(list)
-    endpoint_name = f"{options.stage}-{options.endpoint}"
-    for prefix in archive_prefixes(boto3.client("sagemaker"), endpoint_name):
+    for prefix in prefixes:
         keys[prefix.bucket].append(prefix.prefix + archive)
     deleted = [place for bucket in keys for place in _delete(s3, bucket, keys[bucket])]
     if not deleted:
@@ -56,11 +59,13 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _delete(s3: "S3Client", bucket: str, archives: list[str]) -> list[str]:
-    """Delete engines, then manifests, then archives: what is interrupted can be repeated."""
+    """Delete what is theirs alone, then manifests, then archives: it can be repeated."""
     there = {part for key in archives for part in _parts(s3, bucket, key)}
     manifests = [it for it in map(manifest_key, archives) if it in there]
-    jobs = {job for manifest in manifests for job in jobs_of(s3, bucket, manifest)}
-    deleted = delete_unused(s3, bucket, jobs, retired=manifests)
+    jobs = {job for it in manifests for job in engines.jobs_of(s3, bucket, it)}
+    kept = {source for it in manifests for source in sources.sources_of(s3, bucket, it)}
+    deleted = engines.delete_unused(s3, bucket, jobs, retired=manifests)
+    deleted += sources.delete_unused(s3, bucket, kept, retired=manifests)
     for key in archives:
         for part in (manifest_key(key), key):  # without its manifest, an archive is none
             if part in there:

@@ -45,7 +45,9 @@ def run(options: argparse.Namespace) -> Outcome:
             data={"model": options.model, "version": current},
         )
     entry = _earlier(catalog, options.model, current, options.to)
-    prefixes = archive_prefixes(boto3.client("sagemaker"), entry["endpoint"])
+    prefixes = archive_prefixes(
+        boto3.client("sagemaker"), boto3.client("cloudformation"), entry["endpoint"]
+    )
     _require_archives(entry, prefixes)
     catalog.flip(entry)
     return Outcome(

@@ -3,15 +3,15 @@
 import hashlib
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
 from model_build import archive
 from model_build.archive import Archive
 from model_build.build import Build
 from model_build.errors import BuildError
 from model_build.progress import Progress
+from model_build.publishing import sources
+from model_build.publishing.manifests import manifest_key
 from model_build.publishing.upload import KeyTaken, new_object
-from model_build.write_once import write_once
+from model_build.write_once import is_there, write_once
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -19,27 +19,17 @@ if TYPE_CHECKING:
 READ_BYTES = 1024 * 1024
 
 
-def manifest_key(archive_key: str) -> str:
-    """Return the key of the manifest that belongs to an archive's key."""
-    return archive_key.removesuffix(archive.SUFFIX) + ".json"
-
-
 def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
     """Whether a complete archive is there: its manifest is written last."""
-    try:
-        s3.head_object(Bucket=bucket, Key=manifest_key(key))
-    except ClientError as error:
-        if error.response["Error"]["Code"] == "404":  # to HEAD, S3 answers with a status alone
-            return False
-        raise
-    return True
+    return is_there(s3, bucket=bucket, key=manifest_key(key))
 
 
 def publish(s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Progress) -> Archive:
-    """Pack the build straight into S3, then write its manifest, each only where nothing stands.
+    """Pack the build straight into S3, keep its source, then write its manifest.
 
-    What a killed process left behind is removed or completed. Raises `BuildError` when other bytes
-    stand under the key, which a content-addressed name excludes unless somebody wrote there.
+    Each is written only where nothing stands. What a killed process left behind is removed or
+    completed. Raises `BuildError` when other bytes stand under the key, which a content-addressed
+    name excludes unless somebody wrote there.
     """
     what = f"packing into s3://{bucket}/{key}"
     with progress.measure(what, total=archive.unpacked_bytes(built.folder)) as packed:
@@ -49,7 +39,8 @@ def publish(s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Pr
         except KeyTaken:
             written = archive.pack(built.folder, _Nowhere())
             _refuse_other_bytes(s3, written, bucket=bucket, key=key)
-    write_once(s3, bucket=bucket, key=manifest_key(key), body=built.manifest(written).json_bytes())
+    manifest = built.manifest(written, sources.keep(s3, built, bucket=bucket))
+    write_once(s3, bucket=bucket, key=manifest_key(key), body=manifest.json_bytes())
     return written
 
 

@@ -13,15 +13,19 @@ from model_build.repository import CONFIG, Repository
 
 
 @contextmanager
-def renamed(built: Build, suffix: str) -> Iterator[Build]:
-    """Give the build once more, with `-SUFFIX` behind the names of the model and all its parts.
+def numbered(built: Build, number: str | None) -> Iterator[Build]:
+    """Give the build once more, with `-NUMBER` behind the names of the model and all its parts.
 
+    Without a number it is the build itself.
     Folders, configurations and an ensemble's steps are renamed: Triton's metrics tell models apart
     by name alone.
     """
+    if number is None:
+        yield built
+        return
     with TemporaryDirectory(prefix=f"copy-{built.name}-") as scratch:
         folder = Path(scratch)
-        names = {name: f"{name}-{suffix}" for name in built.repository.models}
+        names = {name: f"{name}-{number}" for name in built.repository.models}
         for name, model in built.repository.models.items():
             shutil.copytree(model.directory, folder / names[name], copy_function=_link)
             config = model_config.read(model.directory / CONFIG)
@@ -35,7 +39,8 @@ def renamed(built: Build, suffix: str) -> Iterator[Build]:
             built,
             folder=folder,
             repository=Repository.read(folder, shown_as=Path()),
-            name=f"{built.name}-{suffix}",
+            name=f"{built.name}-{number}",
+            copy_number=number,
         )
 
 

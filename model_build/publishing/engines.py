@@ -1,16 +1,14 @@
 """Engines of the archives in a model bucket, and what becomes of those that no archive has."""
 
-import json
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
-from model_build.archive import SUFFIX
 from model_build.engines import accepted_results
 from model_build.engines.accepted_results import BucketResults
 from model_build.engines.codebuild import CodeBuildGpu
@@ -20,7 +18,7 @@ from model_build.engines.provider import Engines, GpuRunner
 from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.progress import Progress
-from model_build.publishing.bucket import manifest_key
+from model_build.publishing.manifests import manifests_besides, read
 from platform_facts import ComputeCapability
 
 if TYPE_CHECKING:
@@ -75,7 +73,7 @@ def delete_unused(
     """
     if not jobs:
         return []
-    unused = jobs - _used(s3, bucket, retired)
+    unused = jobs - {job for it in manifests_besides(s3, bucket, retired) for job in _jobs(it)}
     deleted = []
     for job in sorted(unused):
         keys = keys_below(s3, bucket, f"{accepted_results.PREFIX}{job}/")
@@ -88,19 +86,11 @@ def delete_unused(
 
 def jobs_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
     """Return the engine jobs that a manifest names."""
-    manifest = json.loads(s3.get_object(Bucket=bucket, Key=manifest_key)["Body"].read())
+    return _jobs(read(s3, bucket, manifest_key))
+
+
+def _jobs(manifest: dict[str, Any]) -> set[str]:
     return {engine["job"] for engine in manifest.get("engines", {}).values()}
-
-
-def _used(s3: "S3Client", bucket: str, retired: Collection[str]) -> set[str]:
-    """Return the jobs that manifests name: each stands beside its archive."""
-    keys = keys_below(s3, bucket, "")
-    manifests = {manifest_key(key) for key in keys if key.endswith(SUFFIX)}
-    return {
-        job
-        for key in manifests.intersection(keys).difference(retired)
-        for job in jobs_of(s3, bucket, key)
-    }
 
 
 def _codebuild(bucket: str, project: str, *, deadline: float | None) -> GpuRunner:

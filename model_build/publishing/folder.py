@@ -6,7 +6,7 @@ from model_build import archive
 from model_build.build import Build
 from model_build.manifest import Manifest
 from model_build.progress import Progress
-from model_build.publishing.bucket import manifest_key
+from model_build.publishing.manifests import manifest_key
 
 
 def save(built: Build, path: Path, *, progress: Progress) -> Manifest:

@@ -9,7 +9,13 @@ from model_build.errors import BuildError
 from model_build.target import BuildTarget
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
+    from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
+
+
+_AT_REST = ("InService", "SystemUpdating")
+"""DescribeEndpoint's reference: maintenance, SystemUpdating, changes nothing that customers set."""
 
 
 @dataclass(frozen=True)
@@ -21,22 +27,28 @@ class ArchivePrefix:
     target: BuildTarget
 
 
-def archive_prefixes(sagemaker: "SageMakerClient", endpoint_name: str) -> list[ArchivePrefix]:
+def archive_prefixes(
+    sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint_name: str
+) -> list[ArchivePrefix]:
     """Return the prefix of every variant of a multi-model endpoint, each once.
 
-    Raises `BuildError` when there is no such endpoint, or it serves single models.
+    Raises `BuildError` when there is no such endpoint, it serves single models, or it is being
+    updated: then what the catalog names must be where it serves from and where it will, and the
+    update has looked at the catalog already. An update begins and ends with the stack's, which is
+    called as the endpoint; an endpoint may have none.
     """
     try:
-        config = sagemaker.describe_endpoint(EndpointName=endpoint_name)["EndpointConfigName"]
+        endpoint = sagemaker.describe_endpoint(EndpointName=endpoint_name)
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationException":
             raise
         raise BuildError(
             f"no endpoint {endpoint_name}: deploy it, or write another --stage and --endpoint"
         ) from None
-    variants = sagemaker.describe_endpoint_config(EndpointConfigName=config)["ProductionVariants"]
+    _refuse_updates(endpoint, _stack_status(cloudformation, endpoint_name))
+    config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
     found = {}
-    for variant in variants:
+    for variant in config["ProductionVariants"]:
         container = sagemaker.describe_model(ModelName=variant["ModelName"])["PrimaryContainer"]
         if container.get("Mode") != "MultiModel":
             raise BuildError(
@@ -46,6 +58,33 @@ def archive_prefixes(sagemaker: "SageMakerClient", endpoint_name: str) -> list[A
         prefix = _parse(container["ModelDataUrl"])
         found[prefix] = prefix
     return list(found)
+
+
+def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> None:
+    name, status = endpoint["EndpointName"], endpoint["EndpointStatus"]
+    if stack.endswith("_IN_PROGRESS"):
+        raise BuildError(
+            f"the stack {name} is {stack}: what clients are sent to may not change meanwhile. Wait "
+            "until it is at rest, and run this again: aws cloudformation describe-stacks "
+            f"--stack-name {name} --query 'Stacks[].StackStatus'"
+        )
+    if status not in _AT_REST:
+        raise BuildError(
+            f"the endpoint {name} is {status}: what clients are sent to may not change meanwhile. "
+            "Wait until it is InService, and run this again: aws sagemaker wait "
+            f"endpoint-in-service --endpoint-name {name}"
+        )
+
+
+def _stack_status(cloudformation: "CloudFormationClient", name: str) -> str:
+    """Return the status of a stack, nothing where there is none."""
+    try:
+        (stack,) = cloudformation.describe_stacks(StackName=name)["Stacks"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return ""
+    return stack["StackStatus"]
 
 
 def _parse(url: str) -> ArchivePrefix:

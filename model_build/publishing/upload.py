@@ -97,7 +97,9 @@ class MultipartUpload:
 
 
 @contextmanager
-def new_object(s3: "S3Client", *, bucket: str, key: str) -> Iterator[MultipartUpload]:
+def new_object(
+    s3: "S3Client", *, bucket: str, key: str, content_type: str = "application/gzip"
+) -> Iterator[MultipartUpload]:
     """Give an upload to write to, which becomes the object `key` when the block ends.
 
     Nothing is ever overwritten: raises `KeyTaken` at the end of the block when the key has an
@@ -106,7 +108,7 @@ def new_object(s3: "S3Client", *, bucket: str, key: str) -> Iterator[MultipartUp
     """
     _abort_uploads_of(s3, bucket=bucket, key=key)
     upload_id = s3.create_multipart_upload(
-        Bucket=bucket, Key=key, ContentType="application/gzip", ChecksumAlgorithm="CRC32"
+        Bucket=bucket, Key=key, ContentType=content_type, ChecksumAlgorithm="CRC32"
     )["UploadId"]
     upload = MultipartUpload(s3, bucket=bucket, key=key, upload_id=upload_id)
     try:

@@ -1,5 +1,7 @@
 """What a stage's templates say: its stacks, the archives that they need, its endpoints."""
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,9 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from release.delivery.declared import resources
 from release.delivery.steps import step
 from release.tree import Template, Tree, templates
 
+MANIFEST = "manifest.json"
 TOKEN = "ServiceToken"
 """The property of a custom resource that is CloudFormation's own."""
 
@@ -80,11 +84,46 @@ class Assembly:
             for stack, _, it in self._resources("AWS::SageMaker::Endpoint")
         ]
 
+    @contextmanager
+    def with_template(self, stack: str, template: Template) -> Iterator[Path]:
+        """Give the folder of an assembly of one stack, with another template.
+
+        It uploads that template and nothing else: what it needs was uploaded when it was deployed.
+        The template is an asset like others, whose key is the hash of its content: under the key of
+        the stack's own, the CLI would take the one for the other.
+        """
+        text = json.dumps(template, indent=1)
+        key = hashlib.sha256(text.encode()).hexdigest()
+        manifest = json.loads((self.folder / MANIFEST).read_text())
+        artifact = manifest["artifacts"][stack]
+        properties, own = artifact["properties"], f"{stack}.assets"
+        url = properties["stackTemplateAssetObjectUrl"]
+        properties["stackTemplateAssetObjectUrl"] = f"{url.rpartition('/')[0]}/{key}.json"
+        artifact["dependencies"] = [own]
+        artifact.pop("additionalMetadataFile", None)
+        assets_file = manifest["artifacts"][own]["properties"]["file"]
+        assets = json.loads((self.folder / assets_file).read_text())
+        (asset,) = (
+            it
+            for it in assets["files"].values()
+            if it["source"]["path"] == properties["templateFile"]
+        )
+        for destination in asset["destinations"].values():
+            destination["objectKey"] = f"{key}.json"
+        artifacts = {name: manifest["artifacts"][name] for name in (stack, own)}
+        with TemporaryDirectory(prefix="delivery-") as folder:
+            for name, content in (
+                (MANIFEST, json.dumps({**manifest, "artifacts": artifacts})),
+                (assets_file, json.dumps({**assets, "files": {key: asset}})),
+                (properties["templateFile"], text),
+            ):
+                Path(folder, name).write_text(content)
+            yield Path(folder)
+
     def _resources(self, kind: str) -> Iterator[tuple[str, str, Any]]:
         for stack, template in self.templates.items():
-            for name, resource in template["Resources"].items():
-                if resource["Type"] == kind:
-                    yield stack, name, resource["Properties"]
+            for name, properties in resources(template, kind):
+                yield stack, name, properties
 
 
 def _resolved(value: Any, known: Mapping[str, str]) -> str:

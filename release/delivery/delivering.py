@@ -7,6 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
 from release.delivery import golden
+from release.delivery.archive_bucket import stack_id
 from release.delivery.assembly import synthesised
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered
@@ -42,8 +43,9 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
     """Deploy an earlier commit of `stage` again, and return it.
 
     By default that is the last one whose delivery succeeded, other than the one that serves now.
-    Its app runs in a worktree, with the packages that are installed now; its archives are in the
-    bucket, so nothing is built. Raises `NotDelivered` and `DeliveredWrong`.
+    Its app runs in a worktree, with the packages that are installed now. Its archives are in the
+    bucket, and where an endpoint moves back, so are those of the models that were delivered: only
+    what was published by hand since is built. Raises `NotDelivered` and `DeliveredWrong`.
     """
     history = _history(clone, stage)
     target = history.target(to)
@@ -85,7 +87,11 @@ def _end(history: History, outcome: Outcome) -> None:
 
 
 def _history(tree: Tree, stage: str) -> History:
-    return History(_session(tree, stage).client("ssm"), stage)
+    session = _session(tree, stage)
+    cloudformation = session.client("cloudformation")
+    return History(
+        session.client("ssm"), stage, models_stack=lambda: stack_id(cloudformation, stage=stage)
+    )
 
 
 def _session(tree: Tree, stage: str) -> boto3.Session:

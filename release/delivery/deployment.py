@@ -6,17 +6,22 @@ from pathlib import Path
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from endpoint_client import EndpointError
+from endpoint_client import EndpointClient, EndpointError
 from release.delivery import cdk, smoke
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
-from release.delivery.assembly import Assembly
-from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
+from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder, Properties
+from release.delivery.declared import named_archives, prefixes
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.live import live_template, stack_template
+from release.delivery.moving import Move, advice
 from release.delivery.promotion import promote
 from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
+from release.delivery.unscaled import Unscaled, unscaled
+from release.tree import Template
 
 
 @dataclass(frozen=True)
@@ -39,15 +44,20 @@ class Deployment:
                 "deliver without FROM_STAGE, which builds what is missing"
             )
         with step(f"promote the archives of {stage}"):
-            for key in self.assembly.archives:
-                found = promote(key, source=other, to=self._own_bucket())
+            own = self._own_bucket()
+            moved = {key for move in self._moves() for key in move.keys}
+            missing = {key for key in moved if own.manifest(key) is None}
+            for key in sorted({*self.assembly.archives, *missing}):
+                found = promote(key, source=other, to=own)
                 say(f"  {key}: {found}")
 
     def build(self) -> None:
         """Build the archives that nobody has built yet, before anything changes that serves.
 
-        CloudFormation, which would have them built too, waits no longer than an hour. Raises
-        `NotDelivered` with the reason of the first build that fails.
+        Those are the commit's own, and what clients may be sent to while an endpoint moves; see
+        `Move`. CloudFormation, which would have the own ones built too, waits no longer than an
+        hour. Raises `NotDelivered` with the reason of the first build that fails, or where an
+        archive cannot be built again.
         """
         bucket = self._bucket(self.assembly.stage, self.session)
         missing = {
@@ -55,38 +65,134 @@ class Deployment:
             for key, stack in self.assembly.archives.items()
             if bucket is None or bucket.manifest(key) is None
         }
-        if not missing:
+        moved = self._missing_on_the_way(bucket) if bucket else {}
+        if not missing and not moved:
             say("  every archive is there: nothing is built")
             return
         self._deploy(stack_name(self.assembly.stage))
+        stacks = [*missing.values(), *(stack for stack, _ in moved.values())]
         with step("publish what the archives are built from"):
-            if not cdk.publish_assets(self.assembly.folder, *dict.fromkeys(missing.values())):
+            if not cdk.publish_assets(self.assembly.folder, *dict.fromkeys(stacks)):
                 raise NotDelivered("the cdk CLI could not upload it, and says why above")
         outputs = stack_outputs(self.session.client("cloudformation"), stage=self.assembly.stage)
-        known = {
-            "AWS::AccountId": self.session.client("sts").get_caller_identity()["Account"],
-            "AWS::Region": self.session.region_name,
-            self.assembly.bucket_import: outputs[self.assembly.bucket_export],
-        }
-        builds = self.assembly.builds(known)
-        with step(f"build {len(missing)} of {len(builds)} archives"):
-            Builder(
-                self.session.client("lambda"), outputs[START_FUNCTION], outputs[POLL_FUNCTION]
-            ).build([builds[key] for key in missing])
+        builds = self._builds(outputs[self.assembly.bucket_export])
+        wanted = [builds[key] for key in missing] + [it for _, it in moved.values()]
+        with step(f"build {len(wanted)} of {len(builds) + len(moved)} archives"):
+            for key, (stack, _) in moved.items():
+                say(f"  {key}: while {stack} moves, clients may be sent to it")
+            try:
+                Builder(
+                    self.session.client("lambda"), outputs[START_FUNCTION], outputs[POLL_FUNCTION]
+                ).build(wanted)
+            except NotDelivered as error:
+                raise NotDelivered(f"{error}{advice(moved)}") from None
+
+    def _missing_on_the_way(self, bucket: ArchiveBucket) -> dict[str, tuple[str, Properties]]:
+        """Return the archives that are missing for a move: their keys, stacks and builds.
+
+        Raises `NotDelivered` with all that cannot be built.
+        """
+        builds, found, refused = self._builds(bucket.name), {}, []
+        for move in self._moves():
+            for key in move.keys:
+                if key in builds or bucket.manifest(key) is not None:
+                    continue
+                try:
+                    properties = move.build(key, builds=builds, bucket=bucket)
+                    found[key] = (move.endpoint.stack, properties)
+                except NotDelivered as error:
+                    refused.append(str(error))
+        if refused:
+            raise NotDelivered("\n  ".join(dict.fromkeys(refused)))
+        return found
+
+    def _moves(self) -> list[Move]:
+        """Return the endpoints that will load from other prefixes than they do."""
+        found = []
+        for endpoint in self.assembly.endpoints:
+            live, new = self._live_template(endpoint), self._new_template(endpoint)
+            if live is None or prefixes(live) == prefixes(new):
+                continue
+            if not prefixes(live) or not prefixes(new):
+                continue  # it would be hosted in another way, which the guard refuses
+            stage, client = self.assembly.stage, self._client(endpoint)
+            named = {client.resolve(model).target_model for model in client.models()}
+            archives = named_archives(new).union(it for it in named if it)
+            found.append(Move(stage, endpoint, prefixes(live) | prefixes(new), archives))
+        return found
+
+    def _client(self, endpoint: StackEndpoint) -> EndpointClient:
+        stage = self.assembly.stage
+        return EndpointClient(stage=stage, endpoint=endpoint.short_name, session=self.session)
+
+    def _builds(self, bucket: str) -> dict[str, Properties]:
+        return self.assembly.builds(
+            {
+                "AWS::AccountId": self.session.client("sts").get_caller_identity()["Account"],
+                "AWS::Region": self.session.region_name,
+                self.assembly.bucket_import: bucket,
+            }
+        )
+
+    def _new_template(self, endpoint: StackEndpoint) -> Template:
+        return self.assembly.templates[endpoint.stack]
+
+    def _live_template(self, endpoint: StackEndpoint) -> Template | None:
+        sagemaker = self.session.client("sagemaker")
+        return live_template(sagemaker, self.session.client("cloudformation"), endpoint)
 
     def deploy(self) -> None:
         """Deploy every stack.
 
-        Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where they cannot be
-        read, such as after the credentials have expired.
-        """
-        self._deploy(*self.assembly.templates)
+        A scaled variant that is removed, or gets other instances, may not be registered for scaling
+        then: its stack is deployed twice, first as it is without that scaling. CloudFormation
+        deletes last, so that the new template without it would not do.
 
-    def _deploy(self, *stacks: str) -> None:
+        Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again;
+        `DeliveredWrong` where it is not, or reasons cannot be read, such as after the credentials
+        have expired.
+        """
+        begun: list[Unscaled] = []
+        try:
+            for endpoint in self.assembly.endpoints:
+                live = self._live_template(endpoint)
+                if live and (it := unscaled(endpoint, live, self._new_template(endpoint))):
+                    say(f"  {endpoint.name} is deployed twice: first {it.variants} without scaling")
+                    begun.append(it)
+                    self._deploy_template(it, it.without)
+            self._deploy(*self.assembly.templates)
+        except NotDelivered as error:
+            raise NotDelivered(
+                "\n  ".join([str(error), *self._scaled_again(begun, error)])
+            ) from None
+        except (DeliveredWrong, BotoCoreError, ClientError, EndpointError) as error:
+            if not begun:
+                raise
+            raise DeliveredWrong("\n  ".join([str(error), *(it.left for it in begun)])) from None
+
+    def _scaled_again(self, begun: list[Unscaled], because: NotDelivered) -> list[str]:
+        """Bring scaling back where a stack was rolled back to what it is without; say so."""
+        said = []
+        for it in begun:
+            try:
+                live = stack_template(self.session.client("cloudformation"), it.endpoint.stack)
+                if live != it.without:
+                    continue  # it has its new template, or the first deploy was rolled back too
+                self._deploy_template(it, it.live)
+            except (NotDelivered, DeliveredWrong, BotoCoreError, ClientError) as error:
+                raise DeliveredWrong(f"{because}\n  {it.left}\n  {error}") from None
+            said.append(f"{it.endpoint.name}: {it.variants} scales again, as before")
+        return said
+
+    def _deploy_template(self, it: Unscaled, template: Template) -> None:
+        with self.assembly.with_template(it.endpoint.stack, template) as folder:
+            self._deploy(it.endpoint.stack, assembly=folder)
+
+    def _deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         cloudformation = self.session.client("cloudformation")
         events, before = newest_events(cloudformation, stacks), self._served()
         with step(f"cdk deploy: {', '.join(stacks)}"):
-            if cdk.deploy(self.assembly.folder, *stacks):
+            if cdk.deploy(assembly or self.assembly.folder, *stacks):
                 return
             try:
                 reasons = reasons_since(cloudformation, stacks, events)

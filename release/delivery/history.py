@@ -1,11 +1,15 @@
-"""Which commits were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`."""
+"""Which commits were delivered to a stage: the SSM parameter `/triton/<stage>/delivered`.
+
+It outlives the stage, whose next bucket has none of the archives: it names the stack of models that
+it is about, and says nothing of another one.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from release import parameters
 from release.delivery.errors import NotDelivered
@@ -42,10 +46,14 @@ class History:
     """The last deliveries of a stage, the newest last.
 
     Of those that failed only the newest is kept: however many fail, the last that succeeded stays.
+    `models_stack` returns the id of the stage's stack of models as it is now, None where there is
+    none: it is made by a first delivery, and another one once the stage was destroyed.
     """
 
-    def __init__(self, ssm: "SSMClient", stage: str) -> None:
-        self._ssm, self._stage = ssm, stage
+    def __init__(
+        self, ssm: "SSMClient", stage: str, *, models_stack: Callable[[], str | None]
+    ) -> None:
+        self._ssm, self._stage, self._models_stack = ssm, stage, models_stack
         self.name = parameters.delivered(stage)
 
     def deliveries(self) -> list[Delivery]:
@@ -54,8 +62,14 @@ class History:
             value = self._ssm.get_parameter(Name=self.name)["Parameter"]["Value"]
         except self._ssm.exceptions.ParameterNotFound:
             return []
+        record: Any = json.loads(value)
+        if isinstance(record, list):  # as it was before it named a stack
+            record = {"stack": None, "deliveries": record}
+        if record["stack"] not in (None, self._models_stack()):
+            return []
         return [
-            Delivery(it["commit"], it["time"], Outcome(it["outcome"])) for it in json.loads(value)
+            Delivery(it["commit"], it["time"], Outcome(it["outcome"]))
+            for it in record["deliveries"]
         ]
 
     def begin(self, commit: str, *, back_to: Delivery | None = None) -> None:
@@ -103,10 +117,12 @@ class History:
         )
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
+        kept = [asdict(it) for it in deliveries[-KEPT:]]
+        record = {"stack": self._models_stack(), "deliveries": kept}
         self._ssm.put_parameter(
             Name=self.name,
             Description=f"Commits that were delivered to {self._stage}, the newest last",
-            Value=json.dumps([asdict(it) for it in deliveries[-KEPT:]], separators=(",", ":")),
+            Value=json.dumps(record, separators=(",", ":")),
             Type="String",
             Overwrite=True,
         )

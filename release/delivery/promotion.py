@@ -28,7 +28,7 @@ class Promoted(StrEnum):
 
 
 def promote(key: str, *, source: ArchiveBucket, to: ArchiveBucket) -> Promoted:
-    """Copy an archive and its manifest inside S3, each only where its key is free.
+    """Copy an archive, its source and its manifest inside S3, each only where its key is free.
 
     Raises `NotDelivered` where the key holds other bytes: this stage has built the archive itself,
     and the two builds differ.
@@ -39,6 +39,9 @@ def promote(key: str, *, source: ArchiveBucket, to: ArchiveBucket) -> Promoted:
     if found is not None:
         _refuse_other_bytes(key, source, to, _sha256(wanted), _sha256(found))
         return Promoted.SAME
+    kept = wanted.get("source")
+    if kept and source.has(kept["key"]):
+        _copy(kept["key"], source, to)
     if not _copy(key, source, to):
         _refuse_other_bytes(key, source, to, _sha256(wanted), _read_sha256(key, to))
     _copy(manifest_key(key), source, to)

@@ -13,7 +13,8 @@ class DeclaredVariant:
     """A production variant: `initial` instances are those that it is created with, `minimum` and
     `maximum` scaling's.
 
-    `targets` are the scaling policies: metric -> target value.
+    `targets` are the scaling policies: metric -> target value. `target` is what a multi-model
+    variant's archives are built for, None for a single model.
     """
 
     name: str
@@ -24,6 +25,8 @@ class DeclaredVariant:
     minimum: int
     maximum: int
     targets: dict[str, float]
+    scaled: bool
+    target: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,14 +86,14 @@ def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
     initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
-    targets = {}
+    targets, scaled = {}, False
     for logical_id, resource in resources.items():
         properties = resource.get("Properties", {})
         if resource["Type"] != "AWS::ApplicationAutoScaling::ScalableTarget":
             continue
         if properties["ResourceId"] == resource_id:
             minimum, maximum = properties["MinCapacity"], properties["MaxCapacity"]
-            targets = _targets(resources, logical_id)
+            targets, scaled = _targets(resources, logical_id), True
     model = resources[variant["ModelName"]["Fn::GetAtt"][0]]["Properties"]["PrimaryContainer"]
     return DeclaredVariant(
         name=variant["VariantName"],
@@ -101,7 +104,17 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
         minimum=minimum,
         maximum=maximum,
         targets=targets,
+        scaled=scaled,
+        target=_target(model),
     )
+
+
+def _target(container: dict[str, Any]) -> str | None:
+    """Return the last folder of a multi-model container's prefix."""
+    match container.get("ModelDataUrl"):
+        case {"Fn::Join": [_, [*_, str(prefix)]]} if container.get("Mode") == "MultiModel":
+            return prefix.rstrip("/").rpartition("/")[2]
+    return None
 
 
 def _targets(resources: dict[str, Any], scalable_target: str) -> dict[str, float]:

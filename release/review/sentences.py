@@ -1,7 +1,7 @@
 """What happens to an endpoint, in one sentence."""
 
 from release.review.differences import Change
-from release.review.endpoints import DeclaredEndpoint, DeclaredVariant
+from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
 from release.review.model_changes import ModelChange
 
 MOST_FILES = 2
@@ -23,6 +23,8 @@ def sentence(
         names = ", ".join(sorted(after.models)) or "no models"
         return f"**{after.name}**: new, Triton {after.release}; {kinds}; models: {names}"
     parts = [_how(before, after, changes), *_configuration(before, after)]
+    if before.name == after.name:
+        parts += [*_two_deploys(before, after), *_archives_of_a_move(before, after)]
     told = [_model(it) for it in models]
     return f"**{after.name}**: {'; '.join([*parts, 'models: ' + ', '.join(told)])}"
 
@@ -38,6 +40,45 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: list[Change
     count = after.rollback_alarms
     guard = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
     return f"updated in place, {after.update}, {guard}"
+
+
+def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
+    """SageMaker removes and resizes no variant that is registered for scaling."""
+    names = [
+        name
+        for name, old in sorted(before.variants.items())
+        if old.scaled
+        and (name not in after.variants or after.variants[name].instance_type != old.instance_type)
+    ]
+    if not names:
+        return []
+    one = "" if [*before.variants] == names else f" of {', '.join(names)}"
+    return [f"`make deliver` deploys it twice, first as it is without the scaling{one}"]
+
+
+def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
+    """What clients may be sent to must be wherever instances load from, before and after."""
+    was, will_be = ({it.target for it in side.variants.values()} for side in (before, after))
+    if was == will_be or None in was | will_be:
+        return []
+    wanted = {
+        f"{model.name} {model.version} for {target}"
+        for side in (before, after)
+        for model in side.models.values()
+        for target in (was | will_be) - _builds_of(model, before, after)
+    }
+    if not wanted:
+        return ["`make deliver` first builds again whatever was published by hand"]
+    return [
+        "`make deliver` first builds what clients may be sent to meanwhile: "
+        f"{', '.join(sorted(wanted))}, and whatever was published by hand"
+    ]
+
+
+def _builds_of(model: DeclaredModel, before: DeclaredEndpoint, after: DeclaredEndpoint) -> set[str]:
+    """Return the targets for which a version of a model is built by one of the two commits."""
+    sides = (side.models.get(model.name) for side in (before, after))
+    return {target for it in sides if it and it.version == model.version for target in it.builds}
 
 
 def _configuration(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:

@@ -1,13 +1,9 @@
 """Commits on their way to production, in the order of this file."""
 
 import hashlib
-import json
-import os
 import shutil
 import subprocess
-import sys
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import boto3
@@ -18,7 +14,8 @@ from endpoint_client import EndpointClient
 from tests.local.conftest import ROOT, Checkout
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES, write_python
+from tests.local.repository import Repository
+from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES
 
 TRIAL = """
 account: "000000000000"
@@ -46,48 +43,6 @@ weights: {{ from: folder, path: given, files: {{ w.bin: "{"0" * 64}" }} }}
 files:
   times/1/w.bin: {{ to: copy, weights: w.bin }}
 """
-
-
-@dataclass(frozen=True)
-class Repository(Checkout):
-    """A checkout with its own history."""
-
-    def git(self, *arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments],
-            cwd=self.path,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-
-    def commit(self, message: str) -> str:
-        """Commit everything; return the commit."""
-        self.git("add", "--all")
-        self.git("commit", "--quiet", "--message", message)
-        return self.git("rev-parse", "HEAD")
-
-    def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run one of its commands; stdout and stderr come back as one text."""
-        return subprocess.run(
-            [sys.executable, "-m", "release.delivery", *arguments],
-            cwd=self.path,
-            env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-
-    def write_model(self, name: str, code: str, *, answer: float) -> None:
-        """Write a repository without a recipe, and what it must answer to 7."""
-        folder = write_python(self.path / "models" / name, code)
-        (folder / "tests").mkdir(exist_ok=True)
-        golden = {
-            "inputs": {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}},
-            "outputs": {"Y": {"shape": [1, 1], "data": [answer]}},
-        }
-        (folder / "tests" / "golden.json").write_text(json.dumps(golden))
 
 
 @pytest.fixture(scope="module")

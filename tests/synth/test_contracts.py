@@ -21,10 +21,11 @@ from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.job_bucket import JobBucket
-from model_build.publishing import bucket, engines
+from model_build.manifest import Source
+from model_build.publishing import engines, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket, building
+from release.delivery import archive_bucket, building, moving
 from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
@@ -79,7 +80,14 @@ def test_builder_handler_and_delivery_take_the_same_manifest_for_complete(
     with Stubber(s3) as stubbed:
         stubbed.add_response("head_object", {}, {"Bucket": "models", "Key": MANIFEST})
         assert index._is_built("models", KEY)
-    assert bucket.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
+    assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
+
+
+def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
+    source = Source(key="sources/d.zip", model="bert", alternative="onnx", copy_number="3")
+    given = moving._properties({"digest": "d", "source": source.model_dump()})
+    assert given.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
+    assert given == {"Model": "bert", "Alternative": "onnx", "Copy": "3", "Digest": "d"}
 
 
 def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(

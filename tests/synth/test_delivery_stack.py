@@ -98,6 +98,7 @@ LOOKS_AFTER = [
             "cloudformation:DescribeStackEvents",
             "cloudformation:DescribeStackResource",
             "cloudformation:DescribeStacks",
+            "cloudformation:GetTemplate",
         ),
         on("cloudformation", "stack/prod-*"),
     ),

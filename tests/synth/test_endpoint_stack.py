@@ -307,6 +307,8 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
         assert resources[name]["Properties"]["ConfigName"] == config
         assert resources[name]["Properties"]["Endpoint"] == "dev-text"
     assert resources[guard]["Properties"]["Catalog"] == "/triton/dev/text"
+    entry = json.loads(resources[only("AWS::SSM::Parameter")]["Properties"]["Value"])
+    assert resources[guard]["Properties"]["Archives"] == [entry["target_model"]]
 
 
 def test_what_checks_updates_changes_nothing(templates: Templates) -> None:

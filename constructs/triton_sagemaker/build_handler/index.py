@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 VARIABLES = {
     "MODEL_NAME": "Model",
     "MODEL_ALTERNATIVE": "Alternative",
+    "MODEL_COPY": "Copy",
     "MODEL_DIGEST": "Digest",
     "MODEL_TARGET": "Target",
     "MODEL_BUCKET": "Bucket",
     "MODEL_KEY": "Key",
 }
-"""Variable of a build -> the resource's property that it is set to."""
+"""Variable of a build -> the resource's property that it is set to, where it has one."""
 
 DEADLINE = "BUILD_DEADLINE"
 """The variable that says until when, in seconds since 1970, a build may wait for its engines."""
@@ -40,7 +41,7 @@ def on_event(event: dict[str, Any], _context: object) -> dict[str, Any]:
         return answer
     # To the minute, because Lambda may deliver an event twice: the second asks for the same build.
     deadline = 60 * (int(time.time()) // 60 + int(wanted["WaitMinutes"]))
-    variables = {name: wanted[key] for name, key in VARIABLES.items() if wanted[key]}
+    variables = {name: wanted[key] for name, key in VARIABLES.items() if wanted.get(key)}
     build = boto3.client("codebuild").start_build(
         projectName=os.environ["PROJECT"],
         idempotencyToken=f"{event['RequestId']}-{deadline}",

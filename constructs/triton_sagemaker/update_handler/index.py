@@ -68,7 +68,7 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
             "none, would be refused at once. Deploy a second endpoint, and move the clients."
         )
         return
-    yield from _missing_archives(wanted, after)
+    yield from _missing_archives(wanted, _prefixes(before), _prefixes(after))
 
 
 def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
@@ -92,22 +92,36 @@ def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
         names = ", ".join(sorted(resources[it["ResourceId"]] for it in targets))
         yield (
             f"Variant {names} is registered for scaling: SageMaker refuses to remove it or to "
-            "change its instance type. Deploy without scaling first, and then this change with it."
+            "change its instance type. `make deliver` does it in two deploys; or deploy without "
+            "scaling first, and then this change with it."
         )
 
 
-def _missing_archives(wanted: Record, containers: list[Record]) -> Iterator[str]:
-    """What the catalog names must be wherever the endpoint serves from, until clients are told."""
-    named = set(_catalog(wanted["Catalog"]))
-    for url in sorted({it["ModelDataUrl"] for it in containers if it["Mode"] == "MultiModel"}):
+def _missing_archives(wanted: Record, before: set[str], after: set[str]) -> Iterator[str]:
+    """What the catalog names, before and after, must be wherever instances serve from meanwhile.
+
+    Instances of both prefixes answer while the endpoint is updated. Entries change after that, and
+    those of models that leave go last, with what CloudFormation cleans up. If it rolls back then,
+    the endpoint goes first, and they name what is new. An endpoint that stays where it is moves
+    nobody: what is missing there was missing already, or is built by this stack.
+    """
+    if before == after:
+        return
+    named = {*_catalog(wanted["Catalog"]), *wanted["Archives"]}
+    for url in sorted(before | after):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         missing = sorted(named - set(_keys_below(bucket, prefix)))
         if missing:
             yield (
-                f"{', '.join(missing)}: not below {prefix}, from which the endpoint would serve, "
-                "but clients are sent to it. Deploy the change of release or instance type alone "
-                "first, with the models that clients use now, which builds them there."
+                f"{', '.join(missing)}: not below {prefix}. The endpoint moves to other archives, "
+                "and until it has, or has been rolled back, clients may be sent there. "
+                "`make deliver` builds them there first; or deploy the change of release or "
+                "instance type alone, with the models that clients use now."
             )
+
+
+def _prefixes(containers: list[Record]) -> set[str]:
+    return {it["ModelDataUrl"] for it in containers if it["Mode"] == "MultiModel"}
 
 
 def _deviations(wanted: Record, live: Record | None) -> Iterator[str]:

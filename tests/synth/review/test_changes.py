@@ -47,6 +47,14 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "instance_type: ml.g5.xlarge", "instance_type: ml.g6.xlarge"),
     ],
     "another release": [(STAGE, 'release: "25.09"', 'release: "25.04"')],
+    "another release, and a model's code": [
+        (STAGE, 'release: "25.09"', 'release: "25.04"'),
+        (
+            "models/minilm/tokenizer/1/model.py",
+            "def execute",
+            "# Batches come whole.\n    def execute",
+        ),
+    ],
     "no longer production, and one instance at least: alarms go": [
         (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
         (STAGE, "min_count: 2", "min_count: 1"),

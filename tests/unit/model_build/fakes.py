@@ -22,6 +22,7 @@ from model_build.export.step_context import StepContext
 from model_build.progress import Counter
 
 if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sagemaker import SageMakerClient
     from mypy_boto3_ssm import SSMClient
@@ -282,6 +283,7 @@ class FakeSageMaker:
 
     def __init__(self) -> None:
         self.endpoints: dict[str, list[dict[str, Any]]] = {}
+        self.status = "InService"
 
     @property
     def client(self) -> "SageMakerClient":
@@ -296,7 +298,11 @@ class FakeSageMaker:
         name = asked["EndpointName"]
         if name not in self.endpoints:
             raise refusal("DescribeEndpoint", "ValidationException")
-        return {"EndpointConfigName": f"config of {name}"}
+        return {
+            "EndpointConfigName": f"config of {name}",
+            "EndpointName": name,
+            "EndpointStatus": self.status,
+        }
 
     def describe_endpoint_config(self, **asked: Any) -> dict[str, Any]:
         name = asked["EndpointConfigName"].removeprefix("config of ")
@@ -306,3 +312,20 @@ class FakeSageMaker:
     def describe_model(self, **asked: Any) -> dict[str, Any]:
         name, _, variant = asked["ModelName"].rpartition(":")
         return {"PrimaryContainer": self.endpoints[name][int(variant)]}
+
+
+class FakeCloudFormation:
+    """Stacks by name: their statuses."""
+
+    def __init__(self) -> None:
+        self.stacks: dict[str, str] = {}
+
+    @property
+    def client(self) -> "CloudFormationClient":
+        """Itself, as boto3 types it."""
+        return cast("CloudFormationClient", self)
+
+    def describe_stacks(self, **asked: Any) -> dict[str, Any]:
+        if asked["StackName"] not in self.stacks:
+            raise refusal("DescribeStacks", "ValidationError")
+        return {"Stacks": [{"StackStatus": self.stacks[asked["StackName"]]}]}

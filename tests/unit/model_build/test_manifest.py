@@ -7,7 +7,7 @@ from model_build import BuildTarget, digest, manifest
 from model_build.archive import Archive
 from model_build.export.gate import GateReport
 from model_build.gpu_step.result import Result
-from model_build.manifest import Manifest, Signature, Tensor
+from model_build.manifest import Manifest, Signature, Source, Tensor
 
 if TYPE_CHECKING:
     from tests.unit.model_build.conftest import WriteConfigs
@@ -61,6 +61,7 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
                 job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
             )
         },
+        source=Source(key="sources/d.zip", model="bert", alternative="onnx", copy_number="3"),
     )
 
 
@@ -99,6 +100,12 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
         },
         "engines": {"b/1/model.plan": {"job": "j" * 64, "compiled_on": {"gpu": "NVIDIA A10G"}}},
         "built_with": {"isal": "1.2.3"},
+        "source": {
+            "key": "sources/d.zip",
+            "model": "bert",
+            "alternative": "onnx",
+            "copy_number": "3",
+        },
     }
 
 
@@ -126,3 +133,9 @@ def test_a_manifest_is_indented_json_and_ends_its_last_line(write_configs: "Writ
 def test_a_manifest_is_read_back_as_it(write_configs: "WriteConfigs") -> None:
     made = _manifest(write_configs)
     assert Manifest.model_validate_json(made.json_bytes()) == made
+
+
+def test_a_manifest_of_an_earlier_builder_names_no_source(write_configs: "WriteConfigs") -> None:
+    written = json.loads(_manifest(write_configs).json_bytes())
+    del written["source"]
+    assert Manifest.model_validate(written).source is None

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from model_build.__main__ import main
-from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm
+from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm
 
 PREFIX = "text/cpu-24.09/"
 
@@ -22,9 +22,12 @@ class FakeAws:
     s3: FakeS3 = field(default_factory=FakeS3)
     ssm: FakeSsm = field(default_factory=FakeSsm)
     sagemaker: FakeSageMaker = field(default_factory=FakeSageMaker)
+    cloudformation: FakeCloudFormation = field(default_factory=FakeCloudFormation)
 
     def client(self, service: str) -> Any:
-        return {"s3": self.s3, "ssm": self.ssm, "sagemaker": self.sagemaker}[service]
+        found = getattr(self, service, None)
+        assert found is not None, service
+        return found
 
     def catalog(self, model: str) -> Any:
         """What clients of the endpoint resolve a model to."""

@@ -88,7 +88,8 @@ def test_a_build_into_the_bucket_publishes_once_and_then_builds_nothing(
 ) -> None:
     place, digest = f"s3://bucket/{KEY}", ("--digest", digest_of(doubled))
     assert succeed("build", doubled, *TO_BUCKET, *digest) == f"published {place}\n"
-    assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json")}
+    source = f"sources/{digest_of(doubled)}.zip"
+    assert set(aws.s3.objects) == {KEY, KEY.replace(".tar.gz", ".json"), source}
     before = dict(aws.s3.objects)
     told = f"{place} is there already: nothing to build\n"
     assert succeed("build", doubled, *TO_BUCKET, *digest) == told
@@ -111,7 +112,7 @@ def test_another_digest_than_the_planned_one_is_refused(
 ) -> None:
     assert fail("build", doubled, *TO_BUCKET, "--digest", "abc") == (
         f"{doubled} has digest {digest_of(doubled)}, asked for is abc: the source is not the one "
-        "that was planned. Deploy again from a clean checkout"
+        "that was planned, or BUILD_FORMAT was another then. Deploy again from a clean checkout"
     )
     assert aws.s3.calls == []
 
@@ -260,3 +261,20 @@ def test_a_model_without_an_engine_asks_for_no_gpu(
     monkeypatch.setattr("boto3.client", lambda name: unused.get(name) or client(name))
     succeed("build", doubled, *TO_BUCKET, "--gpu-project", "gpu", "--deadline", "1e9")
     assert KEY in aws.s3.objects
+
+
+def test_a_copy_is_built_as_publish_makes_it(
+    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+) -> None:
+    succeed("publish", doubled, "--copies", 2, "--stage", "dev", "--endpoint", "text")
+    name = f"doubled-1-{digest_of(doubled)[:12]}"
+    succeed("build", doubled, "--target", "cpu-24.09", "--bucket", "bucket",
+            "--key", f"again/{name}.tar.gz", "--name", "doubled", "--copy", "1")  # fmt: skip
+    for end in ("tar.gz", "json"):
+        first, again = (aws.s3.objects[f"{it}{name}.{end}"] for it in ("text/cpu-24.09/", "again/"))
+        assert again == first
+
+
+def test_a_copy_belongs_into_a_bucket(doubled: Path, tmp_path: Path, fail: "Fail") -> None:
+    arguments = ("--target", "cpu-24.09", "--output", tmp_path, "--copy", "1")
+    assert fail("build", doubled, *arguments, code=2) == "--copy needs --bucket"

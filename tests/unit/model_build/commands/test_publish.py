@@ -1,4 +1,5 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
@@ -22,7 +23,8 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
     version = digest_of(doubled)[:12]
     assert succeed("publish", doubled, *ENDPOINT) == f"doubled is now {version}\n"
     key = f"{PREFIX}doubled-{version}"
-    assert set(aws.s3.objects) == {f"{key}.tar.gz", f"{key}.json"}
+    source = f"sources/{digest_of(doubled)}.zip"
+    assert set(aws.s3.objects) == {f"{key}.tar.gz", f"{key}.json", source}
     assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
     assert aws.catalog("doubled") == {
         "model": "doubled",
@@ -46,7 +48,7 @@ def test_publishing_again_builds_nothing_and_changes_nothing(
     said = succeed("publish", doubled, *ENDPOINT)
     assert said == f"doubled {version} was current already\n"
     assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
-    assert aws.s3.calls.count("CreateMultipartUpload") == 1
+    assert aws.s3.calls.count("CreateMultipartUpload") == 2  # archive and source
 
 
 def test_every_kind_of_instance_gets_the_archive_built_for_it(
@@ -105,11 +107,11 @@ def test_copies_are_models_of_their_own_of_one_build(
         assert aws.catalog(name)["target_model"] == f"{name}-{version}.tar.gz"
         manifest = json.loads(aws.s3.objects[f"{PREFIX}{name}-{version}.json"]["Body"])
         assert manifest["model"] == name
-    assert len(aws.s3.objects) == 4
+    assert len(aws.s3.objects) == 4 + 1  # and their source
     del aws.s3.objects[f"{PREFIX}doubled-1-{version}.json"]
     aws.s3.calls.clear()
     succeed("publish", doubled, "--copies", 3, *ENDPOINT)
-    assert len(aws.s3.objects) == 6
+    assert len(aws.s3.objects) == 6 + 1
     assert aws.s3.calls.count("CreateMultipartUpload") == 2  # what was there is not packed again
 
 
@@ -134,3 +136,31 @@ def test_a_model_that_cannot_be_served_is_told_before_aws_is_asked(
 ) -> None:
     (doubled / "double" / "config.pbtxt").write_text('backend: "pyhton"')
     assert '"pyhton" is not a backend' in fail("publish", doubled, *ENDPOINT)
+
+
+def test_while_the_endpoint_is_updated_nothing_is_built_or_made_current(
+    doubled: Path, aws: "FakeAws", fail: "Fail"
+) -> None:
+    aws.cloudformation.stacks["dev-text"] = "UPDATE_IN_PROGRESS"
+    assert fail("publish", doubled, *ENDPOINT).startswith(
+        "the stack dev-text is UPDATE_IN_PROGRESS"
+    )
+    assert (aws.s3.calls, aws.ssm.writes) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("begun", "told"),
+    [
+        (lambda aws: setattr(aws.sagemaker, "status", "Updating"), "dev-text is Updating"),
+        (
+            lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
+            "dev-text was updated meanwhile, and loads archives from another place now. Nothing",
+        ),
+    ],
+)
+def test_an_update_that_began_during_the_build_leaves_the_catalog_alone(
+    doubled: Path, aws: "FakeAws", fail: "Fail", begun: Callable[["FakeAws"], None], told: str
+) -> None:
+    aws.s3.before["PutObject"] = lambda _: begun(aws)
+    assert told in fail("publish", doubled, *ENDPOINT)
+    assert aws.ssm.writes == []

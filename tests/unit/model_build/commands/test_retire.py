@@ -110,3 +110,27 @@ def test_what_another_entry_of_the_catalog_names_is_refused_too(
 def test_an_endpoint_that_is_not_there_is_told(aws: "FakeAws", fail: "Fail") -> None:
     told = fail("retire", "minilm", OLD, "--stage", "prod", "--endpoint", "text")
     assert told.startswith("no endpoint prod-text: deploy it")
+
+
+def test_while_the_endpoint_is_updated_every_archive_stays(
+    deployed: "FakeAws", fail: "Fail"
+) -> None:
+    before = dict(deployed.s3.objects)
+    deployed.cloudformation.stacks["dev-text"] = "UPDATE_ROLLBACK_IN_PROGRESS"
+    told = fail("retire", "minilm", OLD, *ENDPOINT)
+    assert told.startswith("the stack dev-text is UPDATE_ROLLBACK_IN_PROGRESS")
+    assert deployed.s3.objects == before
+
+
+def test_a_source_goes_with_the_last_archive_of_it(deployed: "FakeAws", data_of: "Data") -> None:
+    other = "text/cuda-25.09-sm86/"
+    for prefix, version in ((PREFIX, OLD), (other, OLD), (PREFIX, NEW)):
+        body = json.dumps({"source": {"key": f"sources/{version}.zip"}}).encode()
+        for suffix, content in ((".tar.gz", b""), (".json", body)):
+            deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
+    for version in (OLD, NEW):
+        deployed.s3.objects[f"sources/{version}.zip"] = {"Body": b""}
+    assert not [it for it in data_of("retire", "minilm", OLD, *ENDPOINT) if "sources" in it]
+    deployed.sagemaker.host("dev-text", f"s3://bucket/{other}")
+    assert f"s3://bucket/sources/{OLD}.zip" in data_of("retire", "minilm", OLD, *ENDPOINT)
+    assert f"sources/{NEW}.zip" in deployed.s3.objects

@@ -110,3 +110,9 @@ def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
     assert fail("rollback", "minilm", "--stage", "prod", "--endpoint", "text") == (
         "no model minilm in /triton/prod/text: there are none"
     )
+
+
+def test_while_the_endpoint_is_updated_the_catalog_stays(deployed: "FakeAws", fail: "Fail") -> None:
+    deployed.sagemaker.status = "Updating"
+    assert fail("rollback", "minilm", *ENDPOINT).startswith("the endpoint dev-text is Updating")
+    assert deployed.catalog("minilm")["version"] == THREE

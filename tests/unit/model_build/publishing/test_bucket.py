@@ -10,7 +10,8 @@ from botocore.exceptions import ClientError
 
 from model_build import BuildError, archive
 from model_build.build import Build
-from model_build.publishing.bucket import is_published, manifest_key, publish
+from model_build.publishing.bucket import is_published, publish
+from model_build.publishing.manifests import manifest_key
 from tests.unit.model_build.fakes import Lines
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def test_a_published_model_is_an_archive_with_its_sha256_and_a_manifest(
     assert not _is_published(s3)
     _publish(s3, built)
     assert _is_published(s3)
-    assert set(s3.objects) == {KEY, MANIFEST}
+    assert set(s3.objects) == {KEY, MANIFEST, f"sources/{built.digest}.zip"}
     body = s3.objects[KEY]["Body"]
     assert body == _packed(built)
     assert s3.objects[MANIFEST]["ContentType"] == "application/json"
@@ -98,7 +99,7 @@ def test_what_was_interrupted_before_the_manifest_is_completed_by_the_next(
     s3.before["PutObject"] = interrupt
     with pytest.raises(KeyboardInterrupt):
         _publish(s3, built)
-    assert set(s3.objects) == {KEY}
+    assert MANIFEST not in s3.objects
     assert not _is_published(s3)  # so the next build does not stop at the archive alone
     del s3.before["PutObject"]
     _publish(s3, built)

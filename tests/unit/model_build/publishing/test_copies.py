@@ -4,7 +4,7 @@ import pytest
 
 from model_build import archive, model_config
 from model_build.build import Build
-from model_build.publishing.copies import renamed
+from model_build.publishing.copies import numbered
 
 
 def _texts(folder: Path) -> dict[str, bytes]:
@@ -16,7 +16,7 @@ def _texts(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_copy_and_all_its_parts_have_names_of_their_own(built: Build) -> None:
-    with renamed(built, "7") as copy:
+    with numbered(built, "7") as copy:
         assert copy.name == "doubled-7"
         assert list(copy.repository.models) == ["double-7", "doubled-7"]
         assert copy.repository.entry.name == "doubled-7"
@@ -30,20 +30,20 @@ def test_a_copy_and_all_its_parts_have_names_of_their_own(built: Build) -> None:
 
 
 def test_what_is_packed_says_the_same_as_what_was_read(built: Build) -> None:
-    with renamed(built, "7") as copy:
+    with numbered(built, "7") as copy:
         for name, model in copy.repository.models.items():
             assert model_config.read(copy.folder / name / "config.pbtxt") == model.config
 
 
 def test_the_original_stays_as_it_is(built: Build) -> None:
     before = _texts(built.folder)
-    with renamed(built, "7"), renamed(built, "8"):
+    with numbered(built, "7"), numbered(built, "8"):
         assert _texts(built.folder) == before
     assert _texts(built.folder) == before
 
 
 def test_other_files_are_the_originals_and_take_no_room(built: Build) -> None:
-    with renamed(built, "7") as copy:
+    with numbered(built, "7") as copy:
         ours, theirs = copy.folder / "double-7/1/model.py", built.folder / "double/1/model.py"
         assert ours.read_bytes() == theirs.read_bytes()
         assert ours.samefile(theirs)
@@ -57,14 +57,14 @@ def test_across_file_systems_files_are_copied(
         raise OSError(18, "Invalid cross-device link")
 
     monkeypatch.setattr(Path, "hardlink_to", refuse)
-    with renamed(built, "7") as copy:
+    with numbered(built, "7") as copy:
         ours, theirs = copy.folder / "double-7/1/model.py", built.folder / "double/1/model.py"
         assert ours.read_bytes() == theirs.read_bytes()
         assert not ours.samefile(theirs)
 
 
 def test_a_copys_folder_is_gone_after_the_block(built: Build) -> None:
-    with renamed(built, "7") as copy:
+    with numbered(built, "7") as copy:
         folder = copy.folder
     assert not folder.exists()
     assert built.folder.exists()
@@ -73,6 +73,6 @@ def test_a_copys_folder_is_gone_after_the_block(built: Build) -> None:
 def test_two_copies_of_one_name_are_the_same_bytes(built: Build, tmp_path: Path) -> None:
     packed = []
     for _ in range(2):
-        with renamed(built, "7") as copy, (tmp_path / "a").open("wb") as file:
+        with numbered(built, "7") as copy, (tmp_path / "a").open("wb") as file:
             packed.append(archive.pack(copy.folder, file))
     assert packed[0] == packed[1]

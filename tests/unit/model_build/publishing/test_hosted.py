@@ -5,7 +5,7 @@ from botocore.exceptions import ClientError
 
 from model_build import BuildError, BuildTarget
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
-from tests.unit.model_build.fakes import refusal
+from tests.unit.model_build.fakes import FakeCloudFormation, refusal
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeSageMaker
@@ -16,7 +16,7 @@ GPU = "s3://models/text/cuda-25.09-sm86/"
 
 def test_every_variants_prefix_is_told_with_its_target_once(sagemaker: "FakeSageMaker") -> None:
     sagemaker.host("dev-text", GPU, CPU, GPU)
-    assert archive_prefixes(sagemaker.client, "dev-text") == [
+    assert archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text") == [
         ArchivePrefix(
             "models",
             "text/cuda-25.09-sm86/",
@@ -30,7 +30,7 @@ def test_an_endpoint_that_is_not_there_is_told_with_what_to_write(
     sagemaker: "FakeSageMaker",
 ) -> None:
     with pytest.raises(BuildError) as refused:
-        archive_prefixes(sagemaker.client, "dev-text")
+        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
     assert str(refused.value) == (
         "no endpoint dev-text: deploy it, or write another --stage and --endpoint"
     )
@@ -44,7 +44,7 @@ def test_an_answer_that_says_nothing_of_the_endpoint_is_raised(
 
     monkeypatch.setattr(sagemaker, "describe_endpoint", refuse)
     with pytest.raises(ClientError, match="AccessDeniedException"):
-        archive_prefixes(sagemaker.client, "dev-text")
+        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
 
 
 @pytest.mark.parametrize("mode", [{}, {"Mode": "SingleModel"}])
@@ -56,13 +56,57 @@ def test_an_endpoint_of_one_model_is_refused(
     with pytest.raises(
         BuildError, match=r"^dev-text is not a multi-model endpoint: its one archive"
     ):
-        archive_prefixes(sagemaker.client, "dev-text")
+        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
 
 
 def test_a_prefix_that_names_no_target_is_refused(sagemaker: "FakeSageMaker") -> None:
     sagemaker.host("dev-text", "s3://models/text/")
     with pytest.raises(BuildError) as refused:
-        archive_prefixes(sagemaker.client, "dev-text")
+        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
     assert str(refused.value).startswith(
         "s3://models/text/ does not end in what its archives are built for: 'text' is not a build"
     )
+
+
+@pytest.mark.parametrize("status", ["Updating", "RollingBack", "Creating"])
+def test_an_endpoint_that_is_being_updated_is_refused_with_what_to_wait_for(
+    sagemaker: "FakeSageMaker", status: str
+) -> None:
+    sagemaker.host("dev-text", CPU)
+    sagemaker.status = status
+    with pytest.raises(BuildError) as refused:
+        archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
+    assert str(refused.value) == (
+        f"the endpoint dev-text is {status}: what clients are sent to may not change meanwhile. "
+        "Wait until it is InService, and run this again: aws sagemaker wait endpoint-in-service "
+        "--endpoint-name dev-text"
+    )
+
+
+def test_maintenance_is_no_update(sagemaker: "FakeSageMaker") -> None:
+    sagemaker.host("dev-text", CPU)
+    sagemaker.status = "SystemUpdating"
+    assert archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
+
+
+@pytest.mark.parametrize(
+    ("status", "refused"),
+    [
+        ("UPDATE_IN_PROGRESS", True),
+        ("UPDATE_ROLLBACK_IN_PROGRESS", True),
+        ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", True),
+        ("UPDATE_COMPLETE", False),
+        ("UPDATE_ROLLBACK_COMPLETE", False),
+    ],
+)
+def test_an_update_begins_and_ends_with_the_stacks(
+    sagemaker: "FakeSageMaker", status: str, *, refused: bool
+) -> None:
+    sagemaker.host("dev-text", CPU)
+    cloudformation = FakeCloudFormation()
+    cloudformation.stacks = {"dev-text": status}
+    if not refused:
+        assert archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
+        return
+    with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* Wait until it is"):
+        archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")

@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -72,3 +73,61 @@ def test_an_assembly_names_its_endpoints(assembly: Assembly) -> None:
     assert assembly.endpoints == [
         StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config1")
     ]
+
+
+def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path: Path) -> None:
+    url, own = "s3://assets-${AWS::AccountId}", "prod-text.template.json"
+    artifacts = {
+        "prod-text": {
+            "type": "aws:cdk:cloudformation:stack",
+            "properties": {
+                "templateFile": own,
+                "stackTemplateAssetObjectUrl": f"{url}/0a.json",
+                "assumeRoleArn": "deploys",
+            },
+            "dependencies": ["prod-models", "prod-text.assets"],
+            "additionalMetadataFile": "prod-text.metadata.json",
+        },
+        "prod-text.assets": {
+            "type": "cdk:asset-manifest",
+            "properties": {"file": "prod-text.assets.json"},
+        },
+        "prod-models": {"type": "aws:cdk:cloudformation:stack"},
+    }
+    asset = {"bucketName": "assets-${AWS::AccountId}", "objectKey": "0a.json"}
+    assets = {
+        "0a": {"source": {"path": own}, "destinations": {"here": asset}},
+        "0b": {"source": {"path": "asset.0b"}, "destinations": {}},
+    }
+    for name, content in (
+        ("manifest.json", {"version": "55.0.0", "artifacts": artifacts}),
+        ("prod-text.assets.json", {"version": "55.0.0", "files": assets}),
+        (own, TEXT),
+    ):
+        (tmp_path / name).write_text(json.dumps(content))
+    before = {path: path.read_text() for path in tmp_path.iterdir()}
+
+    with Assembly(tmp_path, "prod").with_template("prod-text", MODELS) as folder:
+        manifest, listed, template = (
+            json.loads((folder / it).read_text())
+            for it in ("manifest.json", "prod-text.assets.json", own)
+        )
+        digest = hashlib.sha256((folder / own).read_bytes()).hexdigest()
+    assert not folder.exists()
+    assert template == MODELS
+    assert manifest["version"] == "55.0.0"
+    assert manifest["artifacts"] == {
+        "prod-text": {
+            "type": "aws:cdk:cloudformation:stack",
+            "properties": {
+                "templateFile": own,
+                "stackTemplateAssetObjectUrl": f"{url}/{digest}.json",
+                "assumeRoleArn": "deploys",
+            },
+            "dependencies": ["prod-text.assets"],
+        },
+        "prod-text.assets": artifacts["prod-text.assets"],
+    }
+    where = {"here": {**asset, "objectKey": f"{digest}.json"}}
+    assert listed["files"] == {digest: {"source": {"path": own}, "destinations": where}}
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == before

@@ -39,8 +39,14 @@ def ssm() -> FakeSsm:
 
 
 @pytest.fixture
-def history(ssm: FakeSsm) -> History:
-    return History(cast("SSMClient", ssm), "prod")
+def stack() -> list[str | None]:
+    """The id of the stack of models, which a test may change."""
+    return ["arn:models/1"]
+
+
+@pytest.fixture
+def history(ssm: FakeSsm, stack: list[str | None]) -> History:
+    return History(cast("SSMClient", ssm), "prod", models_stack=lambda: stack[0])
 
 
 def deliver(history: History, *commits: str, outcome: Outcome = Outcome.DELIVERED) -> None:
@@ -125,11 +131,35 @@ def test_however_many_fail_the_last_that_succeeded_is_kept(history: History) -> 
 def test_the_last_ten_are_kept(history: History, ssm: FakeSsm) -> None:
     deliver(history, *(f"{number:040}" for number in range(KEPT + 5)))
     assert ssm.value is not None
-    assert [it["commit"] for it in json.loads(ssm.value)] == [
+    assert [it["commit"] for it in json.loads(ssm.value)["deliveries"]] == [
         f"{number:040}" for number in range(5, KEPT + 5)
     ]
 
 
 def test_the_same_commit_many_times_is_one_step(history: History) -> None:
     deliver(history, "a", *["b"] * (KEPT + 1))
+    assert roll_back(history) == "a"
+
+
+def test_what_was_delivered_to_a_stage_that_was_destroyed_is_not_rolled_back_to(
+    history: History, stack: list[str | None]
+) -> None:
+    deliver(history, "a", "b")
+    stack[0] = None
+    assert history.deliveries() == []
+    history.begin("c")
+    stack[0] = "arn:models/2"  # which the delivery has made
+    history.end(Outcome.DELIVERED)
+    with pytest.raises(NotDelivered, match=r"has: c\. Check"):
+        history.target(None)
+    deliver(history, "d")
+    assert roll_back(history) == "c"
+
+
+def test_a_record_that_names_no_stack_is_of_the_stage_as_it_is(
+    history: History, ssm: FakeSsm
+) -> None:
+    ssm.value = json.dumps(
+        [{"commit": it, "time": "", "outcome": "delivered"} for it in ("a", "b")]
+    )
     assert roll_back(history) == "a"

@@ -36,6 +36,8 @@ class FakeS3:
         return {"Body": StreamingBody(io.BytesIO(body), len(body))}
 
     def head_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        if (Bucket, Key) not in self.objects:
+            raise refusal("404")
         body = self.objects[Bucket, Key]
         head = {"ContentLength": len(body), "ETag": "etag", "ContentType": "application/gzip"}
         return {**head, "Metadata": {"sha256": "0"}}
@@ -159,3 +161,17 @@ def test_a_copy_that_fails_leaves_no_part_behind(
         promote(KEY, **buckets)
     assert s3.unfinished == {}
     assert ("prod", KEY) not in s3.objects
+
+
+def test_the_source_that_the_manifest_names_comes_along_where_it_is_there(
+    s3: FakeS3, buckets: dict[str, ArchiveBucket]
+) -> None:
+    named = json.loads(manifest(ARCHIVE)) | {"source": {"key": "sources/d.zip"}}
+    s3.objects["dev", manifest_key(KEY)] = json.dumps(named).encode()
+    s3.objects["dev", "sources/d.zip"] = b"its files"
+    assert promote(KEY, **buckets) is Promoted.COPIED
+    assert s3.objects["prod", "sources/d.zip"] == b"its files"
+    for key in [it for it in s3.objects if it[0] == "prod" or it[1] == "sources/d.zip"]:
+        del s3.objects[key]
+    assert promote(KEY, **buckets) is Promoted.COPIED
+    assert ("prod", "sources/d.zip") not in s3.objects

@@ -16,6 +16,8 @@ def variant(instance_type: str = "ml.g5.xlarge", *, mode: str = "MultiModel") ->
         minimum=2,
         maximum=10,
         targets={},
+        scaled=True,
+        target=None,
     )
 
 

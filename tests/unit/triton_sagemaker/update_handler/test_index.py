@@ -22,6 +22,7 @@ WANTED = {
     "Endpoint": "prod-text",
     "ConfigName": "new",
     "Catalog": "/triton/prod/text",
+    "Archives": ["minilm-1.tar.gz"],
 }
 
 
@@ -125,7 +126,7 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
     index = _loaded()
     monkeypatch.setattr(index.boto3, "client", client)
 
-    def send(kind: str, request_type: str = "Update", **changes: str) -> dict[str, Any]:
+    def send(kind: str, request_type: str = "Update", **changes: Any) -> dict[str, Any]:
         event = {
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
@@ -147,7 +148,7 @@ def _loaded() -> ModuleType:
     return module
 
 
-def refusal(ask: Event, kind: str = "Guard", **changes: str) -> str:
+def refusal(ask: Event, kind: str = "Guard", **changes: Any) -> str:
     with pytest.raises(RuntimeError) as refused:
         ask(kind, **changes)
     return str(refused.value)
@@ -203,8 +204,8 @@ def test_a_scaled_variant_keeps_its_instances(
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
     assert refusal(ask) == (
         "Variant AllTraffic is registered for scaling: SageMaker refuses to remove it or to change "
-        "its instance type. Deploy without scaling first, and then this change with it. "
-        "Nothing was changed."
+        "its instance type. `make deliver` does it in two deploys; or deploy without scaling "
+        "first, and then this change with it. Nothing was changed."
     )
 
 
@@ -220,13 +221,45 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
     ask: Event, account: Account
 ) -> None:
     account.catalog += ["minilm-0.tar.gz"]
+    account.keys.append(f"{OLD}minilm-0.tar.gz")
     assert refusal(ask) == (
-        f"minilm-0.tar.gz: not below {NEW}, from which the endpoint would serve, but clients are "
-        "sent to it. Deploy the change of release or instance type alone first, with the models "
-        "that clients use now, which builds them there. Nothing was changed."
+        f"minilm-0.tar.gz: not below {NEW}. The endpoint moves to other archives, and until it "
+        "has, or has been rolled back, clients may be sent there. `make deliver` builds them there "
+        "first; or deploy the change of release or instance type alone, with the models that "
+        "clients use now. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
     assert ask("Guard")
+
+
+def test_an_archive_that_clients_will_be_sent_to_must_be_where_a_rollback_serves_from(
+    ask: Event, account: Account
+) -> None:
+    archives = ["minilm-2.tar.gz"]
+    account.keys.append(f"{NEW}minilm-2.tar.gz")
+    assert refusal(ask, Archives=archives).startswith(f"minilm-2.tar.gz: not below {OLD}. The")
+    account.keys.append(f"{OLD}minilm-2.tar.gz")
+    assert ask("Guard", Archives=archives)
+
+
+def test_a_model_that_leaves_is_named_until_the_update_is_done(
+    ask: Event, account: Account
+) -> None:
+    account.keys.remove(f"{NEW}minilm-1.tar.gz")
+    assert refusal(ask, Archives=[]).startswith(f"minilm-1.tar.gz: not below {NEW}. The")
+
+
+def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Account) -> None:
+    account.models["new-model"] = account.models["old-model"]
+    account.catalog += ["gone-0.tar.gz"]
+    assert ask("Guard")
+
+
+def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> None:
+    other = "text/cuda-25.09-sm89/"
+    account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
+    account.configs["old"].append(*config(("Other", "other", "g6")))
+    assert refusal(ask).startswith(f"minilm-1.tar.gz: not below {other}. The endpoint moves")
 
 
 def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) -> None:

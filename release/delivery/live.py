@@ -1,0 +1,42 @@
+"""The template that an endpoint was deployed with."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from release.delivery.assembly import StackEndpoint
+from release.tree import Template
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_sagemaker import SageMakerClient
+
+
+def live_template(
+    sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint: StackEndpoint
+) -> Template | None:
+    """Return the template of an endpoint's stack, None where there is no endpoint yet.
+
+    A stack whose first deploy failed has a template, and no endpoint.
+    """
+    try:
+        sagemaker.describe_endpoint(EndpointName=endpoint.name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationException":
+            raise
+        return None
+    return stack_template(cloudformation, endpoint.stack)
+
+
+def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Template | None:
+    """Return the template that a stack was last deployed with, None where there is no stack."""
+    try:
+        answer = cloudformation.get_template(StackName=stack, TemplateStage="Original")
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return None
+    body: Any = answer["TemplateBody"]  # a dictionary, whatever the stubs say
+    template: Template = json.loads(body) if isinstance(body, str) else body
+    return template

@@ -1,0 +1,52 @@
+"""A checkout with its own history, whose commits are delivered."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from tests.local.conftest import ROOT, Checkout
+from tests.local.tiny_models import write_python
+
+
+@dataclass(frozen=True)
+class Repository(Checkout):
+    """A checkout with its own history."""
+
+    def git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *arguments],
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+
+    def commit(self, message: str) -> str:
+        """Commit everything; return the commit."""
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+    def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """Run one of its commands; stdout and stderr come back as one text."""
+        return subprocess.run(
+            [sys.executable, "-m", "release.delivery", *arguments],
+            cwd=self.path,
+            env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    def write_model(self, name: str, code: str, *, answer: float) -> None:
+        """Write a repository without a recipe, and what it must answer to 7."""
+        folder = write_python(self.path / "models" / name, code)
+        (folder / "tests").mkdir(exist_ok=True)
+        golden = {
+            "inputs": {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}},
+            "outputs": {"Y": {"shape": [1, 1], "data": [answer]}},
+        }
+        (folder / "tests" / "golden.json").write_text(json.dumps(golden))

@@ -1,0 +1,225 @@
+"""Deliveries that move an endpoint: to another release, to other instances, while clients ask."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from endpoint_client import EndpointClient
+from tests.local.asking import Asker
+from tests.local.conftest import ROOT, Checkout
+from tests.local.invoking import invoked_all_the_while
+from tests.local.repository import Repository
+from tests.local.tiny_models import PLUS_ONE, TIMES, write_python
+
+STAGE = Path("stages", "live.yaml")
+LIVE = """
+account: "000000000000"
+region: us-east-1
+release: "24.05"
+endpoints:
+  math:
+    models: [times, plus]
+    instance_type: ml.m5.xlarge
+    instance_count: 2
+    scaling: { min_count: 2, max_count: 6, max_rps: 60 }
+"""
+ENDPOINT, PLACE = "live-math", ("--stage", "live", "--endpoint", "math")
+OLD, NEW = "cpu-24.05", "cpu-24.09"
+
+
+@pytest.fixture(scope="module")
+def repository(checkout: Checkout) -> Repository:
+    """A stage that is delivered, and has models that were published by hand since."""
+    shutil.copy2(ROOT / ".gitignore", checkout.path)
+    (checkout.path / STAGE).write_text(LIVE)
+    repository = Repository(checkout.path, checkout.aws, stage="live")
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.write_model("plus", PLUS_ONE, answer=8)
+    repository.git("init", "--quiet")
+    repository.commit("twice")
+    _deliver(repository)
+    by_hand = checkout.path.parent / "by_hand"
+    _publish(write_python(by_hand / "half", TIMES.replace("FACTOR", "0.5")))
+    _publish(write_python(by_hand / "ten", TIMES.replace("FACTOR", "10")), "--copies", "1")
+    return repository
+
+
+def _deliver(repository: Repository, *arguments: str, code: int = 0) -> str:
+    """Deliver what is checked out; return what is said."""
+    finished = repository.delivery(*(arguments or ("deploy",)), "--stage", "live")
+    assert finished.returncode == code, finished.stdout
+    return finished.stdout
+
+
+def _publish(model: Path, *more: str) -> None:
+    command = (sys.executable, "-m", "model_build", "publish", str(model), *PLACE, *more)
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+
+
+def _catalog() -> dict[str, str]:
+    """What clients are sent to: model -> archive."""
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    return {model: str(client.resolve(model).target_model) for model in client.models()}
+
+
+def _archives(repository: Repository) -> dict[str, set[str]]:
+    """The archives of the bucket: target, as of the release's image -> their names."""
+    s3 = boto3.client("s3")
+    found: dict[str, set[str]] = {}
+    for key in (it["Key"] for it in s3.list_objects_v2(Bucket=_bucket())["Contents"]):
+        if key.endswith(".tar.gz"):
+            _, target, name = key.split("/")
+            found.setdefault(target, set()).add(name)
+    return {it: found.get(repository.aws.target(it), set()) for it in (OLD, NEW)}
+
+
+def _bucket() -> str:
+    names = [it["Name"] for it in boto3.client("s3").list_buckets()["Buckets"]]
+    (bucket,) = (it for it in names if it.startswith("live-models-modelsbucket"))
+    return bucket
+
+
+def _asked_all_the_while(*archives: str) -> AbstractContextManager[None]:
+    """Ask whatever the catalog names, and these archives, in a loop; fail if one call failed."""
+    asker = Asker(ENDPOINT)
+
+    def every_model() -> None:
+        client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+        asker.ask(str(client.resolve("times").target_model).removesuffix(".tar.gz"))
+
+    named = [it.removesuffix(".tar.gz") for it in archives]
+    return invoked_all_the_while(every_model, *(_asking(asker, it) for it in named))
+
+
+def _asking(asker: Asker, model: str) -> Callable[[], float]:
+    return lambda: asker.ask(model)
+
+
+def _variant() -> tuple[str, int, bool]:
+    """Instance type and count of the one variant, and whether it is registered for scaling."""
+    sagemaker, scaling = boto3.client("sagemaker"), boto3.client("application-autoscaling")
+    endpoint = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
+    config = sagemaker.describe_endpoint_config(EndpointConfigName=endpoint["EndpointConfigName"])
+    count = endpoint["ProductionVariants"][0]["CurrentInstanceCount"]
+    targets = scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"]
+    (variant,) = config["ProductionVariants"]
+    return variant["InstanceType"], count, bool(targets)
+
+
+def test_release_instances_and_models_change_at_once_and_no_call_fails(
+    repository: Repository,
+) -> None:
+    """One model changes, another leaves, others were published by hand."""
+    boto3.client("sagemaker").update_endpoint_weights_and_capacities(
+        EndpointName=ENDPOINT,
+        DesiredWeightsAndCapacities=[{"VariantName": "AllTraffic", "DesiredInstanceCount": 4}],
+    )
+    before = _catalog()
+    repository.edit(str(STAGE), '"24.05"', '"24.09"')
+    repository.edit(str(STAGE), "[times, plus]", "[times]")
+    repository.edit(str(STAGE), "ml.m5.xlarge", "ml.m5.2xlarge")
+    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.commit("another release, larger instances, thrice, and no plus")
+    with _asked_all_the_while(*before.values()):
+        said = _deliver(repository)
+    assert f"while {ENDPOINT} moves, clients may be sent to it" in said
+    assert f"{ENDPOINT} is deployed twice: first variant AllTraffic without scaling" in said
+    assert _variant() == ("ml.m5.2xlarge", 4, True)
+    after = _catalog()
+    assert after.keys() == before.keys() - {"plus"}
+    assert after["times"] != before["times"]
+    everything = {*before.values(), *after.values()}
+    assert _archives(repository) == {OLD: everything, NEW: everything}
+    assert Asker(ENDPOINT).ask(after["ten-0"].removesuffix(".tar.gz")) == 70
+
+
+def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
+    with _asked_all_the_while(*_catalog().values()):
+        said = _deliver(repository, "rollback")
+    assert "every archive is there: nothing is built" in said
+    assert f"{ENDPOINT} is deployed twice" in said
+    assert _variant() == ("ml.m5.xlarge", 4, True)
+    assert _catalog().keys() == {"times", "plus", "half", "ten-0"}
+
+
+def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
+    repository: Repository,
+) -> None:
+    s3, bucket = boto3.client("s3"), _bucket()
+    half = f"math/{repository.aws.target(OLD)}/{_catalog()['half']}"
+    source = _json(s3, bucket, half.replace(".tar.gz", ".json"))["source"]["key"]
+    content = s3.get_object(Bucket=bucket, Key=source)["Body"].read()
+    s3.delete_object(Bucket=bucket, Key=source)
+    repository.edit(str(STAGE), '"24.09"', '"24.03"')
+    repository.commit("an older release")
+    before = _variant()
+    said = " ".join(_deliver(repository, code=1).split())
+    assert f"cannot be built there: its source s3://{bucket}/{source} is gone. Deliver" in said
+    assert "aws ssm delete-parameter --name /triton/live/math/half" in said
+    assert "cdk deploy" not in said
+    assert _variant() == before
+    s3.put_object(Bucket=bucket, Key=source, Body=content)
+    repository.git("revert", "--no-edit", "HEAD")
+
+
+def _json(s3: Any, bucket: str, key: str) -> Any:
+    return json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+
+
+def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repository) -> None:
+    cloudwatch = boto3.client("cloudwatch")
+    alarms = [
+        it["AlarmName"]
+        for it in cloudwatch.describe_alarms()["MetricAlarms"]
+        if it.get("AlarmDescription", "").startswith(f"Rolls an update of {ENDPOINT} back")
+    ]
+    repository.edit(str(STAGE), "ml.m5.2xlarge", "ml.m5.4xlarge")
+    repository.commit("too large")
+    cloudwatch.set_alarm_state(AlarmName=alarms[0], StateValue="ALARM", StateReason="a test")
+    with _asked_all_the_while(*_catalog().values()):
+        said = _deliver(repository, code=1)
+    cloudwatch.set_alarm_state(AlarmName=alarms[0], StateValue="OK", StateReason="a test")
+    repository.git("revert", "--no-edit", "HEAD")
+    assert f"SageMaker has rolled the update of endpoint {ENDPOINT} back" in " ".join(said.split())
+    assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in said
+    assert _variant() == ("ml.m5.xlarge", 4, True)
+
+
+def test_what_was_interrupted_between_the_deploys_is_delivered_again(
+    repository: Repository,
+) -> None:
+    with _asked_all_the_while(*_catalog().values()):
+        _kill_after_the_first_deploy(repository)
+        assert _variant() == ("ml.m5.xlarge", 4, False)
+        said = _deliver(repository)
+    assert "deployed twice" not in said
+    assert _variant() == ("ml.m5.2xlarge", 4, True)
+
+
+def _kill_after_the_first_deploy(repository: Repository) -> None:
+    """Kill a delivery, and the cdk CLI with it, when the first of its two deploys is done."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "release.delivery", "deploy", "--stage", "live"],
+        cwd=repository.path,
+        env={**os.environ, **repository.aws.environment, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if line.startswith(f"✓ cdk deploy: {ENDPOINT} "):
+            break
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()

@@ -1,0 +1,91 @@
+import json
+from typing import Any
+
+import pytest
+
+from release.delivery import declared
+from release.tree import Template
+
+URL = ["s3://", {"Fn::ImportValue": "prod-models:Bucket"}]
+VARIANT = "endpoint/prod-text/variant/"
+
+
+def model(prefix: str, **more: str) -> dict[str, Any]:
+    url = {"Fn::Join": ["", [*URL, f"/{prefix}"]]}
+    return {
+        "Type": "AWS::SageMaker::Model",
+        "Properties": {"PrimaryContainer": {"ModelDataUrl": url, **more}},
+    }
+
+
+def template(*, scaled: tuple[str, ...] = (), **types: str) -> Template:
+    """Return an endpoint of variants with these instance types."""
+    variants = [{"VariantName": it, "InstanceType": kind} for it, kind in types.items()]
+    config = {
+        "Type": "AWS::SageMaker::EndpointConfig",
+        "Properties": {"ProductionVariants": variants},
+    }
+    found: dict[str, Any] = {"Config": config}
+    for name in scaled:
+        found[f"{name}Target"] = {
+            "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
+            "Properties": {"ResourceId": f"{VARIANT}{name}"},
+        }
+        found[f"{name}Policy"] = {
+            "Type": "AWS::ApplicationAutoScaling::ScalingPolicy",
+            "Properties": {"ScalingTargetId": {"Ref": f"{name}Target"}},
+        }
+    return {"Resources": found, "Parameters": {}}
+
+
+def test_every_multi_model_variant_has_its_prefix() -> None:
+    resources = {
+        "A": model("text/cpu-24.09/", Mode="MultiModel"),
+        "B": model("text/cuda-25.09-sm86/", Mode="MultiModel"),
+        "C": model("text/cpu-24.09/", Mode="MultiModel"),
+    }
+    prefixes = declared.prefixes({"Resources": resources})
+    assert prefixes == {"text/cpu-24.09/", "text/cuda-25.09-sm86/"}
+
+
+def test_an_endpoint_of_one_model_has_no_prefix() -> None:
+    resources = {"A": model("text/cpu-24.09/minilm-1.tar.gz")}
+    assert declared.prefixes({"Resources": resources}) == set()
+
+
+def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None:
+    def entry(name: str, archive: str | None) -> dict[str, Any]:
+        value = json.dumps({"target_model": archive})
+        return {"Type": "AWS::SSM::Parameter", "Properties": {"Name": name, "Value": value}}
+
+    resources = {
+        "A": entry("/triton/prod/text/minilm", "minilm-1.tar.gz"),
+        "B": entry("/triton/prod/search/minilm", None),
+        "C": {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/other", "Value": "text"}},
+    }
+    assert declared.named_archives({"Resources": resources}) == {"minilm-1.tar.gz"}
+
+
+@pytest.mark.parametrize(
+    ("new", "changed"),
+    [
+        (template(A="g5", B="g5"), []),
+        (template(A="g6", B="g5"), ["A"]),
+        (template(A="g5", B="g6"), []),  # B is not scaled
+        (template(B="g5"), ["A"]),
+        (template(A="g5", B="g5", C="g6", scaled=("C",)), []),
+    ],
+)
+def test_a_scaled_variant_that_goes_or_gets_other_instances_changes(
+    new: Template, changed: list[str]
+) -> None:
+    live = template(A="g5", B="g5", scaled=("A",))
+    assert declared.scaled_variants_that_change(live, new) == changed
+
+
+def test_without_scaling_a_template_is_what_it_was_in_all_else() -> None:
+    live = template(A="g5", B="g5", scaled=("A", "B"))
+    before = json.dumps(live)
+    without = declared.without_scaling(live, ["A"])
+    assert without == template(A="g5", B="g5", scaled=("B",))
+    assert json.dumps(live) == before

@@ -1,0 +1,120 @@
+"""What clients may be sent to while an endpoint moves is built from what the bucket has."""
+
+from typing import Any, cast
+
+import pytest
+
+from release.delivery.archive_bucket import ArchiveBucket
+from release.delivery.assembly import StackEndpoint
+from release.delivery.errors import NotDelivered
+from release.delivery.moving import Move
+
+OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
+ARCHIVE, OTHER = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
+SOURCE = {"key": "sources/d.zip", "model": "bert", "alternative": None, "copy_number": "0"}
+
+
+class FakeBucket:
+    """What is in it: manifests by the keys of archives, and other keys."""
+
+    name = "models"
+
+    def __init__(self) -> None:
+        self.manifests: dict[str, Any] = {}
+        self.keys = {"sources/d.zip"}
+
+    def manifest(self, archive: str) -> Any:
+        return self.manifests.get(archive)
+
+    def has(self, key: str) -> bool:
+        return key in self.keys
+
+
+@pytest.fixture
+def bucket() -> FakeBucket:
+    return FakeBucket()
+
+
+@pytest.fixture
+def move() -> Move:
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    return Move("prod", endpoint, frozenset({OLD, NEW}), frozenset({ARCHIVE, OTHER}))
+
+
+def build(move: Move, key: str, bucket: FakeBucket, **builds: Any) -> Any:
+    return move.build(key, builds=builds, bucket=cast(ArchiveBucket, bucket))
+
+
+def test_every_archive_must_be_below_every_prefix(move: Move) -> None:
+    assert move.keys == [OLD + ARCHIVE, OLD + OTHER, NEW + ARCHIVE, NEW + OTHER]
+
+
+def test_an_archive_of_before_is_built_from_the_source_that_its_manifest_names(
+    move: Move, bucket: FakeBucket
+) -> None:
+    bucket.manifests = {OLD + ARCHIVE: {"digest": "0123456789abcdef", "source": SOURCE}}
+    assert build(move, NEW + ARCHIVE, bucket) == {
+        "Model": "bert",
+        "Alternative": "",
+        "Copy": "0",
+        "Digest": "0123456789abcdef",
+        "Target": "cuda-25.09-sm86",
+        "Bucket": "models",
+        "Key": NEW + ARCHIVE,
+        "Source": "models/sources/d.zip",
+    }
+
+
+def test_the_manifest_that_names_a_source_is_enough(move: Move, bucket: FakeBucket) -> None:
+    bucket.manifests = {
+        OLD + ARCHIVE: {"digest": "d", "source": None},
+        NEW + ARCHIVE: {"digest": "d", "source": SOURCE},
+    }
+    assert build(move, "text/cpu-24.09/" + ARCHIVE, bucket)["Target"] == "cpu-24.09"
+
+
+def test_an_archive_of_this_commit_is_built_as_it_is_but_for_another_target(
+    move: Move, bucket: FakeBucket
+) -> None:
+    own = {"Key": NEW + OTHER, "Target": "cuda-25.09-sm86", "Source": "assets/a.zip"}
+    assert build(move, OLD + OTHER, bucket, **{NEW + OTHER: own}) == {
+        "Key": OLD + OTHER,
+        "Target": "cuda-25.04-sm86",
+        "Source": "assets/a.zip",
+    }
+
+
+def refusal(move: Move, bucket: FakeBucket) -> str:
+    with pytest.raises(NotDelivered) as refused:
+        build(move, NEW + ARCHIVE, bucket)
+    return str(refused.value)
+
+
+def test_an_entry_without_an_archive_is_told_with_the_way_out(
+    move: Move, bucket: FakeBucket
+) -> None:
+    assert refusal(move, bucket) == (
+        f"{ARCHIVE}: the catalog of prod-text names it, and it is nowhere below {OLD}, {NEW}. Roll "
+        "the model back, or publish it again, and deliver then: python -m model_build rollback "
+        "bert-0 --stage prod --endpoint text"
+    )
+
+
+@pytest.mark.parametrize("old", [{"digest": "d"}, {"digest": "d", "source": None}])
+def test_a_manifest_of_an_earlier_builder_is_told_with_the_way_out(
+    move: Move, bucket: FakeBucket, old: dict[str, Any]
+) -> None:
+    bucket.manifests = {OLD + ARCHIVE: old}
+    assert refusal(move, bucket) == (
+        f"{NEW}{ARCHIVE}: clients are sent to it, and it cannot be built there: its manifest, of "
+        "an earlier builder, does not say from what. Deliver the change of release or instance "
+        "type alone, with this version of the model in models/; or, if nobody asks for it, aws ssm "
+        "delete-parameter --name /triton/prod/text/bert-0"
+    )
+
+
+def test_a_source_that_is_gone_is_told(move: Move, bucket: FakeBucket) -> None:
+    bucket.manifests = {OLD + ARCHIVE: {"digest": "d", "source": SOURCE}}
+    bucket.keys.clear()
+    told = refusal(move, bucket)
+    assert "cannot be built there: its source s3://models/sources/d.zip is gone. Deliver" in told

@@ -1,0 +1,185 @@
+"""A scaled variant that changes is deployed without its scaling first, and scales in the end."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import boto3
+import pytest
+from botocore.exceptions import NoCredentialsError
+
+from release.delivery import cdk, deployment, smoke
+from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery.deployment import Deployment
+from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.tree import Template
+from tests.unit.release.delivery.test_declared import template
+
+OLD, NEW = template(A="g5", scaled=("A",)), template(A="g6", scaled=("A",))
+WITHOUT = template(A="g5")
+TWICE = "prod-text is deployed twice: first variant A without scaling"
+LEFT = (
+    "prod-text: variant A may run without scaling, with the instances that it has, until the "
+    "stage is delivered again"
+)
+
+
+class Stack:
+    """What is deployed, and what was tried. `fails` are the tries that are rolled back."""
+
+    def __init__(self) -> None:
+        self.live: Template | None = OLD
+        self.tried: list[Template] = []
+        self.fails: set[int] = set()
+
+    def deploy(self, folder: Path, *_: str) -> bool:
+        wanted = json.loads((folder / "prod-text.template.json").read_text())
+        self.tried.append(wanted)
+        if len(self.tried) in self.fails:
+            return False
+        self.live = wanted
+        return True
+
+    @contextmanager
+    def with_template(self, _: Assembly, stack: str, wanted: Template) -> Iterator[Path]:
+        folder = Path(self.scratch, "other")
+        folder.mkdir(exist_ok=True)
+        (folder / f"{stack}.template.json").write_text(json.dumps(wanted))
+        yield folder
+
+    scratch: Path
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
+    found = Stack()
+    found.scratch = tmp_path
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    monkeypatch.setattr(Assembly, "endpoints", [endpoint])
+    monkeypatch.setattr(Assembly, "with_template", lambda *args: found.with_template(*args))
+    monkeypatch.setattr(cdk, "deploy", found.deploy)
+    monkeypatch.setattr(smoke, "served", lambda *_: {})
+    monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
+    monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
+    monkeypatch.setattr(deployment, "live_template", lambda *_: found.live)
+    monkeypatch.setattr(deployment, "stack_template", lambda *_: found.live)
+    return found
+
+
+class NoAws:
+    def client(self, _: str) -> None:
+        return None
+
+
+@pytest.fixture
+def delivered(stack: Stack, tmp_path: Path) -> Deployment:
+    folder = tmp_path / "assembly"
+    folder.mkdir()
+    (folder / "prod-text.template.json").write_text(json.dumps(NEW))
+    return Deployment(Assembly(folder, "prod"), cast(boto3.Session, NoAws()))
+
+
+def test_the_live_template_without_scaling_comes_first(
+    stack: Stack, delivered: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    delivered.deploy()
+    assert stack.tried == [WITHOUT, NEW]
+    assert TWICE in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "live",
+    [None, NEW, template(A="g5"), template(A="g6", B="g5", scaled=("A",))],
+    ids=["none", "the same", "not scaled: it was interrupted", "another variant goes"],
+)
+def test_whatever_else_changes_is_deployed_once(
+    stack: Stack, delivered: Deployment, live: Template | None
+) -> None:
+    stack.live = live
+    delivered.deploy()
+    assert stack.tried == [NEW]
+
+
+def test_where_the_second_is_rolled_back_scaling_is_brought_back(
+    stack: Stack, delivered: Deployment
+) -> None:
+    stack.fails = {2}
+    with pytest.raises(NotDelivered) as failed:
+        delivered.deploy()
+    assert stack.tried == [WITHOUT, NEW, OLD]
+    said = str(failed.value).splitlines()
+    assert said[0] == "prod-text: no GPU"
+    assert said[-1] == "  prod-text: variant A scales again, as before"
+
+
+def test_where_the_first_is_rolled_back_nothing_was_changed(
+    stack: Stack, delivered: Deployment
+) -> None:
+    stack.fails = {1}
+    with pytest.raises(NotDelivered) as failed:
+        delivered.deploy()
+    assert stack.tried == [WITHOUT]
+    assert "again" not in str(failed.value)
+
+
+def test_a_stack_that_has_its_new_template_scales_by_that(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def another_stack_fails(*where: Any) -> bool:
+        return stack.deploy(*where) and len(stack.tried) != 2
+
+    monkeypatch.setattr(cdk, "deploy", another_stack_fails)
+    with pytest.raises(NotDelivered):
+        delivered.deploy()
+    assert stack.tried == [WITHOUT, NEW]
+
+
+def test_where_scaling_cannot_be_brought_back_it_is_wrong_and_said(
+    stack: Stack, delivered: Deployment
+) -> None:
+    stack.fails = {2, 3}
+    with pytest.raises(DeliveredWrong) as failed:
+        delivered.deploy()
+    assert [it.strip() for it in str(failed.value).splitlines() if "scaling" in it] == [LEFT]
+
+
+def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expired(*_: Any) -> Template:
+        raise NoCredentialsError
+
+    stack.fails = {2}
+    monkeypatch.setattr(deployment, "stack_template", expired)
+    with pytest.raises(DeliveredWrong, match="may run without scaling"):
+        delivered.deploy()
+
+
+def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def expired(*_: Any) -> dict[str, str]:
+        if stack.tried:
+            raise NoCredentialsError
+        return {}
+
+    monkeypatch.setattr(deployment, "newest_events", expired)
+    with pytest.raises(DeliveredWrong, match="may run without scaling"):
+        delivered.deploy()
+    assert stack.tried == [WITHOUT]
+
+
+def test_where_nobody_knows_how_it_ended_it_is_said_that_scaling_may_be_off(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreadable(*_: Any) -> list[str]:
+        raise NoCredentialsError
+
+    stack.fails = {2}
+    monkeypatch.setattr(deployment, "reasons_since", unreadable)
+    with pytest.raises(DeliveredWrong) as failed:
+        delivered.deploy()
+    assert str(failed.value).splitlines()[-1].strip() == LEFT
+    assert stack.tried == [WITHOUT, NEW]
