@@ -1,5 +1,8 @@
 """Deploy an assembly, and verify that it serves."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,16 +10,18 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
-from release.delivery import cdk, smoke
+from release.delivery import cdk, endpoint_state, smoke, under_way
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.assembly import Assembly
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
+from release.delivery.credentials import expired, said
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.promotion import promote
 from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
+from release.delivery.time_budget import TimeBudget
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,12 @@ class Deployment:
 
     assembly: Assembly
     session: boto3.Session
+
+    def say_how_long(self) -> None:
+        """Say what each part may take, as the app has summed it up."""
+        budget = self._time_budget()
+        for line in budget.lines() if budget else ():
+            say(line)
 
     def promote_from(self, stage: str, *, session: boto3.Session) -> None:
         """Copy the archives that this stage needs from the bucket of another one.
@@ -69,56 +80,73 @@ class Deployment:
             self.assembly.bucket_import: outputs[self.assembly.bucket_export],
         }
         builds = self.assembly.builds(known)
+        budget = self._time_budget()
         with step(f"build {len(missing)} of {len(builds)} archives"):
             Builder(
-                self.session.client("lambda"), outputs[START_FUNCTION], outputs[POLL_FUNCTION]
+                self.session.client("lambda"),
+                outputs[START_FUNCTION],
+                outputs[POLL_FUNCTION],
+                budget.build_minutes if budget else None,
             ).build([builds[key] for key in missing])
 
     def deploy(self) -> None:
-        """Deploy every stack.
+        """Deploy every stack, after what an earlier delivery has begun.
 
-        Raises `NotDelivered` with CloudFormation's reasons, `DeliveredWrong` where they cannot be
-        read, such as after the credentials have expired.
+        Raises `NotDelivered` with CloudFormation's reasons, `Unfinished` where it goes on or they
+        cannot be read, such as after the credentials have expired.
         """
         self._deploy(*self.assembly.templates)
 
     def _deploy(self, *stacks: str) -> None:
         cloudformation = self.session.client("cloudformation")
-        events, before = newest_events(cloudformation, stacks), self._served()
-        with step(f"cdk deploy: {', '.join(stacks)}"):
-            if cdk.deploy(self.assembly.folder, *stacks):
-                return
-            try:
-                reasons = reasons_since(cloudformation, stacks, events)
-                serves = _compared(before, self._served())
-            except (BotoCoreError, ClientError, EndpointError) as error:
-                raise DeliveredWrong(
-                    f"the cdk CLI failed, and CloudFormation may still be at work: {error}"
-                ) from error
-            raise NotDelivered("\n  ".join([*reasons, *serves]))
+        with _unfinished(f"CloudFormation may be at work on {', '.join(stacks)}"):
+            self._wait(stacks)
+            events, before = newest_events(cloudformation, stacks), self._served()
+            with step(f"cdk deploy: {', '.join(stacks)}"):
+                if cdk.deploy(self.assembly.folder, *stacks):
+                    return
+                try:
+                    going_on = under_way.in_progress(cloudformation, stacks)
+                    reasons = reasons_since(cloudformation, stacks, events)
+                    serves = _compared(before, self._served())
+                except (ClientError, EndpointError) as error:
+                    raise Unfinished(
+                        f"the cdk CLI failed, and CloudFormation may be at work: {said(error)}"
+                    ) from error
+                if going_on:
+                    raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
+                raise NotDelivered("\n  ".join([*reasons, *serves]))
+
+    def _wait(self, stacks: tuple[str, ...]) -> None:
+        """Return when nothing changes any more of what is to be deployed."""
+        under_way.wait_for_stacks(self.session.client("cloudformation"), stacks)
+        named = [it.name for it in self.assembly.endpoints if it.stack in stacks]
+        under_way.wait_for_endpoints(self.session.client("sagemaker"), named)
 
     def verify(self, models: Path) -> None:
         """Compare endpoints with the assembly, and answers with the golden files in `models`.
 
-        Raises `DeliveredWrong` with everything that is wrong.
+        Raises `DeliveredWrong` with everything that is wrong, `Unfinished` where nobody knows.
         """
         try:
-            with step("every endpoint serves with the configuration that was deployed"):
-                _refuse(self._endpoint_faults())
-            with step("every model answers as it should"):
-                _refuse(
-                    smoke.wrong_answers(
-                        self.session, self.assembly.stage, self.assembly.endpoints, models
+            with _unfinished("everything is deployed, and nothing verified"):
+                with step("every endpoint serves with the configuration that was deployed"):
+                    _refuse(self._endpoint_faults())
+                with step("every model answers as it should"):
+                    _refuse(
+                        smoke.wrong_answers(
+                            self.session, self.assembly.stage, self.assembly.endpoints, models
+                        )
                     )
-                )
-        except (ClientError, BotoCoreError, EndpointError) as error:
+        except (ClientError, EndpointError) as error:
             raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
 
     def _endpoint_faults(self) -> list[str]:
         sagemaker = self.session.client("sagemaker")
         cloudformation = self.session.client("cloudformation")
+        deadline = time.monotonic() + endpoint_state.WAIT_SECONDS
         found = [
-            what_is_wrong(sagemaker, cloudformation, endpoint)
+            what_is_wrong(sagemaker, cloudformation, endpoint, deadline=deadline)
             for endpoint in self.assembly.endpoints
         ]
         return [it for it in found if it]
@@ -139,8 +167,24 @@ class Deployment:
         name = outputs.get(self.assembly.bucket_export)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
+    def _time_budget(self) -> TimeBudget | None:
+        return TimeBudget.read(self.assembly.folder, stack_name(self.assembly.stage))
+
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
+
+
+@contextmanager
+def _unfinished(what: str) -> Iterator[None]:
+    """Raise `Unfinished` with `what` where AWS can no longer be asked, or somebody interrupts."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Unfinished(f"interrupted, and {what}") from None
+    except (BotoCoreError, ClientError, EndpointError) as error:
+        if not isinstance(error, BotoCoreError) and not expired(error):
+            raise
+        raise Unfinished(f"{what}: {said(error)}") from error
 
 
 def _refuse(wrong: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import boto3
@@ -9,8 +10,12 @@ import boto3
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
 from release.delivery.assembly import StackEndpoint
+from release.delivery.credentials import expired
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
+
+AT_ONCE = 16
+"""Models that are asked side by side."""
 
 Served = dict[str, str]
 """`endpoint/model` -> the version that clients are sent to."""
@@ -32,18 +37,18 @@ def wrong_answers(
 
     A model without a golden file is named in a warning, and not asked.
     """
-    wrong = []
-    for endpoint, client in _clients(session, stage, endpoints):
-        for model in client.models():
-            path = golden.path_of(models, model)
-            expected = Golden.read(path) if path else None
-            if expected is None or not expected.outputs:
-                say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
-                continue
-            said = _ask(client, model, expected)
-            if said:
-                wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
-    return wrong
+    asked: list[tuple[str, Future[str]]] = []
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for endpoint, client in _clients(session, stage, endpoints):
+            for model in client.models():
+                path = golden.path_of(models, model)
+                expected = Golden.read(path) if path else None
+                if expected is None or not expected.outputs:
+                    say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
+                    continue
+                name = f"{endpoint.name}/{model} {client.resolve(model).version}"
+                asked.append((name, pool.submit(_ask, client, model, expected)))
+    return [f"{name}: {said}" for name, it in asked if (said := it.result())]
 
 
 def write_golden(
@@ -79,6 +84,8 @@ def _ask(client: EndpointClient, model: str, expected: Golden) -> str:
     try:
         answer = client.invoke(model, _arrays(expected))
     except EndpointError as error:
+        if expired(error):
+            raise
         return str(error)
     return "; ".join(expected.differences(answer))
 
