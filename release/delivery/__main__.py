@@ -43,8 +43,8 @@ def main(arguments: list[str] | None = None) -> int:
         return WRONG
     except (Unfinished, KeyboardInterrupt) as error:
         print(
-            f"unfinished: {str(error) or 'interrupted'}\n"
-            "  AWS goes on with what was begun. Run the same command again: it waits, and continues",
+            f"unfinished: {str(error) or 'interrupted'}\n  AWS goes on with what was begun: run "
+            "the same command again, which waits for that and continues",
             file=sys.stderr,
         )
         return UNFINISHED

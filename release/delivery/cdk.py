@@ -28,20 +28,20 @@ def publish_assets(assembly: Path, *stacks: str) -> bool:
 
 
 def _run(assembly: Path, *arguments: str) -> bool:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [str(CLI), *arguments, "--app", str(assembly)],
         env={**os.environ, "CI": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    assert process.stdout is not None
-    try:
-        for line in process.stdout:
-            say(f"  {line.rstrip()}")
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                say(f"  {line.rstrip()}")
+        except BaseException:  # interrupted: it must not begin another stack
+            process.terminate()
+            process.wait()
+            raise
         return process.wait() == 0
-    except BaseException:  # interrupted: it must not begin another stack
-        process.terminate()
-        process.wait()
-        raise

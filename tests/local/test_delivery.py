@@ -8,6 +8,8 @@ import subprocess
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -18,7 +20,7 @@ from endpoint_client import EndpointClient
 from tests.local.conftest import ROOT, Checkout
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES, write_python
+from tests.local.tiny_models import CANNOT_LOAD, PAUSE, PLUS_ONE, TIMES, Gate, write_python
 
 TRIAL = """
 account: "000000000000"
@@ -69,14 +71,19 @@ class Repository(Checkout):
 
     def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run one of its commands; stdout and stderr come back as one text."""
-        return subprocess.run(
+        with self.delivering(*arguments) as process:
+            said = process.communicate()[0]
+        return subprocess.CompletedProcess(arguments, process.returncode, said)
+
+    def delivering(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Begin one of its commands; stdout and stderr come as one text."""
+        return subprocess.Popen(
             [sys.executable, "-m", "release.delivery", *arguments],
             cwd=self.path,
             env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            check=False,
         )
 
     def write_model(self, name: str, code: str, *, answer: float) -> None:
@@ -272,6 +279,33 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
     assert forth.returncode == 0, forth.stdout
     assert _answer(live) == 21
     assert repository.git("worktree", "list").count("\n") == 0
+
+
+def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
+    repository: Repository, tmp_path: Path
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    model = PAUSE.replace("GATE", str(gate.path)) + PLUS_ONE.replace(
+        "class TritonPythonModel:\n",
+        "class TritonPythonModel:\n    def initialize(self, args):\n        pause()\n\n",
+    )
+    repository.write_model("plus", model, answer=8)
+    repository.commit("loads when it may")
+    with asked_all_the_while():
+        with repository.delivering("deploy", "--stage", "live") as interrupted:
+            gate.wait_until_reached()
+            interrupted.terminate()
+            said = interrupted.communicate()[0]
+        assert interrupted.returncode == 3, said
+        assert "unfinished: interrupted, and CloudFormation may be at work on live-math" in said
+        with repository.delivering("deploy", "--stage", "live") as taken_up:
+            assert taken_up.stdout is not None
+            told = list(takewhile(lambda it: "waits for live-solo" not in it, taken_up.stdout))
+            gate.open()
+            rest = taken_up.communicate()[0]
+        assert taken_up.returncode == 0, "".join(told) + rest
+    assert "every model answers as it should" in rest
+    assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 
 
 def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:

@@ -172,7 +172,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             AllAtOnce(keep_old=60),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 2460,
                     "TerminationWaitInSeconds": 60,
                     "TrafficRoutingConfiguration": {
                         "Type": "ALL_AT_ONCE",
@@ -185,7 +185,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Canary(percent=20, wait=300),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 3000,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 20},
@@ -199,7 +199,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Linear(percent=50, wait=30),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 2730,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
@@ -214,7 +214,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 2520,
                     "WaitIntervalInSeconds": 120,
                 }
             },
