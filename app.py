@@ -34,7 +34,7 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
         ).endpoint
         for name, it in stage.endpoints.items()
     }
-    TimeBudget.of(stage_name, stage, endpoints).attach_to(models)
+    TimeBudget.of(stage_name, endpoints).attach_to(models)
 
 
 if __name__ == "__main__":

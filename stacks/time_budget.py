@@ -6,7 +6,6 @@ from typing import Self
 
 from constructs import IConstruct
 
-from stages import Stage
 from triton_sagemaker import ModelBuilder, TritonEndpoint
 
 JOB_MINUTES = 360
@@ -25,12 +24,10 @@ STACK_MINUTES = 10
 """What a stack creates, changes and deletes beside an endpoint: the VPC takes the longest."""
 BUILD_END_MINUTES = 5
 """After its deadline a build says how it ended: `GRACE_SECONDS` of its handler, and a poll."""
-REST_MINUTES = 30
-"""Endpoints that scale while they are verified: `WAIT_SECONDS` of `release.delivery`."""
+VERIFY_MINUTES = 30
+"""When the last model is asked: `VERIFY_SECONDS` of `release.delivery.deployment`."""
 ANSWER_MINUTES = 7
 """A model that loads is asked five times, 70 s each, 15 s apart in all: `endpoint_client`."""
-AT_ONCE = 16
-"""Models that are asked side by side: `AT_ONCE` of `release.delivery.smoke`."""
 LONGEST_BUILD_MINUTES = 220
 """A build may wait no longer: `ModelBuilder` ends it after 240."""
 
@@ -55,14 +52,13 @@ class TimeBudget:
     build_minutes: int
 
     @classmethod
-    def of(cls, stage_name: str, stage: Stage, endpoints: Mapping[str, TritonEndpoint]) -> Self:
+    def of(cls, stage_name: str, endpoints: Mapping[str, TritonEndpoint]) -> Self:
         """Return the budget of a stage; `endpoints` are by their short names.
 
         Raises `TooLong` where it leaves builds less time than CloudFormation would give them.
         """
         name = max(endpoints, key=lambda it: endpoints[it].longest_update)
         update = -(-endpoints[name].longest_update // 60)
-        rounds = -(-sum(len(it.models) for it in stage.endpoints.values()) // AT_ONCE)
         rows = {
             "checkout and `make install`": INSTALL_MINUTES,
             "synth, archives copied from another stage": SYNTH_MINUTES,
@@ -73,8 +69,7 @@ class TimeBudget:
             f"`{stage_name}-{name}`, the slowest, beside its endpoint": 2 * STACK_MINUTES,
             "its endpoint's update": update,
             "the rollback of it": update,
-            "endpoints that scale": REST_MINUTES,
-            "every model asked": rounds * ANSWER_MINUTES,
+            "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,
         }
         left = JOB_MINUTES - sum(rows.values())
         shortest = int(ModelBuilder.WAIT.to_minutes())

@@ -10,7 +10,7 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
-from release.delivery import cdk, endpoint_state, smoke, under_way
+from release.delivery import cdk, smoke, under_way
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.assembly import Assembly
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder
@@ -22,6 +22,9 @@ from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
 from release.delivery.time_budget import TimeBudget
+
+VERIFY_SECONDS = 30 * 60
+"""How long it is waited for endpoints that change, and until the last model is asked."""
 
 
 @dataclass(frozen=True)
@@ -128,23 +131,20 @@ class Deployment:
 
         Raises `DeliveredWrong` with everything that is wrong, `Unfinished` where nobody knows.
         """
+        deadline = time.monotonic() + VERIFY_SECONDS
+        asked = self.session, self.assembly.stage, self.assembly.endpoints, models
         try:
-            with _unfinished("everything is deployed, and nothing verified"):
+            with _unfinished("everything is deployed, and not verified"):
                 with step("every endpoint serves with the configuration that was deployed"):
-                    _refuse(self._endpoint_faults())
+                    _refuse(self._endpoint_faults(deadline))
                 with step("every model answers as it should"):
-                    _refuse(
-                        smoke.wrong_answers(
-                            self.session, self.assembly.stage, self.assembly.endpoints, models
-                        )
-                    )
+                    _refuse(smoke.wrong_answers(*asked, deadline=deadline))
         except (ClientError, EndpointError) as error:
             raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
 
-    def _endpoint_faults(self) -> list[str]:
+    def _endpoint_faults(self, deadline: float) -> list[str]:
         sagemaker = self.session.client("sagemaker")
         cloudformation = self.session.client("cloudformation")
-        deadline = time.monotonic() + endpoint_state.WAIT_SECONDS
         found = [
             what_is_wrong(sagemaker, cloudformation, endpoint, deadline=deadline)
             for endpoint in self.assembly.endpoints

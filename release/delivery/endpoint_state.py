@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
 
-WAIT_SECONDS = 30 * 60
-"""For all endpoints of a stage together."""
 POLL_SECONDS = 5.0
 
 

@@ -1,8 +1,9 @@
 """Ask every model that a stage serves, and compare with what it must answer."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import boto3
@@ -11,11 +12,12 @@ from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
 from release.delivery.assembly import StackEndpoint
 from release.delivery.credentials import expired
+from release.delivery.errors import Unfinished
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
 
 AT_ONCE = 16
-"""Models that are asked side by side."""
+"""Endpoints that are asked side by side."""
 
 Served = dict[str, str]
 """`endpoint/model` -> the version that clients are sent to."""
@@ -31,24 +33,43 @@ def served(session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint
 
 
 def wrong_answers(
-    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint], models: Path
+    session: boto3.Session,
+    stage: str,
+    endpoints: Iterable[StackEndpoint],
+    models: Path,
+    *,
+    deadline: float,
 ) -> list[str]:
     """Invoke every model of the catalog; return what is wrong, one line a model.
 
-    A model without a golden file is named in a warning, and not asked.
+    Endpoints are asked side by side; the models of one after each other, since it may have to load
+    each. A model without a golden file is named in a warning, and not asked. Raises `Unfinished`
+    where one is left at `deadline`, as `time.monotonic` counts.
     """
-    asked: list[tuple[str, Future[str]]] = []
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for endpoint, client in _clients(session, stage, endpoints):
-            for model in client.models():
-                path = golden.path_of(models, model)
-                expected = Golden.read(path) if path else None
-                if expected is None or not expected.outputs:
-                    say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
-                    continue
-                name = f"{endpoint.name}/{model} {client.resolve(model).version}"
-                asked.append((name, pool.submit(_ask, client, model, expected)))
-    return [f"{name}: {said}" for name, it in asked if (said := it.result())]
+        found = [
+            pool.submit(_wrong_answers, endpoint, client, models, deadline)
+            for endpoint, client in _clients(session, stage, endpoints)
+        ]
+    return [line for it in found for line in it.result()]
+
+
+def _wrong_answers(
+    endpoint: StackEndpoint, client: EndpointClient, models: Path, deadline: float
+) -> list[str]:
+    wrong = []
+    for model in client.models():
+        path = golden.path_of(models, model)
+        expected = Golden.read(path) if path else None
+        if expected is None or not expected.outputs:
+            say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
+            continue
+        if time.monotonic() >= deadline:
+            raise Unfinished(f"everything is deployed, and {endpoint.name}/{model} not asked yet")
+        said = _ask(client, model, expected)
+        if said:
+            wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
+    return wrong
 
 
 def write_golden(

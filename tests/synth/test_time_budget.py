@@ -9,7 +9,7 @@ from aws_cdk import App
 
 import app as stage_app
 from endpoint_client import _client
-from release.delivery import endpoint_state, smoke
+from release.delivery import deployment
 from release.delivery import time_budget as delivered
 from release.delivery.time_budget import TimeBudget
 from stacks import time_budget
@@ -180,8 +180,7 @@ def test_session_and_workflow_last_as_long_as_a_job() -> None:
 
 def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     assert delivered.METADATA == time_budget.METADATA
-    assert endpoint_state.WAIT_SECONDS / 60 == time_budget.REST_MINUTES
-    assert smoke.AT_ONCE == time_budget.AT_ONCE
+    assert deployment.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
     attempts = _client.EndpointClient.__init__.__kwdefaults__["load_attempts"]
     waits = sum(2**attempt for attempt in range(attempts - 1))
     assert (attempts * _client.CALL.read_timeout + waits) / 60 <= time_budget.ANSWER_MINUTES

@@ -255,7 +255,7 @@ def test_what_was_deployed_is_wrong_only_where_that_is_known(
     delivered: Deployment,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fail(*_: Any) -> list[str]:
+    def fail(*_: Any, **__: Any) -> list[str]:
         raise error
 
     monkeypatch.setattr(smoke, "wrong_answers", fail)
