@@ -1,5 +1,6 @@
 """The time of a delivery, as templates, workflow and code have it, against each limit."""
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import yaml
 from aws_cdk import App
 
 import app as stage_app
-from endpoint_client import _client
+from endpoint_client import EndpointClient, _client
 from release.delivery import deployment
 from release.delivery import time_budget as delivered
 from release.delivery.time_budget import TimeBudget
@@ -148,7 +149,7 @@ def test_a_stage_whose_delivery_cannot_end_is_refused(
 
 def test_what_is_said_to_fit_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # 40 minutes to start, twice 28 to wait, 5 for the old instances.
-    update = {"strategy": "linear", "percent": 40, "wait_seconds": 28 * 60}
+    update: dict[str, Any] = {"strategy": "linear", "percent": 40, "wait_seconds": 28 * 60}
     templates, budget = synthesised(generated(**update), tmp_path, monkeypatch)
     check(templates, budget)
     assert update_seconds(templates) == 3 * [101 * 60]
@@ -158,7 +159,7 @@ def test_what_is_said_to_fit_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
+    update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
     templates, _ = synthesised(generated(**update), tmp_path / "two", monkeypatch)
     assert update_seconds(templates) == 3 * [2 * (2400 + 60)]
     # Half of three instances is one: three batches, as many as of four at the most.
@@ -181,9 +182,10 @@ def test_session_and_workflow_last_as_long_as_a_job() -> None:
 def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     assert delivered.METADATA == time_budget.METADATA
     assert deployment.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
-    attempts = _client.EndpointClient.__init__.__kwdefaults__["load_attempts"]
+    attempts = signature(EndpointClient).parameters["load_attempts"].default
+    call: Any = _client.CALL
     waits = sum(2**attempt for attempt in range(attempts - 1))
-    assert (attempts * _client.CALL.read_timeout + waits) / 60 <= time_budget.ANSWER_MINUTES
+    assert (attempts * call.read_timeout + waits) / 60 <= time_budget.ANSWER_MINUTES
     assert index.GRACE_SECONDS / 60 < time_budget.BUILD_END_MINUTES
 
 
