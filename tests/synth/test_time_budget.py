@@ -80,8 +80,8 @@ def update_seconds(templates: Templates) -> list[int]:
 def start_seconds(templates: Templates) -> int:
     """What the slowest fleet may take to start, by the limits in its configuration."""
     return PROVISIONING_SECONDS + max(
-        variant["ContainerStartupHealthCheckTimeoutInSeconds"]
-        + variant["ModelDataDownloadTimeoutInSeconds"]
+        int(variant["ContainerStartupHealthCheckTimeoutInSeconds"])
+        + int(variant["ModelDataDownloadTimeoutInSeconds"])
         for config in resources(templates, "AWS::SageMaker::EndpointConfig")
         for variant in config["ProductionVariants"]
     )
