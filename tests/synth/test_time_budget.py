@@ -156,7 +156,7 @@ def test_what_is_said_to_fit_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert budget.build_minutes == 51
 
 
-def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(
+def test_a_rolling_update_is_summed_up_over_all_batches_that_scaling_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}

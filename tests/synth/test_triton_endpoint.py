@@ -230,6 +230,14 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     )
 
 
+def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
+    endpoint = scene.endpoint(update=Rolling(percent=50, wait=60))
+    endpoint.auto_scale(min_count=1, max_count=4, targets=[GpuTarget(percent=70)])
+    policy = scene.properties(ENDPOINT)["DeploymentConfig"]["RollingUpdatePolicy"]
+    # Half of three instances is one: three batches. Of four, it is two.
+    assert policy["MaximumExecutionTimeoutInSeconds"] == 3 * (2400 + 60)
+
+
 def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(
     scene: Scene,
 ) -> None:
