@@ -17,6 +17,7 @@ from stacks import time_budget
 from stacks.time_budget import JOB_MINUTES, TooLong
 from stages import Stage, load_stage
 from tests.synth.conftest import CONTEXT, ROOT
+from tests.synth.every_stage import EVERY_STAGE, every_stage
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.instances import PROVISIONING_SECONDS
 
@@ -110,6 +111,13 @@ def test_a_delivery_of_each_shipped_stage_ends_within_its_job(
     stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check(*synthesised(load_stage(stage), tmp_path, monkeypatch))
+
+
+@pytest.mark.parametrize("name", EVERY_STAGE)
+def test_a_delivery_of_a_stage_that_asks_for_all_ends_within_its_job(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(*synthesised(every_stage(name), tmp_path, monkeypatch))
 
 
 @pytest.mark.parametrize("update", UPDATES)
