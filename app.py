@@ -9,7 +9,7 @@ from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
 from model_build import PYTHON_VARIABLE, BuildError
-from stacks import DeliveryStack, EndpointStack, ModelStack, NetworkStack
+from stacks import DeliveryStack, EndpointStack, ModelStack, NetworkStack, TimeBudget, TooLong
 from stages import UnknownStage, load_stage
 from triton_sagemaker import InvalidEndpoint
 
@@ -28,8 +28,13 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
             app, f"{stage_name}-delivery", stage_name=stage_name, delivery=stage.delivery, env=env
         )
     add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models, env=env)
-    for name, it in stage.endpoints.items():
-        add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, python=python)
+    endpoints = {
+        name: add(
+            f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, python=python
+        ).endpoint
+        for name, it in stage.endpoints.items()
+    }
+    TimeBudget.of(stage_name, endpoints).attach_to(models)
 
 
 if __name__ == "__main__":
@@ -38,5 +43,11 @@ if __name__ == "__main__":
     try:
         add_stacks(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))
         app.synth()
-    except (UnknownStage, checked_yaml.InvalidFile, BuildError, InvalidEndpoint) as error:
+    except (
+        UnknownStage,
+        checked_yaml.InvalidFile,
+        BuildError,
+        InvalidEndpoint,
+        TooLong,
+    ) as error:
         sys.exit(f"error: {error}")

@@ -4,5 +4,13 @@ from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
+from stacks.time_budget import TimeBudget, TooLong
 
-__all__ = ["DeliveryStack", "EndpointStack", "ModelStack", "NetworkStack"]
+__all__ = [
+    "DeliveryStack",
+    "EndpointStack",
+    "ModelStack",
+    "NetworkStack",
+    "TimeBudget",
+    "TooLong",
+]

@@ -6,6 +6,7 @@ from constructs import Construct
 
 import platform_facts
 from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
+from stacks.time_budget import JOB_MINUTES
 from stages import DeliveryStage
 
 ISSUER = "token.actions.githubusercontent.com"
@@ -20,8 +21,6 @@ class DeliveryStack(Stack):
     there. The deploy role itself copies archives and has them built, invokes models, and remembers
     what it delivered.
     """
-
-    LONGEST_DELIVERY = Duration.hours(6)  # GitHub ends a job then; engines may queue for hours
 
     def __init__(
         self,
@@ -42,7 +41,9 @@ class DeliveryStack(Stack):
 
         # A job with an environment has no other subject: what the environment asks for, such as
         # the approval of a person, comes before the role.
-        deploy = self._role("Deploy", f"environment:{stage_name}", session=self.LONGEST_DELIVERY)
+        deploy = self._role(
+            "Deploy", f"environment:{stage_name}", session=Duration.minutes(JOB_MINUTES)
+        )
         deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
         for statement in (*self._smoke_test(stage_name), *self._looking_after(stage_name)):
             deploy.add_to_policy(statement)

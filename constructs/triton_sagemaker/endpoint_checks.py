@@ -29,13 +29,18 @@ def problems(
     return [
         *_name(endpoint_name),
         *_variants(variants),
-        *inside("update", update.problems()),
+        *inside("update", update.problems(start=longest_start(variants))),
         *_rolling(update, variants),
         *_alarms(rollback_alarms or ()),
         *_rollback(rollback_error_rate),
         *(inside("network", network.problems()) if network else ()),
         *(inside("data_capture", data_capture.problems()) if data_capture else ()),
     ]
+
+
+def longest_start(variants: Sequence[Variant]) -> int:
+    """Return how many seconds may pass until a new fleet of all variants serves."""
+    return max((it.instances.longest_start for it in variants), default=0)
 
 
 def _name(endpoint_name: str) -> Iterator[Problem]:

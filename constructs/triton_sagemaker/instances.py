@@ -15,6 +15,13 @@ from triton_sagemaker.problems import Problem
 
 Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
 
+PROVISIONING_SECONDS = 1200
+"""What SageMaker may take to find machines and pull the image. Our choice: no document says.
+
+People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
+#39090 and #2493).
+"""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Instances:
@@ -39,6 +46,11 @@ class Instances:
         if self.instance_type.gpu is None:
             return None
         return self.inference_ami or release.preferred_inference_ami
+
+    @property
+    def longest_start(self) -> int:
+        """How many seconds may pass until all of them serve, or SageMaker has given up."""
+        return PROVISIONING_SECONDS + self.download_timeout + self.startup_timeout
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what SageMaker would refuse, or what the image could not run on."""

@@ -37,6 +37,7 @@ class ModelBuilder(Construct):
     QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
     BUILD_TIMEOUT = Duration.hours(4)
     TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
+    WAIT = Duration.minutes(50)  # and then there is time to say how it ended
 
     def __init__(
         self,
@@ -84,7 +85,7 @@ class ModelBuilder(Construct):
                 "Bucket": self.bucket.bucket.bucket_name,
                 "Key": key,
                 "Source": f"{source.s3_bucket_name}/{source.s3_object_key}",
-                "WaitMinutes": "50",  # and then there is time to say how it ended
+                "WaitMinutes": str(self.WAIT.to_minutes()),
             },
         )
 

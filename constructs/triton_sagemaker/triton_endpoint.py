@@ -12,7 +12,7 @@ from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.endpoint_checks import MAX_ROLLBACK_ALARMS, problems
+from triton_sagemaker.endpoint_checks import MAX_ROLLBACK_ALARMS, longest_start, problems
 from triton_sagemaker.endpoint_log import EndpointLog
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
@@ -21,7 +21,7 @@ from triton_sagemaker.endpoint_scaling import EndpointScaling
 from triton_sagemaker.problems import InvalidEndpoint, Problem
 from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
 from triton_sagemaker.update_checks import CheckedUpdates
-from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
+from triton_sagemaker.updates import LONGEST_SECONDS, AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
 
@@ -38,8 +38,9 @@ class TritonEndpoint(Construct):
     - `variants` share the traffic by weight.
     - `update` is how a new configuration is taken over. It is rolled back when one of
       `rollback_alarms` goes off: by default two alarms on each variant's new instances, for 5xx
-      answers, and for a share of `rollback_error_rate` of requests that the container fails. Of
-      more than five variants only the second: SageMaker takes ten alarms.
+      answers, and for a share of `rollback_error_rate` of requests that the container fails; and
+      when it takes longer than `longest_update`. Of more than five variants only the second alarm:
+      SageMaker takes ten.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
     - `network` puts the instances into a VPC, `network_isolation` cuts the container off from any
@@ -100,13 +101,23 @@ class TritonEndpoint(Construct):
         self.config = self._config(encryption_key, data_capture)
         if rollback_alarms is None:
             rollback_alarms = list(self._default_rollback_alarms(rollback_error_rate))
-        self.endpoint = self._endpoint(update, rollback_alarms, keep_instance_counts)
+        self._update, self._rollback_alarms = update, tuple(rollback_alarms)
+        self._most_instances = max(it.instances.initial_count for it in variants)
+        self.endpoint = self._endpoint(keep_instance_counts)
         if checked:
             self._check_updates(checked)
 
     def metrics(self, variant: str | None = None) -> EndpointMetrics:
         """Return what can be measured of a variant, by default of the first."""
         return EndpointMetrics(self.endpoint_name, self._variant(variant).name)
+
+    @property
+    def longest_update(self) -> int:
+        """How many seconds an update may take: SageMaker rolls a longer one back."""
+        longest = self._update.longest(
+            start=longest_start(self.variants), instances=self._most_instances
+        )
+        return min(LONGEST_SECONDS, longest)
 
     def auto_scale(
         self,
@@ -119,6 +130,8 @@ class TritonEndpoint(Construct):
     ) -> EndpointScaling:
         """Scale a variant, by default the first, by one or several targets."""
         scaled = self._variant(variant)
+        self._most_instances = max(self._most_instances, max_count)
+        self.endpoint.deployment_config = self._deployment()
         return EndpointScaling(
             self,
             f"Scaling-{scaled.name}",
@@ -268,28 +281,26 @@ class TritonEndpoint(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
 
-    def _endpoint(
-        self,
-        update: UpdatePolicy,
-        rollback_alarms: Sequence[cloudwatch.IAlarm],
-        keep_instance_counts: bool,
-    ) -> sagemaker.CfnEndpoint:
-        templates = ["DesiredWeight", "DataCaptureConfig"]
-        if not keep_instance_counts:
-            templates.append("DesiredInstanceCount")
+    def _deployment(self) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
         rollback = sagemaker.CfnEndpoint.AutoRollbackConfigProperty(
             alarms=[
                 sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name)
-                for alarm in rollback_alarms
+                for alarm in self._rollback_alarms
             ]
         )
+        return sagemaker.CfnEndpoint.DeploymentConfigProperty(
+            auto_rollback_configuration=rollback if self._rollback_alarms else None,
+            **self._update.policy(longest=self.longest_update),
+        )
+
+    def _endpoint(self, keep_instance_counts: bool) -> sagemaker.CfnEndpoint:
+        templates = ["DesiredWeight", "DataCaptureConfig"]
+        if not keep_instance_counts:
+            templates.append("DesiredInstanceCount")
         endpoint = sagemaker.CfnEndpoint(
             self,
             "Endpoint",
-            deployment_config=sagemaker.CfnEndpoint.DeploymentConfigProperty(
-                auto_rollback_configuration=rollback if rollback_alarms else None,
-                **update.policy(),
-            ),
+            deployment_config=self._deployment(),
             endpoint_config_name=self.config.attr_endpoint_config_name,
             endpoint_name=self.endpoint_name,
             exclude_retained_variant_properties=[

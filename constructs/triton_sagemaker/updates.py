@@ -28,12 +28,17 @@ class AllAtOnce:
 
     keep_old: int = 300
 
-    def policy(self) -> dict[str, Any]:
-        """Return the members of the deployment configuration."""
+    def policy(self, *, longest: int) -> dict[str, Any]:
+        """Return the members of the deployment configuration, with `longest` as the limit."""
         # CloudFormation does not ask for the interval, the API that it calls does.
-        return _blue_green(self.keep_old, type="ALL_AT_ONCE", wait_interval_in_seconds=0)
+        wait = {"wait_interval_in_seconds": 0}
+        return _blue_green(longest, self.keep_old, type="ALL_AT_ONCE", **wait)
 
-    def problems(self) -> Iterator[Problem]:
+    def longest(self, *, start: int, instances: int) -> int:
+        """Return how many seconds an update may take where a fleet takes `start` to come up."""
+        return start + self.keep_old
+
+    def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         yield from _seconds("keep_old", self.keep_old)
 
@@ -50,14 +55,17 @@ class Canary:
     wait: int = 600
     keep_old: int = 300
 
-    def policy(self) -> dict[str, Any]:
-        """Return the members of the deployment configuration."""
+    def policy(self, *, longest: int) -> dict[str, Any]:
+        """Return the members of the deployment configuration, with `longest` as the limit."""
         size = _capacity(self.percent)
-        return _blue_green(
-            self.keep_old, type="CANARY", canary_size=size, wait_interval_in_seconds=self.wait
-        )
+        wait = {"wait_interval_in_seconds": self.wait}
+        return _blue_green(longest, self.keep_old, type="CANARY", canary_size=size, **wait)
 
-    def problems(self) -> Iterator[Problem]:
+    def longest(self, *, start: int, instances: int) -> int:
+        """Return how many seconds an update may take where a fleet takes `start` to come up."""
+        return start + self.wait + self.keep_old
+
+    def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         yield from _percent("percent", self.percent, 1, 50)
         yield from _seconds("wait", self.wait)
@@ -72,21 +80,24 @@ class Linear:
     wait: int = 300
     keep_old: int = 300
 
-    def policy(self) -> dict[str, Any]:
-        """Return the members of the deployment configuration."""
+    def policy(self, *, longest: int) -> dict[str, Any]:
+        """Return the members of the deployment configuration, with `longest` as the limit."""
         size = _capacity(self.percent)
-        return _blue_green(
-            self.keep_old, type="LINEAR", linear_step_size=size, wait_interval_in_seconds=self.wait
-        )
+        wait = {"wait_interval_in_seconds": self.wait}
+        return _blue_green(longest, self.keep_old, type="LINEAR", linear_step_size=size, **wait)
 
-    def problems(self) -> Iterator[Problem]:
+    def longest(self, *, start: int, instances: int) -> int:
+        """Return how many seconds an update may take where a fleet takes `start` to come up."""
+        return start + self._waits() * self.wait + self.keep_old
+
+    def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         wrong = [
             *_percent("percent", self.percent, LEAST_LINEAR_STEP, 50),
             *_seconds("wait", self.wait),
             *_seconds("keep_old", self.keep_old),
         ]
-        yield from wrong or _total(self._waits(), self.wait, self.keep_old)
+        yield from wrong or _total(self._waits(), self.wait, start=start, keep_old=self.keep_old)
 
     def _waits(self) -> int:
         """Return how often traffic is moved before the last time."""
@@ -103,38 +114,52 @@ class Rolling:
     percent: int = 25
     wait: int = 300
 
-    def policy(self) -> dict[str, Any]:
-        """Return the members of the deployment configuration."""
+    def policy(self, *, longest: int) -> dict[str, Any]:
+        """Return the members of the deployment configuration, with `longest` as the limit."""
         return {
             "rolling_update_policy": sagemaker.CfnEndpoint.RollingUpdatePolicyProperty(
                 maximum_batch_size=_capacity(self.percent),
-                maximum_execution_timeout_in_seconds=LONGEST_SECONDS,
+                maximum_execution_timeout_in_seconds=longest,
                 wait_interval_in_seconds=self.wait,
             )
         }
 
-    def problems(self) -> Iterator[Problem]:
+    def longest(self, *, start: int, instances: int) -> int:
+        """Return how many seconds an update of up to `instances` may take, a batch after the other.
+
+        `start` is what a batch takes to come up.
+        """
+        most = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
+        return most * (start + self.wait)
+
+    def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         wrong = [*_percent("percent", self.percent, 5, 50), *_seconds("wait", self.wait)]
-        yield from wrong or _total(self._most_waits(), self.wait)
+        yield from wrong or _total(self._most_waits(), self.wait, start=start)
 
     def _most_waits(self) -> int:
         """Return how many batches an update can have, whatever number scaling has chosen.
 
-        A batch has whole instances and at least one: 33 % of 3 is 1 in AWS's notebook (aws/
-        amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
-        So the most are needed just before `percent` makes two.
+        The most are needed just before `percent` makes two.
         """
         return -(-200 // self.percent) - 1
+
+    def _batch(self, instances: int) -> int:
+        """Return how many of `instances` are replaced at a time.
+
+        A batch has whole instances and at least one: 33 % of 3 is 1 in AWS's notebook (aws/
+        amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
+        """
+        return max(1, instances * self.percent // 100)
 
 
 UpdatePolicy = AllAtOnce | Canary | Linear | Rolling
 
 
-def _blue_green(keep_old: int, **routing: Any) -> dict[str, Any]:
+def _blue_green(longest: int, keep_old: int, **routing: Any) -> dict[str, Any]:
     return {
         "blue_green_update_policy": sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
-            maximum_execution_timeout_in_seconds=LONGEST_SECONDS,
+            maximum_execution_timeout_in_seconds=longest,
             termination_wait_in_seconds=keep_old,
             traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
                 **routing
@@ -157,12 +182,13 @@ def _seconds(where: str, value: int) -> Iterator[Problem]:
         yield Problem(where, f"{value} s is out of range: write 0 to 3600")
 
 
-def _total(waits: int, wait: int, keep_old: int = 0) -> Iterator[Problem]:
-    total = waits * wait + keep_old
+def _total(waits: int, wait: int, *, start: int, keep_old: int = 0) -> Iterator[Problem]:
+    total = start + waits * wait + keep_old
     if total >= LONGEST_SECONDS:
-        kept = f" and {keep_old} s for the old instances" if keep_old else ""
+        kept = f", {keep_old} s for the old ones" if keep_old else ""
         yield Problem(
             "wait",
-            f"up to {waits} waits of {wait} s{kept} are {total} s, and SageMaker ends an update "
-            f"after {LONGEST_SECONDS} s: write a shorter wait, or a larger percent",
+            f"up to {waits} waits of {wait} s, {start} s to start instances{kept}: these are "
+            f"{total} s, and SageMaker ends an update after {LONGEST_SECONDS} s: write a shorter "
+            "wait, or a larger percent",
         )

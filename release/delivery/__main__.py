@@ -1,10 +1,12 @@
 """Deliver a commit to a stage, verify that it serves as it should, and roll back.
 
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
-it back. 2: it is deployed, and wrong.
+it back. 2: it is deployed, and wrong. 3: it was interrupted, or its credentials have expired: AWS
+goes on with what was begun, and the same command takes it up.
 """
 
 import argparse
+import signal
 import sys
 
 import boto3
@@ -14,11 +16,12 @@ from endpoint_client import EndpointError
 from release.checkouts import Clone
 from release.delivery import golden, smoke
 from release.delivery.assembly import synthesised
+from release.delivery.credentials import said
 from release.delivery.delivering import deliver, roll_back
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.tree import CheckoutError
 
-DELIVERED, NOT_DELIVERED, WRONG = range(3)
+DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED = range(4)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -38,8 +41,15 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return WRONG
+    except (Unfinished, KeyboardInterrupt) as error:
+        print(
+            f"unfinished: {str(error) or 'interrupted'}\n  AWS goes on with what was begun: run "
+            "the same command again, which waits for that and continues",
+            file=sys.stderr,
+        )
+        return UNFINISHED
     except (BotoCoreError, ClientError, EndpointError) as error:
-        print(f"not delivered: AWS: {error}", file=sys.stderr)
+        print(f"not delivered: {said(error)}", file=sys.stderr)
         return NOT_DELIVERED
     return DELIVERED
 
@@ -100,4 +110,5 @@ def _golden(clone: Clone, options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how GitHub ends a job
     sys.exit(main())

@@ -10,14 +10,13 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from release.delivery.credentials import said
 from release.delivery.errors import NotDelivered
 from release.delivery.steps import say
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
 """The outputs of the models' stack that name the functions."""
 
-WAIT_MINUTES = 220
-"""How long a build may wait for its engines; `ModelBuilder` ends it after 240."""
 POLL_SECONDS = 10
 SAY_SECONDS = 60
 
@@ -47,11 +46,15 @@ class _Build:
 
 @dataclass(frozen=True)
 class Builder:
-    """The functions `start` and `poll`, through a client of their region."""
+    """The functions `start` and `poll`, through a client of their region.
+
+    A build waits `wait_minutes` for its engines; None is as long as CloudFormation lets it.
+    """
 
     functions: Any
     start: str
     poll: str
+    wait_minutes: int | None
 
     def build(self, archives: Sequence[Properties]) -> None:
         """Build `archives`, and say how it goes.
@@ -64,20 +67,21 @@ class Builder:
                 build = self._started(archive)
             if "BuildId" in build.event:
                 running.append(build)
-        said = time.monotonic()
+        reported = time.monotonic()
         while running:
             running = self._still_running(running)
-            if running and time.monotonic() - said >= SAY_SECONDS:
-                said = time.monotonic()
+            if running and time.monotonic() - reported >= SAY_SECONDS:
+                reported = time.monotonic()
                 say(f"  {running[0].minutes}: {', '.join(it.name for it in running)}")
             if running:
                 time.sleep(POLL_SECONDS)
 
     def _started(self, properties: Properties) -> _Build:
+        wait = {} if self.wait_minutes is None else {"WaitMinutes": str(self.wait_minutes)}
         event = {
             "RequestType": "Create",
             "RequestId": str(uuid.uuid4()),
-            "ResourceProperties": {**properties, "WaitMinutes": str(WAIT_MINUTES)},
+            "ResourceProperties": {**properties, **wait},
         }
         build = _Build({**event, **self._asked(self.start, event)}, time.monotonic())
         if "BuildId" in build.event:
@@ -100,12 +104,12 @@ class Builder:
         try:
             answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
-            raise NotDelivered(f"AWS: {error}") from None
-        said: dict[str, Any] = json.loads(answer["Payload"].read())
+            raise NotDelivered(said(error)) from None
+        told: dict[str, Any] = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             key = event["ResourceProperties"]["Key"]
-            raise NotDelivered(f"{key}: {said['errorMessage']}")
-        return said
+            raise NotDelivered(f"{key}: {told['errorMessage']}")
+        return told
 
 
 @contextmanager

@@ -10,11 +10,15 @@ CLI = Path(__file__).parents[2] / "node_modules" / ".bin" / "cdk"
 
 
 def deploy(assembly: Path, *stacks: str) -> bool:
-    """Deploy stacks of an assembly, all of them when none is named; return whether it succeeded.
+    """Deploy stacks of an assembly, those that do not need each other side by side.
 
-    What the CLI says is printed as it comes.
+    Return whether it succeeded. What the CLI says is printed as it comes, each event with its
+    stack; when one fails, it waits for those that it has begun.
     """
-    return _run(assembly, "deploy", *(stacks or ("--all",)), "--require-approval", "never")
+    at_once = str(len(stacks))
+    return _run(
+        assembly, "deploy", *stacks, "--concurrency", at_once, "--require-approval", "never"
+    )
 
 
 def publish_assets(assembly: Path, *stacks: str) -> bool:
@@ -24,15 +28,20 @@ def publish_assets(assembly: Path, *stacks: str) -> bool:
 
 
 def _run(assembly: Path, *arguments: str) -> bool:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [str(CLI), *arguments, "--app", str(assembly)],
         env={**os.environ, "CI": "1"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        say(f"  {line.rstrip()}")
-    return process.wait() == 0
+    ) as process:
+        assert process.stdout is not None
+        try:
+            for line in process.stdout:
+                say(f"  {line.rstrip()}")
+        except BaseException:  # interrupted: it must not begin another stack
+            process.terminate()
+            process.wait()
+            raise
+        return process.wait() == 0

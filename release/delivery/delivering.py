@@ -33,6 +33,7 @@ def deliver(clone: Clone, stage: str, *, from_stage: str | None) -> None:
     history = _history(clone, stage)
     with synthesised(clone, stage) as assembly:
         deployment = Deployment(assembly, _session(clone, stage))
+        deployment.say_how_long()
         if from_stage is not None:
             deployment.promote_from(from_stage, session=_session(clone, from_stage))
         history.begin(commit)

@@ -1,5 +1,8 @@
 """Deploy an assembly, and verify that it serves."""
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,21 +10,26 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointClient, EndpointError
-from release.delivery import cdk, smoke
+from release.delivery import cdk, smoke, under_way
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder, Properties
+from release.delivery.credentials import expired, said
 from release.delivery.declared import named_archives, prefixes
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.live import live_template, stack_template
 from release.delivery.moving import Move, advice
 from release.delivery.promotion import promote
 from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
+from release.delivery.time_budget import TimeBudget
 from release.delivery.unscaled import Unscaled, unscaled
 from release.tree import Template
+
+VERIFY_SECONDS = 30 * 60
+"""How long it is waited for endpoints that change, and until the last model is asked."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,12 @@ class Deployment:
 
     assembly: Assembly
     session: boto3.Session
+
+    def say_how_long(self) -> None:
+        """Say what each part may take, as the app has summed it up."""
+        budget = self._time_budget()
+        for line in budget.lines() if budget else ():
+            say(line)
 
     def promote_from(self, stage: str, *, session: boto3.Session) -> None:
         """Copy the archives that this stage needs from the bucket of another one.
@@ -76,13 +90,17 @@ class Deployment:
                 raise NotDelivered("the cdk CLI could not upload it, and says why above")
         outputs = stack_outputs(self.session.client("cloudformation"), stage=self.assembly.stage)
         builds = self._builds(outputs[self.assembly.bucket_export])
+        budget = self._time_budget()
         wanted = [builds[key] for key in missing] + [it for _, it in moved.values()]
         with step(f"build {len(wanted)} of {len(builds) + len(moved)} archives"):
             for key, (stack, _) in moved.items():
                 say(f"  {key}: while {stack} moves, clients may be sent to it")
             try:
                 Builder(
-                    self.session.client("lambda"), outputs[START_FUNCTION], outputs[POLL_FUNCTION]
+                    self.session.client("lambda"),
+                    outputs[START_FUNCTION],
+                    outputs[POLL_FUNCTION],
+                    budget.build_minutes if budget else None,
                 ).build(wanted)
             except NotDelivered as error:
                 raise NotDelivered(f"{error}{advice(moved)}") from None
@@ -142,17 +160,20 @@ class Deployment:
         return live_template(sagemaker, self.session.client("cloudformation"), endpoint)
 
     def deploy(self) -> None:
-        """Deploy every stack.
+        """Deploy every stack, after what an earlier delivery has begun.
 
         A scaled variant that is removed, or gets other instances, may not be registered for scaling
         then: its stack is deployed twice, first as it is without that scaling. CloudFormation
         deletes last, so that the new template without it would not do.
 
-        Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again;
-        `DeliveredWrong` where it is not, or reasons cannot be read, such as after the credentials
-        have expired.
+        Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again,
+        and `DeliveredWrong` where it is not; `Unfinished` where CloudFormation goes on or reasons
+        cannot be read, such as after the credentials have expired.
         """
         begun: list[Unscaled] = []
+        stacks = tuple(self.assembly.templates)
+        with _unfinished(f"CloudFormation may be at work on {', '.join(stacks)}"):
+            self._wait(stacks)  # else what is live is not what it will be
         try:
             for endpoint in self.assembly.endpoints:
                 live = self._live_template(endpoint)
@@ -160,15 +181,16 @@ class Deployment:
                     say(f"  {endpoint.name} is deployed twice: first {it.variants} without scaling")
                     begun.append(it)
                     self._deploy_template(it, it.without)
-            self._deploy(*self.assembly.templates)
+            self._deploy(*stacks)
         except NotDelivered as error:
             raise NotDelivered(
                 "\n  ".join([str(error), *self._scaled_again(begun, error)])
             ) from None
-        except (DeliveredWrong, BotoCoreError, ClientError, EndpointError) as error:
+        except (Unfinished, DeliveredWrong, BotoCoreError, ClientError, EndpointError) as error:
             if not begun:
                 raise
-            raise DeliveredWrong("\n  ".join([str(error), *(it.left for it in begun)])) from None
+            kind = Unfinished if isinstance(error, Unfinished) else DeliveredWrong
+            raise kind("\n  ".join([str(error), *(it.left for it in begun)])) from None
 
     def _scaled_again(self, begun: list[Unscaled], because: NotDelivered) -> list[str]:
         """Bring scaling back where a stack was rolled back to what it is without; say so."""
@@ -179,8 +201,9 @@ class Deployment:
                 if live != it.without:
                     continue  # it has its new template, or the first deploy was rolled back too
                 self._deploy_template(it, it.live)
-            except (NotDelivered, DeliveredWrong, BotoCoreError, ClientError) as error:
-                raise DeliveredWrong(f"{because}\n  {it.left}\n  {error}") from None
+            except (Unfinished, NotDelivered, BotoCoreError, ClientError) as error:
+                kind = Unfinished if isinstance(error, Unfinished) else DeliveredWrong
+                raise kind(f"{because}\n  {it.left}\n  {error}") from None
             said.append(f"{it.endpoint.name}: {it.variants} scales again, as before")
         return said
 
@@ -190,41 +213,51 @@ class Deployment:
 
     def _deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         cloudformation = self.session.client("cloudformation")
-        events, before = newest_events(cloudformation, stacks), self._served()
-        with step(f"cdk deploy: {', '.join(stacks)}"):
-            if cdk.deploy(assembly or self.assembly.folder, *stacks):
-                return
-            try:
-                reasons = reasons_since(cloudformation, stacks, events)
-                serves = _compared(before, self._served())
-            except (BotoCoreError, ClientError, EndpointError) as error:
-                raise DeliveredWrong(
-                    f"the cdk CLI failed, and CloudFormation may still be at work: {error}"
-                ) from error
-            raise NotDelivered("\n  ".join([*reasons, *serves]))
+        with _unfinished(f"CloudFormation may be at work on {', '.join(stacks)}"):
+            self._wait(stacks)
+            events, before = newest_events(cloudformation, stacks), self._served()
+            with step(f"cdk deploy: {', '.join(stacks)}"):
+                if cdk.deploy(assembly or self.assembly.folder, *stacks):
+                    return
+                try:
+                    going_on = under_way.in_progress(cloudformation, stacks)
+                    reasons = reasons_since(cloudformation, stacks, events)
+                    serves = _compared(before, self._served())
+                except (ClientError, EndpointError) as error:
+                    raise Unfinished(
+                        f"the cdk CLI failed, and CloudFormation may be at work: {said(error)}"
+                    ) from error
+                if going_on:
+                    raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
+                raise NotDelivered("\n  ".join([*reasons, *serves]))
+
+    def _wait(self, stacks: tuple[str, ...]) -> None:
+        """Return when nothing changes any more of what is to be deployed."""
+        under_way.wait_for_stacks(self.session.client("cloudformation"), stacks)
+        named = [it.name for it in self.assembly.endpoints if it.stack in stacks]
+        under_way.wait_for_endpoints(self.session.client("sagemaker"), named)
 
     def verify(self, models: Path) -> None:
         """Compare endpoints with the assembly, and answers with the golden files in `models`.
 
-        Raises `DeliveredWrong` with everything that is wrong.
+        Raises `DeliveredWrong` with everything that is wrong, `Unfinished` where nobody knows.
         """
+        deadline = time.monotonic() + VERIFY_SECONDS
+        asked = self.session, self.assembly.stage, self.assembly.endpoints, models
         try:
-            with step("every endpoint serves with the configuration that was deployed"):
-                _refuse(self._endpoint_faults())
-            with step("every model answers as it should"):
-                _refuse(
-                    smoke.wrong_answers(
-                        self.session, self.assembly.stage, self.assembly.endpoints, models
-                    )
-                )
-        except (ClientError, BotoCoreError, EndpointError) as error:
+            with _unfinished("everything is deployed, and not verified"):
+                with step("every endpoint serves with the configuration that was deployed"):
+                    _refuse(self._endpoint_faults(deadline))
+                with step("every model answers as it should"):
+                    _refuse(smoke.wrong_answers(*asked, deadline=deadline))
+        except (ClientError, EndpointError) as error:
             raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
 
-    def _endpoint_faults(self) -> list[str]:
+    def _endpoint_faults(self, deadline: float) -> list[str]:
         sagemaker = self.session.client("sagemaker")
         cloudformation = self.session.client("cloudformation")
         found = [
-            what_is_wrong(sagemaker, cloudformation, endpoint)
+            what_is_wrong(sagemaker, cloudformation, endpoint, deadline=deadline)
             for endpoint in self.assembly.endpoints
         ]
         return [it for it in found if it]
@@ -245,8 +278,24 @@ class Deployment:
         name = outputs.get(self.assembly.bucket_export)
         return ArchiveBucket(session.client("s3"), name) if name else None
 
+    def _time_budget(self) -> TimeBudget | None:
+        return TimeBudget.read(self.assembly.folder, stack_name(self.assembly.stage))
+
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
+
+
+@contextmanager
+def _unfinished(what: str) -> Iterator[None]:
+    """Raise `Unfinished` with `what` where AWS can no longer be asked, or somebody interrupts."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Unfinished(f"interrupted, and {what}") from None
+    except (BotoCoreError, ClientError, EndpointError) as error:
+        if not isinstance(error, BotoCoreError) and not expired(error):
+            raise
+        raise Unfinished(f"{what}: {said(error)}") from error
 
 
 def _refuse(wrong: list[str]) -> None:

@@ -6,21 +6,28 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from release.delivery.assembly import StackEndpoint
+from release.delivery.credentials import expired
+from release.delivery.errors import Unfinished
 from release.delivery.steps import say
+from release.delivery.under_way import AT_REST
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_sagemaker import SageMakerClient
 
-WAIT_SECONDS = 30 * 60
 POLL_SECONDS = 5.0
-AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 
 
 def what_is_wrong(
-    sagemaker: "SageMakerClient", cloudformation: "CloudFormationClient", endpoint: StackEndpoint
+    sagemaker: "SageMakerClient",
+    cloudformation: "CloudFormationClient",
+    endpoint: StackEndpoint,
+    *,
+    deadline: float,
 ) -> str | None:
     """Wait until an endpoint is at rest; return what is wrong with it, None if nothing is.
+
+    Raises `Unfinished` where it is not by `deadline`, as `time.monotonic` counts.
 
     SageMaker can roll an update back and still answer InService, with the configuration of before:
     tools that wait for InService take that for success
@@ -29,7 +36,7 @@ def what_is_wrong(
     """
     try:
         description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
-        deadline, said = time.monotonic() + WAIT_SECONDS, ""
+        said = ""
         while description["EndpointStatus"] not in AT_REST and time.monotonic() < deadline:
             if said != description["EndpointStatus"]:
                 said = description["EndpointStatus"]
@@ -37,10 +44,14 @@ def what_is_wrong(
             time.sleep(POLL_SECONDS)
             description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
     except ClientError as error:
+        if expired(error):
+            raise
         return f"{endpoint.name} cannot be described: {error}"
     status, serving = description["EndpointStatus"], description["EndpointConfigName"]
     reason = description.get("FailureReason")
     because = f": {reason}" if reason else ""
+    if status not in AT_REST:
+        raise Unfinished(f"everything is deployed, and {endpoint.name} is {status} for too long")
     if status != "InService":
         return f"{endpoint.name} is {status}{because}"
     resource = cloudformation.describe_stack_resource(

@@ -7,3 +7,7 @@ class NotDelivered(Exception):
 
 class DeliveredWrong(Exception):
     """It is deployed, and an endpoint or a model is not what the commit says."""
+
+
+class Unfinished(Exception):
+    """It was begun, and goes on at AWS, or nobody could ask: the next delivery takes it up."""

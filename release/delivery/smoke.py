@@ -1,7 +1,9 @@
 """Ask every model that a stage serves, and compare with what it must answer."""
 
 import json
+import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import boto3
@@ -9,8 +11,13 @@ import boto3
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
 from release.delivery.assembly import StackEndpoint
+from release.delivery.credentials import expired
+from release.delivery.errors import Unfinished
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
+
+AT_ONCE = 16
+"""Endpoints that are asked side by side."""
 
 Served = dict[str, str]
 """`endpoint/model` -> the version that clients are sent to."""
@@ -26,23 +33,42 @@ def served(session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint
 
 
 def wrong_answers(
-    session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint], models: Path
+    session: boto3.Session,
+    stage: str,
+    endpoints: Iterable[StackEndpoint],
+    models: Path,
+    *,
+    deadline: float,
 ) -> list[str]:
     """Invoke every model of the catalog; return what is wrong, one line a model.
 
-    A model without a golden file is named in a warning, and not asked.
+    Endpoints are asked side by side; the models of one after each other, since it may have to load
+    each. A model without a golden file is named in a warning, and not asked. Raises `Unfinished`
+    where one is left at `deadline`, as `time.monotonic` counts.
     """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = [
+            pool.submit(_wrong_answers, endpoint, client, models, deadline)
+            for endpoint, client in _clients(session, stage, endpoints)
+        ]
+    return [line for it in found for line in it.result()]
+
+
+def _wrong_answers(
+    endpoint: StackEndpoint, client: EndpointClient, models: Path, deadline: float
+) -> list[str]:
     wrong = []
-    for endpoint, client in _clients(session, stage, endpoints):
-        for model in client.models():
-            path = golden.path_of(models, model)
-            expected = Golden.read(path) if path else None
-            if expected is None or not expected.outputs:
-                say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
-                continue
-            said = _ask(client, model, expected)
-            if said:
-                wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
+    for model in client.models():
+        path = golden.path_of(models, model)
+        expected = Golden.read(path) if path else None
+        if expected is None or not expected.outputs:
+            say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
+            continue
+        if time.monotonic() >= deadline:
+            raise Unfinished(f"everything is deployed, and {endpoint.name}/{model} not asked yet")
+        said = _ask(client, model, expected)
+        if said:
+            wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
     return wrong
 
 
@@ -79,6 +105,8 @@ def _ask(client: EndpointClient, model: str, expected: Golden) -> str:
     try:
         answer = client.invoke(model, _arrays(expected))
     except EndpointError as error:
+        if expired(error):
+            raise
         return str(error)
     return "; ".join(expected.differences(answer))
 

@@ -31,14 +31,19 @@ class Repository(Checkout):
 
     def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run one of its commands; stdout and stderr come back as one text."""
-        return subprocess.run(
+        with self.delivering(*arguments) as process:
+            said = process.communicate()[0]
+        return subprocess.CompletedProcess(arguments, process.returncode, said)
+
+    def delivering(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Begin one of its commands; stdout and stderr come as one text."""
+        return subprocess.Popen(
             [sys.executable, "-m", "release.delivery", *arguments],
             cwd=self.path,
             env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            check=False,
         )
 
     def write_model(self, name: str, code: str, *, answer: float) -> None:

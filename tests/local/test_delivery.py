@@ -4,6 +4,8 @@ import hashlib
 import shutil
 import subprocess
 from contextlib import AbstractContextManager
+from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -15,7 +17,7 @@ from tests.local.conftest import ROOT, Checkout
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
-from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES
+from tests.local.tiny_models import CANNOT_LOAD, PAUSE, PLUS_ONE, TIMES, Gate
 
 TRIAL = """
 account: "000000000000"
@@ -227,6 +229,33 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
     assert forth.returncode == 0, forth.stdout
     assert _answer(live) == 21
     assert repository.git("worktree", "list").count("\n") == 0
+
+
+def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
+    repository: Repository, tmp_path: Path
+) -> None:
+    gate = Gate(tmp_path / "gate")
+    model = PAUSE.replace("GATE", str(gate.path)) + PLUS_ONE.replace(
+        "class TritonPythonModel:\n",
+        "class TritonPythonModel:\n    def initialize(self, args):\n        pause()\n\n",
+    )
+    repository.write_model("plus", model, answer=8)
+    repository.commit("loads when it may")
+    with asked_all_the_while():
+        with repository.delivering("deploy", "--stage", "live") as interrupted:
+            gate.wait_until_reached()
+            interrupted.terminate()
+            said = interrupted.communicate()[0]
+        assert interrupted.returncode == 3, said
+        assert "unfinished: interrupted, and CloudFormation may be at work on live-math" in said
+        with repository.delivering("deploy", "--stage", "live") as taken_up:
+            assert taken_up.stdout is not None
+            told = list(takewhile(lambda it: "waits for live-solo" not in it, taken_up.stdout))
+            gate.open()
+            rest = taken_up.communicate()[0]
+        assert taken_up.returncode == 0, "".join(told) + rest
+    assert "every model answers as it should" in rest
+    assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 
 
 def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:

@@ -231,5 +231,5 @@ def test_a_deploy_that_gives_up_leaves_its_gpu_build_to_the_next(
     assert set(_gpu_builds()) == {build, *before}
 
 
-NO_WAIT = ('"WaitMinutes": "50"', '"WaitMinutes": "0"')
+NO_WAIT = ("WAIT = Duration.minutes(50)", "WAIT = Duration.minutes(0)")
 """An edit that lets builds of a deploy wait for no engine."""

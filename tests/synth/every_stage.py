@@ -39,7 +39,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
                     "gpu_percent": 70,
                     "cpu_percent": 70,
                 },
-                update={"strategy": "linear", "percent": 10, "wait_seconds": 2700},
+                update={"strategy": "linear", "percent": 10, "wait_seconds": 300},
                 variants={f"Variant-{number}": {"weight": number} for number in range(10)},
             ),
             "rolling": _with(

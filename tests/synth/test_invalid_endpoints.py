@@ -292,13 +292,14 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "nine hours of linear steps": (
         lambda s: s.endpoint(update=Linear(percent=10, wait=3600)),
-        "update.wait: up to 9 waits of 3600 s and 300 s for the old instances are 32700 s, and "
-        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
+        "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old ones: "
+        "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
+        "larger percent",
     ),
     "ten hours of batches": (
         lambda s: s.endpoint(update=Rolling(percent=5, wait=900)),
-        "update.wait: up to 39 waits of 900 s are 35100 s, and SageMaker ends an update after "
-        "28800 s: write a shorter wait, or a larger percent",
+        "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
+        "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
     ),
     "old fleet kept too long": (
         lambda s: s.endpoint(update=AllAtOnce(keep_old=86400)),
@@ -396,7 +397,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     [
         Linear(percent=33, wait=3600, keep_old=3600),  # in three steps, the last of 34 %
         Linear(percent=50, wait=3600, keep_old=3600),
-        Linear(percent=10, wait=3166),
+        Linear(percent=10, wait=2899),
         Rolling(percent=25, wait=3600),
     ],
 )

@@ -65,13 +65,13 @@ def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
 
 def test_no_endpoint_can_be_called_as_another_stack_is(monkeypatch: pytest.MonkeyPatch) -> None:
     everything = load_stage("prod").model_copy(
-        update={"delivery": DeliveryStage(repository="octo-org/octo-repo"), "endpoints": {}}
+        update={"delivery": DeliveryStage(repository="octo-org/octo-repo")}
     )
     monkeypatch.setattr(stage_app, "load_stage", lambda _: everything)
     app = App(context=CONTEXT)
     stage_app.add_stacks(app, "prod")
     made = {it.node.id for it in app.node.children if Stack.is_stack(it)}
-    assert made == {f"prod-{name}" for name in STACKS}
+    assert made == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
 
 
 def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(

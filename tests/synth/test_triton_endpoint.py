@@ -172,7 +172,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             AllAtOnce(keep_old=60),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 2460,
                     "TerminationWaitInSeconds": 60,
                     "TrafficRoutingConfiguration": {
                         "Type": "ALL_AT_ONCE",
@@ -185,7 +185,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Canary(percent=20, wait=300),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 3000,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 20},
@@ -199,7 +199,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             Linear(percent=50, wait=30),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 2730,
                     "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "LinearStepSize": {"Type": "CAPACITY_PERCENT", "Value": 50},
@@ -214,7 +214,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-                    "MaximumExecutionTimeoutInSeconds": 28800,
+                    "MaximumExecutionTimeoutInSeconds": 2520,
                     "WaitIntervalInSeconds": 120,
                 }
             },
@@ -228,6 +228,14 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     assert {name: it for name, it in deployment.items() if name != "AutoRollbackConfiguration"} == (
         policy
     )
+
+
+def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
+    endpoint = scene.endpoint(update=Rolling(percent=50, wait=60))
+    endpoint.auto_scale(min_count=1, max_count=4, targets=[GpuTarget(percent=70)])
+    policy = scene.properties(ENDPOINT)["DeploymentConfig"]["RollingUpdatePolicy"]
+    # Half of three instances is one: three batches. Of four, it is two.
+    assert policy["MaximumExecutionTimeoutInSeconds"] == 3 * (2400 + 60)
 
 
 def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(

@@ -78,10 +78,10 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
     functions: FakeLambda, said: Callable[[], list[str]]
 ) -> None:
     functions.polls = {"text.tar.gz": [False, True], "vision.tar.gz": [False, False, True]}
-    Builder(functions, "start", "poll").build([TEXT, VISION])
+    Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     assert [it["ResourceProperties"] for it in functions.started] == [
-        {**TEXT, "WaitMinutes": "220"},
-        {**VISION, "WaitMinutes": "220"},
+        {**TEXT, "WaitMinutes": "143"},
+        {**VISION, "WaitMinutes": "143"},
     ]
     assert {it["RequestType"] for it in functions.started} == {"Create"}
     assert len({it["RequestId"] for it in functions.started}) == 2
@@ -93,11 +93,19 @@ def test_archives_are_built_side_by_side_with_more_time_than_cloudformation_give
     ]
 
 
+def test_a_commit_without_a_time_budget_waits_as_long_as_cloudformation(
+    functions: FakeLambda,
+) -> None:
+    functions.polls = {"text.tar.gz": [True]}
+    Builder(functions, "start", "poll", None).build([TEXT])
+    assert [it["ResourceProperties"] for it in functions.started] == [TEXT]
+
+
 def test_an_archive_that_somebody_built_meanwhile_is_not_waited_for(
     functions: FakeLambda, said: Callable[[], list[str]]
 ) -> None:
     functions.has_archive = {"text.tar.gz"}
-    Builder(functions, "start", "poll").build([TEXT])
+    Builder(functions, "start", "poll", 143).build([TEXT])
     assert said() == []
 
 
@@ -105,7 +113,7 @@ def test_whoever_waits_long_is_told_every_minute_for_what(
     functions: FakeLambda, said: Callable[[], list[str]]
 ) -> None:
     functions.polls = {"text.tar.gz": [*[False] * 13, True]}
-    Builder(functions, "start", "poll").build([TEXT])
+    Builder(functions, "start", "poll", 143).build([TEXT])
     assert said() == [
         "  builds text.tar.gz (b:t)",
         "  1 min: text.tar.gz (b:t)",
@@ -121,7 +129,7 @@ def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
     functions.polls = {"text.tar.gz": [False, False], "vision.tar.gz": [False, False]}
     functions.polls[failing["Key"]][1] = "Build failed: the gate"
     with pytest.raises(NotDelivered) as raised:
-        Builder(functions, "start", "poll").build([TEXT, VISION])
+        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     other = "vision.tar.gz (b:v)" if failing is TEXT else "text.tar.gz (b:t)"
     assert str(raised.value) == (
         f"{failing['Key']}: Build failed: the gate\n  goes on in CodeBuild: {other}"
@@ -131,7 +139,7 @@ def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
 def test_a_build_that_cannot_be_started_names_those_that_go_on(functions: FakeLambda) -> None:
     functions.refused = {VISION["Key"]}
     with pytest.raises(NotDelivered) as refused:
-        Builder(functions, "start", "poll").build([TEXT, VISION])
+        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
     first, second = str(refused.value).splitlines()
     assert first.startswith("AWS: An error occurred (TooManyRequestsException)")
     assert second == "  goes on in CodeBuild: text.tar.gz (b:t)"
@@ -140,4 +148,4 @@ def test_a_build_that_cannot_be_started_names_those_that_go_on(functions: FakeLa
 def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) -> None:
     functions.polls = {"text.tar.gz": ["Build failed: the gate"]}
     with pytest.raises(NotDelivered, match=r"^text\.tar\.gz: Build failed: the gate$"):
-        Builder(functions, "start", "poll").build([TEXT])
+        Builder(functions, "start", "poll", 143).build([TEXT])

@@ -5,7 +5,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from release.delivery import delivering
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.history import History, Outcome
 
 
@@ -56,6 +56,13 @@ def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
     with pytest.raises(type(error)):
         delivering._remembered(cast(History, history), _fails(error))
     assert history.outcomes == [outcome]
+
+
+def test_what_goes_on_at_aws_is_remembered_as_begun() -> None:
+    history = Kept()
+    with pytest.raises(Unfinished):
+        delivering._remembered(cast(History, history), _fails(Unfinished("goes on")))
+    assert history.outcomes == []
 
 
 def test_what_cannot_be_remembered_does_not_change_how_it_ended(

@@ -1,4 +1,4 @@
-"""What is built before anything changes that serves."""
+"""What is built before anything changes that serves, and how a deploy ends."""
 
 import io
 import json
@@ -8,15 +8,19 @@ from typing import Any, cast
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, EndpointConnectionError
 from botocore.response import StreamingBody
 
-from release.delivery import cdk, deployment, smoke
+from endpoint_client import EndpointError
+from release.delivery import cdk, deployment, smoke, under_way
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
+EXPIRED = ClientError(
+    {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}, "DescribeStacks"
+)
 OUTPUTS = {
     "ExportsOutputRefModelsBucket1": "bucket",
     "StartFunction": "start",
@@ -25,13 +29,18 @@ OUTPUTS = {
 
 
 class FakeAws:
-    """A session and all its clients. `objects` are in the bucket, `functions` were invoked."""
+    """A session and all its clients. `objects` are in the bucket.
+
+    `statuses` are those of the stack, one for each time that it is described, then it is at rest.
+    """
 
     region_name = "us-east-1"
 
     def __init__(self) -> None:
         self.objects: set[str] = set()
         self.has_stack = True
+        self.statuses: list[str] = []
+        self.refuses: Exception | None = None
         self.built: list[dict[str, str]] = []
         self.manifest = b"{}"
         self.fails = ""
@@ -45,8 +54,11 @@ class FakeAws:
     def describe_stacks(self, **_: str) -> dict[str, Any]:
         if not self.has_stack:
             raise ClientError({"Error": {"Code": "ValidationError"}}, "DescribeStacks")
+        if self.refuses:
+            raise self.refuses
+        status = self.statuses.pop(0) if self.statuses else "UPDATE_COMPLETE"
         outputs = [{"OutputKey": name, "OutputValue": it} for name, it in OUTPUTS.items()]
-        return {"Stacks": [{"Outputs": outputs}]}
+        return {"Stacks": [{"Outputs": outputs, "StackStatus": status}]}
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         assert Bucket == "bucket"
@@ -67,12 +79,17 @@ class FakeAws:
 
 
 class FakeCdk:
-    """The CLI. `runs` are what it was asked for."""
+    """The CLI. `runs` are what it was asked for.
+
+    A run that fails leaves the stack in the statuses `leaves`, and AWS refusing what comes `then`.
+    """
 
     def __init__(self, aws: FakeAws) -> None:
         self._aws = aws
         self.runs: list[tuple[str, ...]] = []
         self.fails = ""
+        self.leaves: list[str] = []
+        self.then: BaseException | None = None
 
     def deploy(self, _: Path, *stacks: str) -> bool:
         self._aws.has_stack = True
@@ -83,6 +100,10 @@ class FakeCdk:
 
     def _run(self, *what: str) -> bool:
         self.runs.append(what)
+        if isinstance(self.then, KeyboardInterrupt):
+            raise self.then
+        self._aws.statuses = list(self.leaves)
+        self._aws.refuses = cast(Exception | None, self.then)
         return self.fails != what[0]
 
 
@@ -114,6 +135,7 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     fake = FakeCdk(aws)
     monkeypatch.setattr(cdk, "deploy", fake.deploy)
     monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
+    monkeypatch.setattr(under_way, "POLL_SECONDS", 0)
     monkeypatch.setattr(smoke, "served", lambda *_: {})
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["models: no"])
@@ -125,6 +147,9 @@ def delivered(aws: FakeAws, tmp_path: Path) -> Deployment:
     for name in ("text", "vision"):
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
+    budget = {"type": "triton:time-budget", "data": {"rows": [], "builds": 143}}
+    metadata = tmp_path / "prod-models.metadata.json"
+    metadata.write_text(json.dumps({"/prod-models": [budget]}))
     return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
 
 
@@ -148,7 +173,7 @@ def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_th
             "Key": "vision/model.tar.gz",
             "Bucket": "bucket",
             "Source": "assets-123456789012-us-east-1/source.zip",
-            "WaitMinutes": "220",
+            "WaitMinutes": "143",
         }
     ]
 
@@ -276,3 +301,85 @@ def test_what_cannot_be_deployed_or_published_is_not_built(
     with pytest.raises(NotDelivered, match=said):
         delivered.build()
     assert aws.built == []
+
+
+def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
+    aws: FakeAws, cli: FakeCdk, delivered: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aws.statuses = ["UPDATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"]
+    delivered.deploy()
+    assert aws.statuses == []
+    assert cli.runs == [("deploy", "prod-text", "prod-vision")]
+    assert "waits for prod-text, which is UPDATE_IN_PROGRESS" in capsys.readouterr().out
+
+
+def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
+    cli: FakeCdk, delivered: Deployment
+) -> None:
+    cli.fails = "deploy"
+    with pytest.raises(NotDelivered, match="models: no"):
+        delivered.deploy()
+
+
+def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(
+    cli: FakeCdk, delivered: Deployment
+) -> None:
+    cli.fails, cli.leaves = "deploy", ["UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"]
+    with pytest.raises(Unfinished, match=r"prod-vision \(UPDATE_IN_PROGRESS\) goes on"):
+        delivered.deploy()
+
+
+def test_a_deploy_that_outlives_its_credentials_is_unfinished(
+    cli: FakeCdk, delivered: Deployment
+) -> None:
+    cli.fails, cli.then = "deploy", EXPIRED
+    with pytest.raises(Unfinished, match="may be at work: the credentials have expired"):
+        delivered.deploy()
+
+
+def test_credentials_that_expire_while_it_waits_leave_it_unfinished(
+    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+) -> None:
+    aws.refuses = EXPIRED
+    with pytest.raises(Unfinished, match="the credentials have expired"):
+        delivered.deploy()
+    assert cli.runs == []
+
+
+def test_an_interrupted_deploy_is_unfinished_and_says_of_which_stacks(
+    cli: FakeCdk, delivered: Deployment
+) -> None:
+    cli.then = KeyboardInterrupt()
+    with pytest.raises(Unfinished, match=r"interrupted, and .* at work on prod-text, prod-vision"):
+        delivered.deploy()
+
+
+@pytest.mark.parametrize(
+    ("error", "ends"),
+    [
+        (EXPIRED, Unfinished),
+        (KeyboardInterrupt(), Unfinished),
+        (EndpointConnectionError(endpoint_url="sagemaker"), Unfinished),
+        (EndpointError("the catalog is empty"), DeliveredWrong),
+    ],
+    ids=["expired", "interrupted", "no network", "catalog"],
+)
+def test_what_was_deployed_is_wrong_only_where_that_is_known(
+    error: BaseException,
+    ends: type[Exception],
+    delivered: Deployment,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any, **__: Any) -> list[str]:
+        raise error
+
+    monkeypatch.setattr(smoke, "wrong_answers", fail)
+    with pytest.raises(ends, match="deployed"):
+        delivered.verify(Path("models"))
+
+
+def test_what_a_delivery_may_take_is_said(
+    delivered: Deployment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    delivered.say_how_long()
+    assert capsys.readouterr().out == "    0 min  at most, all together\n"

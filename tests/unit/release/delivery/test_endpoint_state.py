@@ -1,14 +1,17 @@
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from release.delivery import endpoint_state
 from release.delivery.assembly import StackEndpoint
 from release.delivery.endpoint_state import what_is_wrong
+from release.delivery.errors import Unfinished
 
 ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config-new"
@@ -23,6 +26,7 @@ class Aws:
         self.cloudformation = session.client("cloudformation")
         self.of_sagemaker = Stubber(self.sagemaker)
         self.of_cloudformation = Stubber(self.cloudformation)
+        self.deadline = math.inf
 
     def endpoint_is(self, status: str, **changes: Any) -> None:
         now = datetime.now(UTC)
@@ -54,7 +58,9 @@ class Aws:
 
     def what_is_wrong(self) -> str | None:
         with self.of_sagemaker, self.of_cloudformation:
-            return what_is_wrong(self.sagemaker, self.cloudformation, ENDPOINT)
+            return what_is_wrong(
+                self.sagemaker, self.cloudformation, ENDPOINT, deadline=self.deadline
+            )
 
 
 @pytest.fixture
@@ -96,10 +102,17 @@ def test_a_failed_endpoint_is_wrong_with_its_reason(aws: Aws) -> None:
     assert aws.what_is_wrong() == "prod-text is Failed: no capacity"
 
 
-def test_an_update_that_does_not_end_is_wrong(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint_state, "WAIT_SECONDS", 0)
+def test_of_an_update_that_does_not_end_nobody_knows_whether_it_is_wrong(aws: Aws) -> None:
+    aws.deadline = 0
     aws.endpoint_is("Updating")
-    assert aws.what_is_wrong() == "prod-text is Updating"
+    with pytest.raises(Unfinished, match="prod-text is Updating for too long"):
+        aws.what_is_wrong()
+
+
+def test_credentials_that_have_expired_say_nothing_of_an_endpoint(aws: Aws) -> None:
+    aws.of_sagemaker.add_client_error("describe_endpoint", "ExpiredTokenException", "expired")
+    with pytest.raises(ClientError, match="ExpiredTokenException"):
+        aws.what_is_wrong()
 
 
 def test_an_endpoint_that_is_not_there_is_wrong(aws: Aws) -> None:

@@ -2,12 +2,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from release.checkouts import Clone
 from release.delivery import __main__ as program
 from release.delivery.__main__ import main
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 
 
 @pytest.fixture(autouse=True)
@@ -15,7 +15,7 @@ def _clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
 
 
-def ends(monkeypatch: pytest.MonkeyPatch, error: Exception) -> int:
+def ends(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
     """Return how a delivery to prod ends that fails with `error`."""
 
     def fail(*_: Any, **__: Any) -> None:
@@ -54,6 +54,33 @@ def test_aws_that_refuses_ends_with_1(
 ) -> None:
     assert ends(monkeypatch, NoCredentialsError()) == 1
     assert "not delivered: AWS: Unable to locate credentials" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Unfinished("prod-text goes on"), "unfinished: prod-text goes on\n"),
+        (KeyboardInterrupt(), "unfinished: interrupted\n"),
+    ],
+)
+def test_what_goes_on_at_aws_ends_with_3_and_how_to_take_it_up(
+    error: BaseException,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert ends(monkeypatch, error) == 3
+    told = capsys.readouterr().err
+    assert told.startswith(said)
+    assert "run the same command again" in told
+
+
+def test_credentials_that_had_expired_before_are_said_to_have(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}
+    assert ends(monkeypatch, ClientError(refused, "GetParameter")) == 1
+    assert "not delivered: the credentials have expired: get new ones" in capsys.readouterr().err
 
 
 def test_wrong_arguments_do_not_end_as_a_wrong_deployment_does(

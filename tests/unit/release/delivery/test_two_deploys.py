@@ -10,10 +10,10 @@ import boto3
 import pytest
 from botocore.exceptions import NoCredentialsError
 
-from release.delivery import cdk, deployment, smoke
+from release.delivery import cdk, deployment, smoke, under_way
 from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.tree import Template
 from tests.unit.release.delivery.test_declared import template
 
@@ -33,6 +33,7 @@ class Stack:
         self.live: Template | None = OLD
         self.tried: list[Template] = []
         self.fails: set[int] = set()
+        self.going_on: list[str] = []
 
     def deploy(self, folder: Path, *_: str) -> bool:
         wanted = json.loads((folder / "prod-text.template.json").read_text())
@@ -61,6 +62,9 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     monkeypatch.setattr(Assembly, "with_template", lambda *args: found.with_template(*args))
     monkeypatch.setattr(cdk, "deploy", found.deploy)
     monkeypatch.setattr(smoke, "served", lambda *_: {})
+    for name in ("wait_for_stacks", "wait_for_endpoints"):
+        monkeypatch.setattr(under_way, name, lambda *_: None)
+    monkeypatch.setattr(under_way, "in_progress", lambda *_: found.going_on)
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
     monkeypatch.setattr(deployment, "live_template", lambda *_: found.live)
@@ -166,7 +170,7 @@ def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
         return {}
 
     monkeypatch.setattr(deployment, "newest_events", expired)
-    with pytest.raises(DeliveredWrong, match="may run without scaling"):
+    with pytest.raises(Unfinished, match="may run without scaling"):
         delivered.deploy()
     assert stack.tried == [WITHOUT]
 
@@ -179,7 +183,17 @@ def test_where_nobody_knows_how_it_ended_it_is_said_that_scaling_may_be_off(
 
     stack.fails = {2}
     monkeypatch.setattr(deployment, "reasons_since", unreadable)
-    with pytest.raises(DeliveredWrong) as failed:
+    with pytest.raises(Unfinished) as failed:
+        delivered.deploy()
+    assert str(failed.value).splitlines()[-1].strip() == LEFT
+    assert stack.tried == [WITHOUT, NEW]
+
+
+def test_where_cloudformation_goes_on_it_is_said_that_scaling_may_be_off(
+    stack: Stack, delivered: Deployment
+) -> None:
+    stack.fails, stack.going_on = {2}, ["prod-text (UPDATE_IN_PROGRESS)"]
+    with pytest.raises(Unfinished, match=r"UPDATE_IN_PROGRESS\) goes on") as failed:
         delivered.deploy()
     assert str(failed.value).splitlines()[-1].strip() == LEFT
     assert stack.tried == [WITHOUT, NEW]

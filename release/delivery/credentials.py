@@ -1,0 +1,24 @@
+"""Credentials that end before a delivery does."""
+
+from botocore.exceptions import BotoCoreError, ClientError, UnauthorizedSSOTokenError
+
+EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
+"""AWS's codes: STS API reference, common errors ("ExpiredTokenException", "RequestExpired"); S3
+API reference, error responses ("ExpiredToken"), which other services answer, too (aws/aws-cdk
+#19359)."""
+
+
+def expired(error: BaseException | None) -> bool:
+    """Return whether an error, or one that it was raised from, is that credentials have expired."""
+    if isinstance(error, ClientError):
+        return error.response["Error"]["Code"] in EXPIRED
+    if isinstance(error, UnauthorizedSSOTokenError):
+        return True
+    return error is not None and expired(error.__cause__)
+
+
+def said(error: BotoCoreError | ClientError | Exception) -> str:
+    """Return what AWS said, and of credentials that have expired what that means."""
+    if expired(error):
+        return f"the credentials have expired: get new ones ({error})"
+    return f"AWS: {error}"

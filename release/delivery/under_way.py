@@ -1,0 +1,83 @@
+"""What an earlier delivery has begun, and AWS goes on with."""
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from botocore.exceptions import ClientError
+
+from release.delivery.steps import say
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+    from mypy_boto3_sagemaker import SageMakerClient
+
+POLL_SECONDS = 5.0
+SAY_SECONDS = 60.0
+AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
+"""Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
+
+
+def wait_for_stacks(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> None:
+    """Return when CloudFormation is at work on none of `stacks`.
+
+    The cdk CLI does not wait: it takes a stack in progress that has the wanted template already for
+    deployed, and starts a change set on any other (canSkipDeploy and deployStack of aws-cdk
+    2.1148.1). CloudFormation ends an endpoint's update after 970 minutes at the latest
+    (`timeoutInMinutes` in the schema of AWS::SageMaker::Endpoint).
+    """
+    for stack in stacks:
+        _wait(stack, partial(_in_progress, cloudformation, stack))
+
+
+def wait_for_endpoints(sagemaker: "SageMakerClient", endpoints: Iterable[str]) -> None:
+    """Return when none of `endpoints` is changing: SageMaker refuses a second update."""
+    for endpoint in endpoints:
+        _wait(endpoint, partial(_changing, sagemaker, endpoint))
+
+
+def in_progress(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
+    """Return what CloudFormation is at work on, such as `prod-text (UPDATE_IN_PROGRESS)`."""
+    found = {stack: _in_progress(cloudformation, stack) for stack in stacks}
+    return [f"{stack} ({status})" for stack, status in found.items() if status]
+
+
+def _wait(name: str, status: Callable[[], str | None]) -> None:
+    start = said = time.monotonic()
+    found = status()
+    if found:
+        say(f"  waits for {name}, which is {found} since before this delivery")
+    while found:
+        time.sleep(POLL_SECONDS)
+        found = status()
+        if found and time.monotonic() - said >= SAY_SECONDS:
+            said = time.monotonic()
+            say(f"  {(said - start) / 60:.0f} min: {name} is {found}")
+
+
+def _in_progress(cloudformation: "CloudFormationClient", stack: str) -> str | None:
+    """Return the status of a stack that CloudFormation is at work on, None of any other.
+
+    One in REVIEW_IN_PROGRESS has a change set that nobody executed: the cdk CLI replaces it.
+    """
+    try:
+        (described,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return None
+    status = described["StackStatus"]
+    if status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
+        return status
+    return None
+
+
+def _changing(sagemaker: "SageMakerClient", endpoint: str) -> str | None:
+    try:
+        status = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointStatus"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationException":
+            raise
+        return None
+    return None if status in AT_REST else status

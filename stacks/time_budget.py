@@ -1,0 +1,90 @@
+"""How long a delivery of a stage may take, summed up against GitHub's six hours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+from constructs import IConstruct
+
+from triton_sagemaker import ModelBuilder, TritonEndpoint
+
+JOB_MINUTES = 360
+"""GitHub ends a job then, on runners of its own (GitHub Docs, "Limits in GitHub Actions").
+
+The deploy role's session is as long. The roles that the cdk CLI assumes with it last an hour each
+(IAM user guide, role chaining), and it assumes them again while that session lasts
+(makeCachingProvider and fromTemporaryCredentials in aws-cdk 2.1148.1). CloudFormation acts as a
+role of its own, and goes on without either ("CloudFormation service role", user guide).
+"""
+INSTALL_MINUTES = 15
+"""Checkout and `make install`, before there are credentials. Our choice, as are the next three."""
+SYNTH_MINUTES = 10
+"""The app, and archives copied from another stage's bucket inside of S3."""
+STACK_MINUTES = 10
+"""What a stack creates, changes and deletes beside an endpoint: the VPC takes the longest."""
+BUILD_END_MINUTES = 5
+"""After its deadline a build says how it ended: `GRACE_SECONDS` of its handler, and a poll."""
+VERIFY_MINUTES = 30
+"""When the last model is asked: `VERIFY_SECONDS` of `release.delivery.deployment`."""
+ANSWER_MINUTES = 7
+"""A model that loads is asked five times, 70 s each, 15 s apart in all: `endpoint_client`."""
+LONGEST_BUILD_MINUTES = 220
+"""A build may wait no longer: `ModelBuilder` ends it after 240."""
+
+
+METADATA = "triton:time-budget"
+"""The kind of metadata by which `release.delivery` finds it."""
+
+
+class TooLong(ValueError):
+    """A delivery of a stage cannot end while its job runs."""
+
+
+@dataclass(frozen=True)
+class TimeBudget:
+    """The most that each part of a delivery may take, in minutes, one after the other.
+
+    `rows` are all of them, in order; `build_minutes` is for how long builds may wait for GPUs:
+    what the others leave. Independent stacks are deployed side by side: only the slowest counts.
+    """
+
+    rows: Mapping[str, int]
+    build_minutes: int
+
+    @classmethod
+    def of(cls, stage_name: str, endpoints: Mapping[str, TritonEndpoint]) -> Self:
+        """Return the budget of a stage; `endpoints` are by their short names.
+
+        Raises `TooLong` where it leaves builds less time than CloudFormation would give them.
+        """
+        name = max(endpoints, key=lambda it: endpoints[it].longest_update)
+        update = -(-endpoints[name].longest_update // 60)
+        rows = {
+            "checkout and `make install`": INSTALL_MINUTES,
+            "synth, archives copied from another stage": SYNTH_MINUTES,
+            f"`{stage_name}-models`": STACK_MINUTES,
+            "builds": BUILD_END_MINUTES,
+            "the stacks that endpoints need": STACK_MINUTES,
+            # A scaled variant of another type takes two deploys; only one of them moves it.
+            f"`{stage_name}-{name}`, the slowest, beside its endpoint": 2 * STACK_MINUTES,
+            "its endpoint's update": update,
+            "the rollback of it": update,
+            "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,
+        }
+        left = JOB_MINUTES - sum(rows.values())
+        shortest = int(ModelBuilder.WAIT.to_minutes())
+        if left < shortest:
+            fits = update - -(-(shortest - left) // 2)
+            raise TooLong(
+                f"stages/{stage_name}.yaml: endpoints.{name}.update: an update may take {update} "
+                f"minutes, and as many to roll back, and {fits} fit into the {JOB_MINUTES} of a "
+                "delivery's job: write a shorter wait_seconds or a larger percent, and for a "
+                "rolling update fewer instances"
+            )
+        wait = min(LONGEST_BUILD_MINUTES, left)
+        return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
+
+    def attach_to(self, construct: IConstruct) -> None:
+        """Write it into the metadata of a construct, for whoever delivers the assembly."""
+        rows = [{"what": what, "minutes": minutes} for what, minutes in self.rows.items()]
+        construct.node.add_metadata(METADATA, {"rows": rows, "builds": self.build_minutes})

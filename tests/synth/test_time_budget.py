@@ -1,0 +1,205 @@
+"""The time of a delivery, as templates, workflow and code have it, against each limit."""
+
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from aws_cdk import App
+
+import app as stage_app
+from endpoint_client import EndpointClient, _client
+from release.delivery import deployment
+from release.delivery import time_budget as delivered
+from release.delivery.time_budget import TimeBudget
+from stacks import time_budget
+from stacks.time_budget import JOB_MINUTES, TooLong
+from stages import Stage, load_stage
+from tests.synth.conftest import CONTEXT, ROOT
+from tests.synth.every_stage import EVERY_STAGE, every_stage
+from triton_sagemaker.build_handler import index
+from triton_sagemaker.instances import PROVISIONING_SECONDS
+
+UPDATES: dict[str, dict[str, Any]] = {
+    "all at once": {"strategy": "all-at-once"},
+    "canary": {"strategy": "canary", "wait_seconds": 3360},
+    "linear": {"strategy": "linear", "percent": 10, "wait_seconds": 300},
+    "rolling": {"strategy": "rolling", "percent": 50, "wait_seconds": 600},
+}
+CREATE_MINUTES, UPDATE_MINUTES = 160, 970
+"""`timeoutInMinutes` of CloudFormation's handlers, in the schema of AWS::SageMaker::Endpoint
+(pulumi/pulumi-aws-native, aws-cloudformation-schema/aws-sagemaker-endpoint.json)."""
+CUSTOM_RESOURCE_MINUTES = 60
+"""CloudFormation template reference, AWS::CloudFormation::CustomResource, ServiceTimeout."""
+
+Templates = dict[str, dict[str, Any]]
+
+
+def generated(scaling: dict[str, Any] | None = None, **update: Any) -> Stage:
+    """Return prod with endpoints of one variant, which are all updated and scaled so."""
+    content = load_stage("prod").model_dump()
+    for endpoint in content["endpoints"].values():
+        endpoint.update(update=update, scaling=scaling, variants={"AllTraffic": {}})
+    return Stage.model_validate(content)
+
+
+def synthesised(
+    stage: Stage, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Templates, TimeBudget]:
+    """Return templates by stack, and the budget as a delivery reads it."""
+    monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)
+    app = App(context=CONTEXT, outdir=str(folder))
+    stage_app.add_stacks(app, "prod")
+    templates = {it.stack_name: it.template for it in app.synth().stacks}
+    budget = TimeBudget.read(folder, "prod-models")
+    assert budget is not None
+    return templates, budget
+
+
+def resources(templates: Templates, kind: str) -> list[dict[str, Any]]:
+    found = [
+        it["Properties"]
+        for template in templates.values()
+        for it in template["Resources"].values()
+        if it["Type"] == kind
+    ]
+    assert found
+    return found
+
+
+def update_seconds(templates: Templates) -> list[int]:
+    """The limit of each endpoint's updates."""
+    return [
+        policy["MaximumExecutionTimeoutInSeconds"]
+        for endpoint in resources(templates, "AWS::SageMaker::Endpoint")
+        for name, policy in endpoint["DeploymentConfig"].items()
+        if name.endswith("UpdatePolicy")
+    ]
+
+
+def start_seconds(templates: Templates) -> int:
+    """What the slowest fleet may take to start, by the limits in its configuration."""
+    return PROVISIONING_SECONDS + max(
+        int(variant["ContainerStartupHealthCheckTimeoutInSeconds"])
+        + int(variant["ModelDataDownloadTimeoutInSeconds"])
+        for config in resources(templates, "AWS::SageMaker::EndpointConfig")
+        for variant in config["ProductionVariants"]
+    )
+
+
+def check(templates: Templates, budget: TimeBudget) -> None:
+    """Assert that every part ends within each limit that it meets."""
+    updates, start = update_seconds(templates), start_seconds(templates)
+    assert all(start < it <= 28_800 for it in updates)
+    assert start / 60 < CREATE_MINUTES
+    assert max(updates) / 60 < UPDATE_MINUTES
+    needed = 2 * max(updates) / 60 + budget.build_minutes
+    assert needed < sum(budget.rows.values()) <= JOB_MINUTES
+    (project,) = (
+        it
+        for it in resources(templates, "AWS::CodeBuild::Project")
+        if it["Environment"]["Type"] == "LINUX_CONTAINER"
+    )
+    assert budget.build_minutes + index.GRACE_SECONDS / 60 < project["TimeoutInMinutes"]
+    for build in resources(templates, "Custom::TritonModel"):
+        assert int(build["WaitMinutes"]) <= budget.build_minutes
+        assert int(build["WaitMinutes"]) + index.GRACE_SECONDS / 60 < CUSTOM_RESOURCE_MINUTES
+
+
+def test_a_delivery_of_each_shipped_stage_ends_within_its_job(
+    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(*synthesised(load_stage(stage), tmp_path, monkeypatch))
+
+
+@pytest.mark.parametrize("name", EVERY_STAGE)
+def test_a_delivery_of_a_stage_that_asks_for_all_ends_within_its_job(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(*synthesised(every_stage(name), tmp_path, monkeypatch))
+
+
+@pytest.mark.parametrize("update", UPDATES)
+def test_a_delivery_ends_within_its_job_however_endpoints_are_updated(
+    update: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(*synthesised(generated(**UPDATES[update]), tmp_path, monkeypatch))
+
+
+@pytest.mark.parametrize(
+    ("update", "scaling", "minutes"),
+    [
+        ({"strategy": "linear", "percent": 10, "wait_seconds": 900}, None, 180),
+        (
+            {"strategy": "rolling", "percent": 25, "wait_seconds": 600},
+            {"min_count": 2, "max_count": 10, "gpu_percent": 70},
+            350,  # of seven instances, 25 % is one: seven batches
+        ),
+    ],
+    ids=["linear", "rolling"],
+)
+def test_a_stage_whose_delivery_cannot_end_is_refused(
+    update: dict[str, Any],
+    scaling: dict[str, Any] | None,
+    minutes: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(TooLong) as refused:
+        synthesised(generated(scaling, **update), tmp_path, monkeypatch)
+    assert str(refused.value) == (
+        f"stages/prod.yaml: endpoints.text.update: an update may take {minutes} minutes, and as "
+        "many to roll back, and 101 fit into the 360 of a delivery's job: write a shorter "
+        "wait_seconds or a larger percent, and for a rolling update fewer instances"
+    )
+
+
+def test_what_is_said_to_fit_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 40 minutes to start, twice 28 to wait, 5 for the old instances.
+    update: dict[str, Any] = {"strategy": "linear", "percent": 40, "wait_seconds": 28 * 60}
+    templates, budget = synthesised(generated(**update), tmp_path, monkeypatch)
+    check(templates, budget)
+    assert update_seconds(templates) == 3 * [101 * 60]
+    assert budget.build_minutes == 51
+
+
+def test_a_rolling_update_is_summed_up_over_all_batches_that_scaling_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
+    templates, _ = synthesised(generated(**update), tmp_path / "two", monkeypatch)
+    assert update_seconds(templates) == 3 * [2 * (2400 + 60)]
+    # Half of three instances is one: three batches, as many as of four at the most.
+    scaling = {"min_count": 2, "max_count": 4, "gpu_percent": 70}
+    with pytest.raises(TooLong, match="an update may take 123 minutes"):
+        synthesised(generated(scaling, **update), tmp_path / "four", monkeypatch)
+
+
+def test_session_and_workflow_last_as_long_as_a_job() -> None:
+    jobs = yaml.safe_load((ROOT / ".github/workflows/deploy.yml").read_text())["jobs"]
+    for job in jobs.values():
+        (session,) = (
+            step["with"]["role-duration-seconds"]
+            for step in job["steps"]
+            if step.get("uses", "").startswith("aws-actions/configure-aws-credentials@")
+        )
+        assert job["timeout-minutes"] == session / 60 == JOB_MINUTES
+
+
+def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
+    assert delivered.METADATA == time_budget.METADATA
+    assert deployment.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
+    attempts = signature(EndpointClient).parameters["load_attempts"].default
+    call: Any = _client.CALL
+    waits = sum(2**attempt for attempt in range(attempts - 1))
+    assert (attempts * call.read_timeout + waits) / 60 <= time_budget.ANSWER_MINUTES
+    assert index.GRACE_SECONDS / 60 < time_budget.BUILD_END_MINUTES
+
+
+def test_the_table_in_the_documents_is_that_of_prod(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (ROOT / "docs" / "delivery.md").read_text()
+    _, budget = synthesised(load_stage("prod"), tmp_path, monkeypatch)
+    assert "\n".join(budget.lines()) in page
