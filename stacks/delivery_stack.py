@@ -107,7 +107,7 @@ class DeliveryStack(Stack):
         return [
             iam.PolicyStatement(
                 actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
-                resources=[catalog, f"{catalog}/*"],
+                resources=[f"{catalog}/*"],
             ),
             iam.PolicyStatement(
                 actions=["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],

@@ -96,18 +96,20 @@ Names = Mapping[str, str]
 class Place:
     """Where the ledger is to hold.
 
-    `endpoint` is the short name of one endpoint of the stage, `source_stage` the stage that
-    archives are promoted from, `registry` the account of the region's images, `repository` the
-    GitHub repository that delivers.
+    `suffix` ends the names of the partition's services, `endpoint` is the short name of one
+    endpoint of the stage, `source_stage` the stage that archives are promoted from, `registry` the
+    account of the region's images, `engines_source` the asset that compiles engines.
     """
 
     partition: str = "aws"
+    suffix: str = "amazonaws.com"
     region: str
     account: str
     stage: str
     endpoint: str = "*"
     source_stage: str = "*"
     registry: str = "*"
+    engines_source: str = "*"
 
     def names(self, resources: Names) -> dict[str, str]:
         """Return all names: those of the place itself, and `resources` by the names of `NAMED`."""

@@ -34,11 +34,20 @@ class Assembly:
     """
 
     def __init__(
-        self, templates: Mapping[str, Mapping[str, Any]], *, region: str, account: str
+        self,
+        templates: Mapping[str, Mapping[str, Any]],
+        *,
+        region: str,
+        account: str,
+        partition: str = "aws",
     ) -> None:
         self.templates = templates
-        self.region, self.account = region, account
-        self._pseudo = {"AWS::AccountId": account, "AWS::Partition": "aws", "AWS::Region": region}
+        self.region, self.account, self.partition = region, account, partition
+        self._pseudo = {
+            "AWS::AccountId": account,
+            "AWS::Partition": partition,
+            "AWS::Region": region,
+        }
 
     @cached_property
     def resources(self) -> dict[str, Resource]:
@@ -65,8 +74,10 @@ class Assembly:
                 return str(value)
             case {"Ref": str(name)} if name.startswith("AWS::"):
                 return self._pseudo[name]
-            case {"Ref": name} | {"Fn::GetAtt": [name, *_]}:
-                return f"<{stack}.{name}>"
+            case {"Ref": name}:
+                return self.reference(f"{stack}.{name}")
+            case {"Fn::GetAtt": [name, attribute]}:
+                return self.reference(f"{stack}.{name}", attribute)
             case {"Fn::ImportValue": export}:
                 exporter, exported = self.exports[self.text(export, stack)]
                 return self.text(exported, exporter)
@@ -75,6 +86,14 @@ class Assembly:
             case {"Fn::Sub": str(text)}:
                 return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo[it[1]], text)
         return repr(value)
+
+    def reference(self, resource: str, _attribute: str | None = None) -> str:
+        """Return what stands for a resource's `Ref`, or for an attribute of it."""
+        return f"<{resource}>"
+
+    def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
+        """Return a policy's statements with every value as text."""
+        return [self._plain(it, stack) for it in document["Statement"]]
 
     def named(self, value: Any, stack: str) -> Resource | None:
         """Return the resource that a value refers to, by reference or by the name in its ARN."""
@@ -92,6 +111,14 @@ class Assembly:
             for it in template.get("Outputs", {}).values()
             if "Export" in it
         }
+
+    def _plain(self, value: Any, stack: str) -> Any:
+        match value:
+            case list():
+                return [self._plain(it, stack) for it in value]
+            case dict() if not any(key == "Ref" or key.startswith("Fn::") for key in value):
+                return {key: self._plain(it, stack) for key, it in value.items()}
+        return self.text(value, stack)
 
 
 def _name(resource: Resource) -> str:
