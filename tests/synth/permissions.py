@@ -141,7 +141,7 @@ def _may(site: Site, held: Held, row: Row, action: str, resource: str) -> bool:
     own = _own_policy(site, example)
     if held.role is None:
         return allows(own or [], action, resource=example, named=held.named, context=context)
-    arn, granted = site.deployed.arn(held.role), _granted(site, held.role)
+    arn, granted = site.deployed.arn(held.role), site.deployed.granted(held.role)
     return lets_role(arn, granted, action, resource=example, own=own, context=context)
 
 
@@ -166,7 +166,7 @@ def _beyond_role(site: Site, held: Held, role: Resource) -> Iterator[str]:
         yield f"{role.id} trusts {sorted(_trusted(site, role))}, and not {sorted(trusted)}"
     if role.properties.get("ManagedPolicyArns"):
         yield f"{role.id} has policies of AWS's, which nobody compares with the ledger"
-    for statement in _granted(site, role):
+    for statement in site.deployed.granted(role):
         if statement["Effect"] == "Allow":
             yield from _uncovered(held.label, statement, [held])
 
@@ -219,18 +219,6 @@ def _narrows(condition: dict[str, Any], wanted: dict[str, dict[str, list[str]]])
         for operator, keys in wanted.items()
         for key, values in keys.items()
     )
-
-
-def _granted(site: Site, role: Resource) -> list[Statement]:
-    """Return the statements of all policies of a role."""
-    stage = site.deployed
-    documents = [(it["PolicyDocument"], role.stack) for it in role.properties.get("Policies", [])]
-    documents += [
-        (it.properties["PolicyDocument"], it.stack)
-        for it in stage.of("AWS::IAM::Policy")
-        if {"Ref": role.id.partition(".")[2]} in it.properties["Roles"] and it.stack == role.stack
-    ]
-    return [it for document, stack in documents for it in stage.statements(document, stack)]
 
 
 def _trusted(site: Site, role: Resource) -> set[str]:

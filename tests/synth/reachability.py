@@ -72,7 +72,7 @@ def lost_logs(stage: Assembly) -> Iterator[str]:
             yield f"{group.id} goes with a first deploy that fails"
         arn = f"arn:aws:logs:{stage.region}:{stage.account}:log-group:{name}:log-stream:"
         for role in stage.of("AWS::IAM::Role"):
-            if allows(_granted(stage, role), "logs:CreateLogGroup", resource=arn):
+            if allows(stage.granted(role), "logs:CreateLogGroup", resource=arn):
                 yield f"{role.id} may make {group.id} again"
 
 
@@ -94,7 +94,7 @@ def locked_volumes(stage: Assembly) -> Iterator[str]:
         for role in _execution_roles(stage, config):
             context = {"kms:GrantIsForAWSResource": "true"}
             for action in ("kms:CreateGrant", "kms:DescribeKey"):
-                by_role = _granted(stage, role)
+                by_role = stage.granted(role)
                 if not allows(by_role, action, resource=f"<{key.id}>", context=context):
                     yield f"{role.id} lacks {action} on {key.id}, which encrypts its volumes"
                 if not allows(admitted, action):
@@ -128,18 +128,6 @@ def _execution_roles(stage: Assembly, config: Resource) -> list[Resource]:
     ]
     roles = [stage.named(it.properties["ExecutionRoleArn"], it.stack) for it in models if it]
     return [it for it in roles if it]
-
-
-def _granted(stage: Assembly, role: Resource) -> list[Statement]:
-    """Return the statements of all policies of a role."""
-    documents = [(it["PolicyDocument"], role.stack) for it in role.properties.get("Policies", [])]
-    documents += [
-        (it.properties["PolicyDocument"], it.stack)
-        for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
-        for it in stage.of(kind)
-        if role in [stage.named(name, it.stack) for name in it.properties.get("Roles", [])]
-    ]
-    return [it for document, stack in documents for it in stage.statements(document, stack)]
 
 
 def _cloudwatch_may(
