@@ -14,6 +14,7 @@ from local_aws import lifecycle
 from local_aws.environment import ACCOUNT, REGION, client_environment
 from local_aws.folder import Folder, Running
 from model_build import BuildTarget
+from tests.local.permissions import beyond_the_ledger
 
 ROOT = Path(__file__).parents[2]
 APP = (
@@ -120,8 +121,10 @@ def local_aws_in(path: Path) -> Iterator[LocalAws]:
 
 @pytest.fixture(scope="module")
 def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    """A local AWS, on which in the end nobody has called what the ledger does not have."""
     with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
         yield aws
+        assert list(beyond_the_ledger(aws.folder.calls)) == []
 
 
 @pytest.fixture(scope="module")
