@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from local_aws.api import JsonService, send_answer
-from local_aws.front.calls import Calls
+from local_aws.front.calls import Calls, session_token
 from local_aws.front.ministack import Ministack, request_body
 from local_aws.hosting.invocation import ClientGoneError, Receive, Send
 from local_aws.sagemaker import invocations
@@ -28,7 +28,8 @@ class Application:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        receive = await self._calls.note(scope, receive)
+        if session_token(scope):
+            receive = await self._calls.note(scope, receive)
         if scope["method"] == "POST":
             if invocations.PATH.fullmatch(scope["path"]):
                 return await self._runtime(scope, receive, send)

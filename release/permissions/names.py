@@ -9,81 +9,63 @@ from release.permissions.ledger import Condition
 
 
 class Named(NamedTuple):
-    """A resource of the models' stack or the delivery's, with a logical id without its hash.
+    """A resource of the models' stack, by its logical id without the CDK's hash.
 
     `arn` is its ARN as far as it is known before CloudFormation completes its name; `what` is for
     readers.
     """
 
-    stack: str
     resource: str
     arn: str
     what: str
 
 
-_OWN = "{region}:{account}"
+def _named(resource: str, service: str, name: str, what: str) -> Named:
+    return Named(resource, f"arn:{{partition}}:{service}:{{region}}:{{account}}:{name}", what)
+
+
+def _bucket(resource: str, what: str) -> Named:
+    return Named(resource, f"arn:{{partition}}:s3:::{{stage}}-models-{resource.lower()}*", what)
+
+
+def _function(resource: str, what: str) -> Named:
+    return _named(resource, "lambda", f"function:{{stage}}-models-{resource}*", what)
+
+
+def _log(resource: str, what: str) -> Named:
+    return _named(resource, "logs", f"log-group:{{stage}}-models-{resource}*", what)
+
+
+def _project(resource: str, what: str) -> Named:
+    # Without the stack's name: so they are called in issues of aws-cdk; no page says it.
+    return _named(resource, "codebuild", f"project/{resource}*", what)
+
 
 NAMED = {
-    "model_bucket": Named(
-        "models",
-        "ModelsBucket",
-        "arn:{partition}:s3:::{stage}-models-modelsbucket*",
-        "bucket of archives",
-    ),
-    "model_key": Named(
-        "models", "ModelsKey", f"arn:{{partition}}:kms:{_OWN}:key/*", "key of archives"
-    ),
-    "access_logs": Named(
-        "models",
-        "ModelsAccessLogs",
-        "arn:{partition}:s3:::{stage}-models-modelsaccesslogs*",
-        "bucket of access logs",
-    ),
-    **{
-        name: Named(
-            "models",
-            resource,
-            f"arn:{{partition}}:{service}:{_OWN}:{kind}{{stage}}-models-{resource}*",
-            what,
-        )
-        for name, service, kind, resource, what in (
-            ("builder", "codebuild", "project/", "BuilderProject", "project that builds"),
-            ("engines", "codebuild", "project/", "EnginesProject", "project that compiles"),
-            ("builder_log", "logs", "log-group:", "BuilderProjectLog", "log of builds"),
-            ("engines_log", "logs", "log-group:", "EnginesProjectLog", "log of engine builds"),
-            ("start_log", "logs", "log-group:", "BuilderOnEventLog", "log of what starts builds"),
-            ("poll_log", "logs", "log-group:", "BuilderPollLog", "log of what watches builds"),
-            ("provider_log", "logs", "log-group:", "BuilderProviderLog", "log of builds' provider"),
-            ("checks_log", "logs", "log-group:", "UpdateChecksOnEventLog", "log of checks"),
-            (
-                "checks_provider_log",
-                *("logs", "log-group:", "UpdateChecksProviderLog", "log of checks' provider"),
-            ),
-            ("start", "lambda", "function:", "BuilderOnEvent", "function that starts builds"),
-            ("poll", "lambda", "function:", "BuilderPoll", "function that watches builds"),
-            ("checks", "lambda", "function:", "UpdateChecksOnEvent", "function that checks"),
-            (
-                "is_complete",
-                *("lambda", "function:", "BuilderProviderframeworkisComplete"),
-                "provider's function that polls",
-            ),
-            (
-                "on_timeout",
-                *("lambda", "function:", "BuilderProviderframeworkonTimeout"),
-                "provider's function that gives up",
-            ),
-            (
-                "waiter",
-                *("states", "stateMachine:", "BuilderProviderwaiterstatemachine"),
-                "provider's state machine",
-            ),
-        )
-    },
-    "alarm_topic": Named(
-        "models", "AlarmsTopic", f"arn:{{partition}}:sns:{_OWN}:{{stage}}-alarms", "topic of alarms"
-    ),
-    "alarm_key": Named(
-        "models", "AlarmsKey", f"arn:{{partition}}:kms:{_OWN}:key/*", "key of the topic of alarms"
+    "access_logs": _bucket("ModelsAccessLogs", "bucket of access logs"),
+    "alarm_key": _named("AlarmsKey", "kms", "key/*", "key of the topic of alarms"),
+    "alarm_topic": _named("AlarmsTopic", "sns", "{stage}-alarms", "topic of alarms"),
+    "builder": _project("BuilderProject", "project that builds"),
+    "builder_log": _log("BuilderProjectLog", "log of builds"),
+    "checks": _function("UpdateChecksOnEvent", "function that checks"),
+    "checks_log": _log("UpdateChecksOnEventLog", "log of checks"),
+    "checks_provider_log": _log("UpdateChecksProviderLog", "log of checks' provider"),
+    "engines": _project("EnginesProject", "project that compiles"),
+    "engines_log": _log("EnginesProjectLog", "log of engine builds"),
+    "is_complete": _function("BuilderProviderframeworkisComplete", "provider's that polls"),
+    "model_bucket": _bucket("ModelsBucket", "bucket of archives"),
+    "model_key": _named("ModelsKey", "kms", "key/*", "key of archives"),
+    "on_timeout": _function("BuilderProviderframeworkonTimeout", "provider's that gives up"),
+    "poll": _function("BuilderPoll", "function that watches builds"),
+    "poll_log": _log("BuilderPollLog", "log of what watches builds"),
+    "provider_log": _log("BuilderProviderLog", "log of builds' provider"),
+    "start": _function("BuilderOnEvent", "function that starts builds"),
+    "start_log": _log("BuilderOnEventLog", "log of what starts builds"),
+    "waiter": _named(
+        "BuilderProviderwaiterstatemachine",
+        "states",
+        "stateMachine:*BuilderProviderwaiterstatemachine*",
+        "provider's state machine",
     ),
 }
 """Name in the ledger -> what it stands for."""

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import boto3
 import pytest
 
 from local_aws import lifecycle
@@ -39,6 +40,14 @@ class LocalAws:
     @property
     def environment(self) -> dict[str, str]:
         return client_environment(self.running, self.folder)
+
+    def session(self, caller: str) -> boto3.Session:
+        """Return a session whose calls are recorded as those of a principal of the ledger."""
+        return boto3.Session(
+            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            aws_session_token=caller,
+        )
 
     def target(self, of_image: str) -> str:
         """Return a build target as it is named where models run in this local AWS's Python."""

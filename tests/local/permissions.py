@@ -8,10 +8,17 @@ from pathlib import Path
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.front import calls
 from local_aws.front.calls import Call
-from release.permissions import Place, Principal, by_name, filled, principals
+from release.permissions import NAMED, Place, Principal, by_name, filled, principals
 
 FREE = "sts:GetCallerIdentity"
 """STS API reference: "No permissions are required to perform this operation"."""
+
+LOGS = {
+    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{it.resource}*"
+    for name, it in NAMED.items()
+    if ":logs:" in it.arn
+}
+"""What ministack calls groups without a name, which CloudFormation does otherwise."""
 
 
 def called(file: Path) -> list[Call]:
@@ -45,7 +52,7 @@ def caller(call: Call) -> Principal | None:
 
 
 def _has(principal: Principal, call: Call) -> bool:
-    names = by_name(Place(region=REGION, account=ACCOUNT, stage="*"))
+    names = by_name(Place(region=REGION, account=ACCOUNT, stage="*")) | LOGS
     return any(
         any(fnmatchcase(call.action, it) for it in row.actions)
         and any(fnmatchcase(call.resource, filled(it, names) or "") for it in row.resources)

@@ -104,7 +104,7 @@ def features(site: Site, endpoint: str) -> set[Feature]:
     containers = [
         it.properties["PrimaryContainer"] for it in own if it.kind == "AWS::SageMaker::Model"
     ]
-    if _named(site, "models", "EnginesProject"):
+    if _named(site, "EnginesProject"):
         found.add("engine builds")
     configs = [it.properties for it in own if it.kind == "AWS::SageMaker::EndpointConfig"]
     if any("KmsKeyId" in it for it in configs):
@@ -124,7 +124,7 @@ def _held(site: Site, principal: Principal, role: Resource | None, place: Place)
     resources = {
         name: site.deployed.arn(found)
         for name, it in NAMED.items()
-        if (found := _named(site, it.stack, it.resource))
+        if (found := _named(site, it.resource))
     }
     names = place.names(resources)
     refers = not any(it.stack == "delivery" for it in principal.roles)
@@ -277,8 +277,9 @@ def _expected(site: Site) -> Iterable[Role]:
         yield from (it for it in principal.roles if always and it.stack != "delivery")
 
 
-def _named(site: Site, stack: str, logical_id: str) -> Resource | None:
-    own = f"{site.place.stage}-{stack}"
+def _named(site: Site, logical_id: str) -> Resource | None:
+    """Return a resource of the models' stack."""
+    own = f"{site.place.stage}-models"
     fitting = (
         it
         for it in site.deployed.resources.values()
