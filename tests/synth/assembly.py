@@ -34,20 +34,11 @@ class Assembly:
     """
 
     def __init__(
-        self,
-        templates: Mapping[str, Mapping[str, Any]],
-        *,
-        region: str,
-        account: str,
-        partition: str = "aws",
+        self, templates: Mapping[str, Mapping[str, Any]], *, region: str, account: str
     ) -> None:
         self.templates = templates
-        self.region, self.account, self.partition = region, account, partition
-        self._pseudo = {
-            "AWS::AccountId": account,
-            "AWS::Partition": partition,
-            "AWS::Region": region,
-        }
+        self.region, self.account = region, account
+        self._pseudo = {"AWS::AccountId": account, "AWS::Partition": "aws", "AWS::Region": region}
 
     @cached_property
     def resources(self) -> dict[str, Resource]:
@@ -74,10 +65,8 @@ class Assembly:
                 return str(value)
             case {"Ref": str(name)} if name.startswith("AWS::"):
                 return self._pseudo[name]
-            case {"Ref": name}:
-                return self.reference(f"{stack}.{name}")
-            case {"Fn::GetAtt": [name, attribute]}:
-                return self.reference(f"{stack}.{name}", attribute)
+            case {"Ref": name} | {"Fn::GetAtt": [name, *_]}:
+                return f"<{stack}.{name}>"
             case {"Fn::ImportValue": export}:
                 exporter, exported = self.exports[self.text(export, stack)]
                 return self.text(exported, exporter)
@@ -86,10 +75,6 @@ class Assembly:
             case {"Fn::Sub": str(text)}:
                 return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo[it[1]], text)
         return repr(value)
-
-    def reference(self, resource: str, _attribute: str | None = None) -> str:
-        """Return what stands for a resource's `Ref`, or for an attribute of it."""
-        return f"<{resource}>"
 
     def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
         """Return a policy's statements with every value as text."""

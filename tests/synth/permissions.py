@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from release.permissions import NAMED, Place, Principal, Role, Row, by_name, filled, principals
 from release.permissions.ledger import Feature
 from release.permissions.names import filled_condition
+from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
-from tests.synth.deployed import Deployed
 from tests.synth.statements import Statement, allows, lets_role
 
 RESOURCE_POLICIES = {

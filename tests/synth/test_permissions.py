@@ -11,77 +11,74 @@ from aws_cdk.assertions import Template
 import platform_facts
 from release.permissions import Place, principals
 from stacks import DeliveryStack
-from stages import DeliveryStage, load_stage, stage_names
+from stages import DeliveryStage, Stage, load_stage
+from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import CONTEXT, Templates
-from tests.synth.deployed import Deployed
+from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from tests.synth.permissions import Site, beyond, every, missing
-
-ACCOUNT = "111122223333"
-FROM = "dev"
 
 Stacks = dict[str, dict[str, Any]]
 Resources = dict[str, dict[str, Any]]
 
 
-def site(stage: str, templates: Stacks, *, source_stage: str = "*") -> Site:
-    settings = load_stage(stage)
+def site(settings: Stage, name: str, templates: Stacks) -> Site:
     region = platform_facts.region(settings.region)
     deployed = Deployed(templates, region=region.name, account=settings.account or ACCOUNT)
     engines = [
-        deployed.text(it.properties["Source"]["Location"], it.stack)
+        deployed.value(it.properties["Source"]["Location"], it.stack)
         for it in deployed.of("AWS::CodeBuild::Project")
         if ".EnginesProject" in it.id
     ]
+    promotes_from = settings.delivery.promotes_from if settings.delivery else None
     place = Place(
+        partition=deployed.partition,
+        suffix=region.dns_suffix,
         region=region.name,
         account=deployed.account,
-        stage=stage,
-        source_stage=source_stage,
+        stage=name,
+        source_stage=promotes_from or "*",
         registry=str(region.account(platform_facts.release(settings.release))),
         engines_source=engines[0].rpartition("/")[2] if engines else "*",
     )
     return Site(deployed, place)
 
 
-def delivery(stage: str, *, promotes_from: str | None = None) -> Stacks:
-    """The stack of the roles that deliver a stage, which no shipped stage has."""
+@pytest.fixture(scope="module")
+def delivered(templates: Templates) -> tuple[Stage, Stacks]:
+    """Production with a delivery that promotes."""
+    delivery = DeliveryStage(repository="octo-org/octo-repo", promotes_from="dev")
     stack = DeliveryStack(
         App(context=CONTEXT),
-        f"{stage}-delivery",
-        stage_name=stage,
-        delivery=DeliveryStage(repository="octo-org/octo-repo", promotes_from=promotes_from),
+        "prod-delivery",
+        stage_name="prod",
+        delivery=delivery,
         env=Environment(account=ACCOUNT, region="us-east-1"),
     )
-    return {stack.stack_name: dict(Template.from_stack(stack).to_json())}
-
-
-@pytest.fixture(scope="module")
-def delivered(templates: Templates) -> Stacks:
-    """Production with a delivery that promotes."""
-    return templates("prod") | delivery("prod", promotes_from=FROM)
+    settings = load_stage("prod").model_copy(update={"delivery": delivery})
+    made = {stack.stack_name: dict(Template.from_stack(stack).to_json())}
+    return settings, templates("prod") | made
 
 
 def test_a_stage_allows_what_is_needed_and_nothing_else(stage: str, templates: Templates) -> None:
-    given = site(stage, templates(stage))
+    given = site(load_stage(stage), stage, templates(stage))
     assert list(missing(given)) == []
     assert list(beyond(given)) == []
 
 
-def test_so_does_a_stage_that_is_delivered(templates: Templates) -> None:
-    given = site("prod", templates("prod") | delivery("prod"))
+@pytest.mark.parametrize("name", EVERY_STAGE)
+def test_so_does_whatever_a_stage_may_ask(name: str, every_template: Templates) -> None:
+    given = site(every_stage(name), name, every_template(name))
     assert list(missing(given)) == []
     assert list(beyond(given)) == []
 
 
-def test_so_does_a_stage_that_archives_are_promoted_to(delivered: Stacks) -> None:
-    given = site("prod", delivered, source_stage=FROM)
-    assert list(missing(given)) == []
-    assert list(beyond(given)) == []
-
-
-def test_every_row_is_held_against_some_stage(templates: Templates, delivered: Stacks) -> None:
-    sites = [site(it, templates(it)) for it in stage_names()]
-    sites.append(site("prod", delivered, source_stage=FROM))
+def test_every_row_is_held_against_some_stage(
+    templates: Templates, every_template: Templates
+) -> None:
+    sites = [
+        site(load_stage("local"), "local", templates("local")),
+        site(every_stage("all"), "all", every_template("all")),
+    ]
     tried = {(it.principal.name, row.step) for one in sites for it in every(one) for row in it.rows}
     wanted = {(it.name, row.step) for it in principals() if not it.granted for row in it.rows}
     assert wanted - tried == set()
@@ -148,7 +145,7 @@ BROKEN = [
             Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
         ),
         missing,
-        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-example12345/*.json",
+        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*.json",
     ),
     Broken(
         "a name where an ARN belongs",
@@ -355,13 +352,14 @@ BROKEN = [
             Resource="arn:aws:s3:::prod-models-bucket*"
         ),
         missing,
-        "lacks s3:ListBucket on arn:aws:s3:::prod-models-modelsbucket970c6ada-example12345",
+        "lacks s3:ListBucket on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6",
     ),
 ]
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda it: it.what)
-def test_a_broken_policy_is_seen(broken: Broken, delivered: Stacks) -> None:
-    given = copy.deepcopy(delivered)
+def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[Stage, Stacks]) -> None:
+    settings, templates = delivered
+    given = copy.deepcopy(templates)
     broken.change(given[broken.stack]["Resources"])
-    assert broken.told in "\n".join(broken.check(site("prod", given, source_stage=FROM)))
+    assert broken.told in "\n".join(broken.check(site(settings, "prod", given)))
