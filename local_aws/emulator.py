@@ -41,6 +41,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_aws.codebuild import cloudformation as codebuild
     from local_aws.sagemaker import cloudformation as sagemaker
 
+    _functions_call_as_their_roles()
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
@@ -52,6 +53,19 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | codebuild.resource_types(client("codebuild"))
     )
     asyncio.run(_serve(app, listener))
+
+
+def _functions_call_as_their_roles() -> None:
+    """Give functions the ARN of their role for a session token, by which calls are recorded."""
+    from ministack.core import lambda_runtime
+    from ministack.services import lambda_svc
+
+    credentials = lambda_runtime.execution_credentials
+
+    def of_role(config: dict[str, Any]) -> dict[str, str]:
+        return {**credentials(config), "AWS_SESSION_TOKEN": config["Role"]}
+
+    lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
 
 
 async def _serve(app: Any, listener: int) -> None:

@@ -48,6 +48,11 @@ class Folder:
         return self.root / "emulator.log"
 
     @property
+    def calls(self) -> Path:
+        """Who called what, of those who say who they are."""
+        return self.root / "calls.jsonl"
+
+    @property
     def builds(self) -> Path:
         """One folder a CodeBuild build: sources, and `build.log`."""
         return self.root / "builds"

@@ -7,7 +7,6 @@ fails the synth. `<Name.Arn>` is how it writes a reference to a resource of the 
 from aws_cdk import Acknowledgment, Environment, Stack, Validations, region_info
 from constructs import IConstruct
 
-MANAGED = "arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole"
 FUNCTIONS = ("BuilderOnEvent217E49FE", "BuilderPoll688571AC")
 CHECKS = "UpdateChecksOnEvent5C4503A1"
 FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
@@ -18,9 +17,6 @@ def acknowledge_models(stack: Stack, env: Environment) -> None:
     region, account, partition = env.region, _account(env), _partition(env)
     assets = f"arn:{partition}:s3:::cdk-hnb659fds-assets-{account}-{region}"
     reasons = {
-        "Lambda's own policy: write to the function's log, nothing else.": [
-            f"IAM4[Policy::{MANAGED}]"
-        ],
         "The CDK's provider framework may invoke every version of its own two functions.": [
             *(f"IAM5[Resource::<{name}.Arn>:*]" for name in (*FUNCTIONS, CHECKS)),
             *(f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK),
@@ -113,7 +109,7 @@ def acknowledge_endpoint(
             f"IAM5[Resource::{bucket}/{prefix}*]"
         ],
         "The log streams of the endpoint's own log groups.": [
-            f"IAM5[Resource::{group}*]" for group in (logs, f"{logs}/triton-metrics")
+            f"IAM5[Resource::{group}:*]" for group in (logs, f"{logs}/triton-metrics")
         ],
         "DescribeAlarms is called with the names of the rollback alarms, which CloudFormation "
         "chooses.": [f"IAM5[Resource::arn:{partition}:cloudwatch:{region}:{account}:alarm:*]"],

@@ -10,7 +10,7 @@ from stacks.time_budget import JOB_MINUTES
 from stages import DeliveryStage
 
 ISSUER = "token.actions.githubusercontent.com"
-BOOTSTRAP_ROLES = ("deploy", "file-publishing", "image-publishing", "lookup")
+BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 
 
 class DeliveryStack(Stack):
@@ -108,7 +108,7 @@ class DeliveryStack(Stack):
         return [
             iam.PolicyStatement(
                 actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
-                resources=[catalog, f"{catalog}/*"],
+                resources=[f"{catalog}/*"],
             ),
             iam.PolicyStatement(
                 actions=["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
@@ -147,10 +147,10 @@ class DeliveryStack(Stack):
         read = [own, *([self._model_bucket(promotes_from)] if promotes_from else [])]
         # Without ListBucket, S3 answers 403 for an object that is not there.
         statements = [
+            iam.PolicyStatement(actions=["s3:ListBucket"], resources=read),
             iam.PolicyStatement(
-                actions=["s3:GetObject", "s3:ListBucket"],
-                resources=[arn for bucket in read for arn in (bucket, f"{bucket}/*")],
-            )
+                actions=["s3:GetObject"], resources=[f"{bucket}/*" for bucket in read]
+            ),
         ]
         if promotes_from:
             statements += [

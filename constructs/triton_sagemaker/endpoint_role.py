@@ -81,15 +81,15 @@ class EndpointRole(Construct):
         self._allow("LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"])
 
     def _write_logs(self, endpoint_name: str, variants: Sequence[Variant]) -> None:
-        groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}*"} | {
-            f"{it.container.options.publish_metrics.log_group}*"
+        groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"} | {
+            it.container.options.publish_metrics.log_group
             for it in variants
             if it.container.options.publish_metrics
         }
         self._allow(
             "WriteOwnLogs",
             ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
-            [self._arn("logs", f"log-group:{group}") for group in sorted(groups)],
+            [self._arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
         )
         namespaces = sorted({
             it.container.options.publish_metrics.namespace
@@ -127,14 +127,16 @@ class EndpointRole(Construct):
             ],
             ["*"],
         )
-        kinds = ("network-interface", "security-group", "subnet")
+        interfaces = self._arn("ec2", "network-interface/*")
+        places = [self._arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
+        self._allow("AttachToVpc", ["ec2:CreateNetworkInterface"], [interfaces, *places])
         self._allow(
-            "AttachToVpc",
+            "OwnInterfaces",
             [
-                *("ec2:CreateNetworkInterface", "ec2:CreateNetworkInterfacePermission"),
+                "ec2:CreateNetworkInterfacePermission",
                 *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
             ],
-            [self._arn("ec2", f"{kind}/*") for kind in kinds],
+            [interfaces],
         )
 
     def _encrypt_volumes(self, key: kms.IKey) -> None:

@@ -12,6 +12,7 @@ from constructs import Construct
 from triton_sagemaker.build_project import BuildProject, build_log
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
+from triton_sagemaker.handler_function import function_role, handler_function
 from triton_sagemaker.model_bucket import ModelBucket
 
 HANDLER = Path(__file__).parent / "build_handler"
@@ -132,25 +133,26 @@ class ModelBuilder(Construct):
         ):
             function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))
         self.bucket.key.grant_decrypt(starts)
+        log = build_log(self, "ProviderLog")
         return custom_resources.Provider(
             self,
             "Provider",
             on_event_handler=starts,
             is_complete_handler=polls,
-            log_group=build_log(self, "ProviderLog"),
+            framework_complete_and_timeout_role=function_role(self, "ProviderWaitRole", log),
+            framework_on_event_role=function_role(self, "ProviderRole", log),
+            log_group=log,
             query_interval=Duration.seconds(5),
             total_timeout=self.TOTAL_TIMEOUT,
         )
 
     def _function(self, construct_id: str, handler: str) -> lambda_.Function:
-        return lambda_.Function(
+        return handler_function(
             self,
             construct_id,
-            code=lambda_.Code.from_asset(str(HANDLER), exclude=["__pycache__"]),
+            folder=HANDLER,
             description="Starts and watches builds of Triton model archives",
             environment={"PROJECT": self.project.project_name},
-            handler=f"index.{handler}",
-            log_group=build_log(self, f"{construct_id}Log"),
-            runtime=lambda_.Runtime.PYTHON_3_13,
+            handler=handler,
             timeout=Duration.seconds(60),
         )

@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from triton_sagemaker.build_project import build_log
+from triton_sagemaker.handler_function import function_role, handler_function
 from triton_sagemaker.model_bucket import ModelBucket
 
 HANDLER = Path(__file__).parent / "update_handler"
@@ -44,10 +45,12 @@ class UpdateChecks(Construct):
         super().__init__(scope, construct_id)
         self._bucket = bucket
         self.function = self._function()
+        log = build_log(self, "ProviderLog")
         self.provider = custom_resources.Provider(
             self,
             "Provider",
-            log_group=build_log(self, "ProviderLog"),
+            framework_on_event_role=function_role(self, "ProviderRole", log),
+            log_group=log,
             on_event_handler=self.function,
         )
 
@@ -86,14 +89,12 @@ class UpdateChecks(Construct):
         )
 
     def _function(self) -> lambda_.Function:
-        function = lambda_.Function(
+        function = handler_function(
             self,
             "OnEvent",
-            code=lambda_.Code.from_asset(str(HANDLER), exclude=["__pycache__"]),
+            folder=HANDLER,
             description="Guards and checks updates of Triton endpoints; reads only",
-            handler="index.on_event",
-            log_group=build_log(self, "OnEventLog"),
-            runtime=lambda_.Runtime.PYTHON_3_13,
+            handler="on_event",
             timeout=Duration.minutes(2),
         )
         stack = Stack.of(self)

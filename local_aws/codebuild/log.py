@@ -64,13 +64,15 @@ class Log:
 
     def open(self, group: str, stream: str) -> None:
         """Make the stream, and the group where there is none; from now on `send` sends."""
+        destination = {"logGroupName": group, "logStreamName": stream}
         try:
-            self._client.create_log_group(logGroupName=group)
+            self._client.create_log_stream(**destination)
         except ClientError as error:
-            if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
+            if error.response["Error"]["Code"] != "ResourceNotFoundException":
                 raise
-        self._client.create_log_stream(logGroupName=group, logStreamName=stream)
-        self._destination = {"logGroupName": group, "logStreamName": stream}
+            self._make_group(group)
+            self._client.create_log_stream(**destination)
+        self._destination = destination
 
     def say(self, text: str) -> None:
         """Write a line of CodeBuild's own."""
@@ -93,6 +95,13 @@ class Log:
                 self._destination = None
                 self.say(f"Cannot write to CloudWatch Logs: {error}")
             self._sent = log.tell()
+
+    def _make_group(self, name: str) -> None:
+        try:
+            self._client.create_log_group(logGroupName=name)
+        except ClientError as error:  # another build may have made it meanwhile
+            if error.response["Error"]["Code"] != "ResourceAlreadyExistsException":
+                raise
 
     def _batches(self, lines: Iterator[bytes]) -> Iterator[list[dict[str, Any]]]:
         now = int(self._clock() * 1000)

@@ -41,20 +41,20 @@ class _Started(NamedTuple):
 class CodeBuild:
     """Projects, and builds that run.
 
-    `quotas` says of environment type and compute type how many builds run at once.
+    `clients` gives those of S3 and CloudWatch Logs that act as the role of an ARN. `quotas` says of
+    environment type and compute type how many builds run at once.
     """
 
     def __init__(
         self,
         *,
-        s3: "S3Client",
-        logs: Any,
+        clients: Callable[[str], tuple["S3Client", Any]],
         folder: Path,
         environment: dict[str, str],
         quotas: Mapping[tuple[str, str], int] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._s3, self._logs = s3, logs
+        self._clients = clients
         self._folder, self._environment, self._clock = folder, environment, clock
         self._quotas = {kind: Quota(limit) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
@@ -156,7 +156,8 @@ class CodeBuild:
         self._numbers[project] += 1
         folder = self._folder / number
         folder.mkdir(parents=True)
-        output = Output(wanted["artifacts"], arn, wanted["encryptionKey"], self._s3)
+        s3, logs = self._clients(wanted["serviceRole"])
+        output = Output(wanted["artifacts"], arn, wanted["encryptionKey"], s3)
         record = {
             "id": name,
             "arn": arn,
@@ -178,13 +179,14 @@ class CodeBuild:
         return Build(
             record,
             folder,
-            log.Log(folder / "build.log", self._logs, self._clock),
+            log.Log(folder / "build.log", logs, self._clock),
             log.location(wanted["logsConfig"], log.stream(wanted["logsConfig"], project, number)),
             output,
             quota,
-            self._s3,
+            s3,
             {
                 **self._environment,
+                "AWS_SESSION_TOKEN": wanted["serviceRole"],  # by which its calls are recorded
                 "CI": "true",
                 "CODEBUILD_BUILD_ARN": arn,
                 "CODEBUILD_BUILD_ID": name,

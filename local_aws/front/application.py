@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from local_aws.api import JsonService, send_answer
+from local_aws.front.calls import Calls, session_token
 from local_aws.front.ministack import Ministack, request_body
 from local_aws.hosting.invocation import ClientGoneError, Receive, Send
 from local_aws.sagemaker import invocations
@@ -16,13 +17,19 @@ class Application:
     """The ASGI application behind the local AWS's one URL."""
 
     def __init__(
-        self, services: Iterable[JsonService], runtime: Invocations, ministack: Ministack
+        self,
+        services: Iterable[JsonService],
+        runtime: Invocations,
+        ministack: Ministack,
+        calls: Calls,
     ) -> None:
         self._services = {it.target_prefix: it for it in services}
-        self._runtime, self._ministack = runtime, ministack
+        self._runtime, self._ministack, self._calls = runtime, ministack, calls
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
+        if session_token(scope):
+            receive = await self._calls.note(scope, receive)
         if scope["method"] == "POST":
             if invocations.PATH.fullmatch(scope["path"]):
                 return await self._runtime(scope, receive, send)

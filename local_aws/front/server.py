@@ -18,6 +18,7 @@ import uvloop
 from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
 from local_aws.front.application import Application
+from local_aws.front.calls import Calls
 from local_aws.front.ministack import Ministack
 from local_aws.front.protocol import Protocol
 from local_aws.front.services import Services
@@ -43,8 +44,9 @@ def run(folder: Folder, port: int) -> None:
         signal.signal(number, end)
     emulator, url = _start_emulator(folder, port)
     try:
-        services, ministack = Services(folder, triton, ministack=url), Ministack(url)
-        application = Application(services.control_planes, services.runtime, ministack)
+        calls, ministack = Calls(folder.calls), Ministack(url)
+        services = Services(folder, triton, ministack=url, calls=calls)
+        application = Application(services.control_planes, services.runtime, ministack, calls)
         _call_after(emulator, end)
         try:
             uvloop.run(_serve(server, ministack))

@@ -10,6 +10,7 @@ from botocore.config import Config
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.codebuild.service import CodeBuild
 from local_aws.folder import Folder
+from local_aws.front.calls import Calls
 from local_aws.hosting import backends
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host, instances_at_most
@@ -27,15 +28,26 @@ ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 
 
 class Services:
-    """SageMaker, Application Auto Scaling and CodeBuild; `ministack` is the URL of the others."""
+    """SageMaker, Application Auto Scaling and CodeBuild; `ministack` is the URL of the others.
 
-    def __init__(self, folder: Folder, triton: TritonInstallation, *, ministack: str) -> None:
+    What they do as a role is recorded in `calls`: CodeBuild as a project's, SageMaker as that of
+    some `endpoint`.
+    """
+
+    def __init__(
+        self, folder: Folder, triton: TritonInstallation, *, ministack: str, calls: Calls
+    ) -> None:
         session: Any = boto3.Session()
 
         def client(service: str) -> Any:
             return session.client(service, endpoint_url=ministack, config=ONE_ATTEMPT)
 
-        s3, iam, cloudwatch = client("s3"), client("iam"), client("cloudwatch")
+        def acting_as(role: str, service: str) -> Any:
+            made = client(service)
+            calls.watch(made, role)
+            return made
+
+        s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
         speed = speed_of_waits()
         backends.install(triton, folder.backends)
         self._hosting = Hosting(
@@ -48,13 +60,12 @@ class Services:
             deregister=lambda endpoint: scaling.forget(endpoint),
         )
         self._codebuild = CodeBuild(
-            s3=s3,
-            logs=client("logs"),
+            clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
             folder=folder.builds,
             environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
         )
         scaling = AutoScaling(self._hosting)
-        self._recorder = Recorder(s3)
+        self._recorder = Recorder(client("s3"))
         self.runtime = Invocations(self._hosting, self._recorder)
         self.control_planes = (
             control_plane(self._hosting),

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import boto3
 import pytest
 
 from local_aws import lifecycle
 from local_aws.environment import ACCOUNT, REGION, client_environment
 from local_aws.folder import Folder, Running
 from model_build import BuildTarget
+from tests.local.permissions import beyond_the_ledger
 
 ROOT = Path(__file__).parents[2]
 APP = (
@@ -38,6 +40,14 @@ class LocalAws:
     @property
     def environment(self) -> dict[str, str]:
         return client_environment(self.running, self.folder)
+
+    def session(self, caller: str) -> boto3.Session:
+        """Return a session whose calls are recorded as those of a principal of the ledger."""
+        return boto3.Session(
+            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            aws_session_token=caller,
+        )
 
     def target(self, of_image: str) -> str:
         """Return a build target as it is named where models run in this local AWS's Python."""
@@ -120,8 +130,10 @@ def local_aws_in(path: Path) -> Iterator[LocalAws]:
 
 @pytest.fixture(scope="module")
 def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    """A local AWS, on which in the end nobody has called what the ledger does not have."""
     with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
         yield aws
+        assert list(beyond_the_ledger(aws.folder.calls)) == []
 
 
 @pytest.fixture(scope="module")

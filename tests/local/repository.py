@@ -40,7 +40,12 @@ class Repository(Checkout):
         return subprocess.Popen(
             [sys.executable, "-m", "release.delivery", *arguments],
             cwd=self.path,
-            env={**os.environ, **self.aws.environment, "PYTHONPATH": str(ROOT)},
+            env={
+                **os.environ,
+                **self.aws.environment,
+                "AWS_SESSION_TOKEN": "delivery",
+                "PYTHONPATH": str(ROOT),
+            },
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from tests.local.conftest import ROOT, Checkout
+from tests.local.conftest import ROOT, Checkout, LocalAws
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
+from tests.local.permissions import callers
 from tests.local.repository import Repository
 from tests.local.tiny_models import CANNOT_LOAD, PAUSE, PLUS_ONE, TIMES, Gate
 
@@ -299,3 +300,11 @@ def _serve_with_another_configuration(endpoint: str) -> str:
 def _update(endpoint: str, config: str) -> None:
     boto3.client("sagemaker").update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
     in_service(endpoint)
+
+
+def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) -> None:
+    """What they called is in the ledger: the end of `local_aws` asserts it."""
+    assert callers(local_aws.folder.calls) == {
+        *("build-start", "build-watch", "cpu-build", "delivery", "endpoint"),
+        *("provider-of-builds", "provider-of-checks", "provider-waits", "update-checks"),
+    }

@@ -9,7 +9,7 @@ import pytest
 from release.review.deployed import Deployed
 from release.review.report import NOTHING, StageReview, review_stage
 from release.tree import NotSynthesised, Tree
-from tests.local.conftest import Checkout
+from tests.local.conftest import Checkout, LocalAws
 from tests.local.tiny_models import TIMES, write_python
 
 STAGE = "stages/local.yaml"
@@ -25,8 +25,9 @@ def _deployed(checkout: Checkout) -> None:
 
 
 @pytest.fixture
-def deployed() -> Deployed:
-    return Deployed(boto3.client("cloudformation"), "local", ("local", "prod"))
+def deployed(local_aws: LocalAws) -> Deployed:
+    cloudformation = local_aws.session("live-review").client("cloudformation")
+    return Deployed(cloudformation, "local", ("local", "prod"))
 
 
 @pytest.fixture

@@ -43,7 +43,8 @@ def deployed(checkout: Checkout, listening_before: set[str]) -> Checkout:
 
 @pytest.fixture(scope="module")
 def client(deployed: Checkout) -> EndpointClient:
-    return EndpointClient(stage="local", endpoint="text", catalog_ttl=0)
+    session = deployed.aws.session("application")
+    return EndpointClient(stage="local", endpoint="text", catalog_ttl=0, session=session)
 
 
 def ask_line(client: EndpointClient) -> float:

@@ -76,6 +76,24 @@ class Assembly:
                 return re.sub(r"\$\{(AWS::\w+)\}", lambda it: self._pseudo[it[1]], text)
         return repr(value)
 
+    def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
+        """Return a policy's statements with every value as text."""
+        return [self._plain(it, stack) for it in document["Statement"]]
+
+    def granted(self, role: Resource) -> list[dict[str, Any]]:
+        """Return the statements of all policies of a role."""
+        documents = [
+            (it["PolicyDocument"], role.stack) for it in role.properties.get("Policies", [])
+        ]
+        documents += [
+            (it.properties["PolicyDocument"], it.stack)
+            for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+            for it in self.of(kind)
+            if it.stack == role.stack
+            and {"Ref": role.id.partition(".")[2]} in it.properties.get("Roles", [])
+        ]
+        return [it for document, stack in documents for it in self.statements(document, stack)]
+
     def named(self, value: Any, stack: str) -> Resource | None:
         """Return the resource that a value refers to, by reference or by the name in its ARN."""
         text = self.text(value, stack)
@@ -92,6 +110,14 @@ class Assembly:
             for it in template.get("Outputs", {}).values()
             if "Export" in it
         }
+
+    def _plain(self, value: Any, stack: str) -> Any:
+        match value:
+            case list():
+                return [self._plain(it, stack) for it in value]
+            case dict() if not any(key == "Ref" or key.startswith("Fn::") for key in value):
+                return {key: self._plain(it, stack) for key, it in value.items()}
+        return self.text(value, stack)
 
 
 def _name(resource: Resource) -> str:

@@ -12,6 +12,7 @@ from aws_cdk.assertions import Template
 
 import app as stage_app
 from stages import stage_names
+from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
@@ -33,6 +34,21 @@ def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
     def synthesise(stage: str) -> dict[str, dict[str, Any]]:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)))
         stage_app.add_stacks(app, stage)
+        return {stack.stack_name: stack.template for stack in app.synth().stacks}
+
+    return synthesise
+
+
+@pytest.fixture(scope="session")
+def every_template(tmp_path_factory: pytest.TempPathFactory) -> Templates:
+    """Return the templates of a stage that asks for much, by stack name."""
+
+    @functools.cache
+    def synthesise(name: str) -> dict[str, dict[str, Any]]:
+        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stage_app, "load_stage", every_stage)
+            stage_app.add_stacks(app, name)
         return {stack.stack_name: stack.template for stack in app.synth().stacks}
 
     return synthesise

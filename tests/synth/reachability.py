@@ -1,6 +1,6 @@
 """What must reach what, in templates of any stage: each check yields what is wrong as a line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tests.synth.assembly import Assembly, Resource
@@ -47,7 +47,7 @@ def _deaf(stage: Assembly, topic: Resource) -> Iterator[str]:
     ]
     # Without a policy of its own, a topic has SNS's, which lets the account's alarms publish.
     for policy in policies:
-        statements = _statements(stage, policy.properties["PolicyDocument"], policy.stack)
+        statements = stage.statements(policy.properties["PolicyDocument"], policy.stack)
         if not _cloudwatch_may(stage, statements, "sns:Publish", f"<{topic.id}>"):
             yield f"the policy of {topic.id} does not let CloudWatch publish"
     if name := topic.properties.get("KmsMasterKeyId"):
@@ -55,17 +55,14 @@ def _deaf(stage: Assembly, topic: Resource) -> Iterator[str]:
         if key is None:
             yield f"{topic.id} has a key whose policy is not ours"
             return
-        statements = _statements(stage, key.properties["KeyPolicy"], key.stack)
+        statements = stage.statements(key.properties["KeyPolicy"], key.stack)
         for action in ("kms:Decrypt", "kms:GenerateDataKey"):
             if not _cloudwatch_may(stage, statements, action, "*"):
                 yield f"the key of {topic.id} does not let CloudWatch {action}"
 
 
 def lost_logs(stage: Assembly) -> Iterator[str]:
-    """Logs with a name that go with a stack that writes them, or that somebody may make again.
-
-    A managed policy of AWS's is taken to be what its name says.
-    """
+    """Logs with a name that go with a stack that writes them, or that somebody may make again."""
     writers = {it.stack for it in stage.of("AWS::SageMaker::Endpoint")}
     for group in stage.of("AWS::Logs::LogGroup"):
         name = group.properties.get("LogGroupName")
@@ -73,9 +70,9 @@ def lost_logs(stage: Assembly) -> Iterator[str]:
             continue
         if group.stack in writers:
             yield f"{group.id} goes with a first deploy that fails"
-        arn = f"arn:aws:logs:{stage.region}:{stage.account}:log-group:{name}"
+        arn = f"arn:aws:logs:{stage.region}:{stage.account}:log-group:{name}:log-stream:"
         for role in stage.of("AWS::IAM::Role"):
-            if allows(_granted(stage, role), "logs:CreateLogGroup", resource=arn):
+            if allows(stage.granted(role), "logs:CreateLogGroup", resource=arn):
                 yield f"{role.id} may make {group.id} again"
 
 
@@ -91,13 +88,13 @@ def locked_volumes(stage: Assembly) -> Iterator[str]:
         root = {"AWS": f"arn:aws:iam::{stage.account}:root"}
         admitted = [
             it
-            for it in _statements(stage, key.properties["KeyPolicy"], key.stack)
+            for it in stage.statements(key.properties["KeyPolicy"], key.stack)
             if it["Principal"] == root
         ]
         for role in _execution_roles(stage, config):
             context = {"kms:GrantIsForAWSResource": "true"}
             for action in ("kms:CreateGrant", "kms:DescribeKey"):
-                by_role = _granted(stage, role)
+                by_role = stage.granted(role)
                 if not allows(by_role, action, resource=f"<{key.id}>", context=context):
                     yield f"{role.id} lacks {action} on {key.id}, which encrypts its volumes"
                 if not allows(admitted, action):
@@ -133,38 +130,12 @@ def _execution_roles(stage: Assembly, config: Resource) -> list[Resource]:
     return [it for it in roles if it]
 
 
-def _granted(stage: Assembly, role: Resource) -> list[Statement]:
-    """Return the statements of all policies of a role."""
-    documents = [(it["PolicyDocument"], role.stack) for it in role.properties.get("Policies", [])]
-    documents += [
-        (it.properties["PolicyDocument"], it.stack)
-        for kind in ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
-        for it in stage.of(kind)
-        if role in [stage.named(name, it.stack) for name in it.properties.get("Roles", [])]
-    ]
-    return [it for document, stack in documents for it in _statements(stage, document, stack)]
-
-
 def _cloudwatch_may(
-    stage: Assembly, statements: list[Statement], action: str, resource: str
+    stage: Assembly, statements: Iterable[Statement], action: str, resource: str
 ) -> bool:
     context = {
         "aws:SecureTransport": "true",
         "aws:SourceAccount": stage.account,
         "aws:SourceArn": f"arn:aws:cloudwatch:{stage.region}:{stage.account}:alarm:one",
     }
-    return allows(statements, action, resource=resource, service=CLOUDWATCH, context=context)
-
-
-def _statements(stage: Assembly, document: Any, stack: str) -> list[Statement]:
-    """Return a policy's statements with every value as text."""
-    return [_plain(stage, it, stack) for it in document["Statement"]]
-
-
-def _plain(stage: Assembly, value: Any, stack: str) -> Any:
-    match value:
-        case list():
-            return [_plain(stage, it, stack) for it in value]
-        case dict() if not any(key == "Ref" or key.startswith("Fn::") for key in value):
-            return {key: _plain(stage, it, stack) for key, it in value.items()}
-    return stage.text(value, stack)
+    return allows(statements, action, resource=resource, named=CLOUDWATCH, context=context)

@@ -3,14 +3,11 @@
 import copy
 import json
 from collections.abc import Callable, Iterator
-from functools import cache
 from typing import Any
 
 import pytest
-from aws_cdk import App
 from aws_cdk import aws_s3 as s3
 
-import app as stage_app
 from platform_facts import Processor
 from stages import load_stage
 from tests.synth.api import (
@@ -48,21 +45,6 @@ RULES: list[Rule] = [
     *stack_rules.RULES,
     *storage_rules.RULES,
 ]
-
-
-@pytest.fixture(scope="session")
-def every_template(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    """Return the templates of a stage that asks for much, by stack name."""
-
-    @cache
-    def synthesise(name: str) -> dict[str, dict[str, Any]]:
-        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")))
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stage_app, "load_stage", every_stage)
-            stage_app.add_stacks(app, name)
-        return {stack.stack_name: stack.template for stack in app.synth().stacks}
-
-    return synthesise
 
 
 def refused(templates: dict[str, dict[str, Any]], *, region: str, rules: list[Rule]) -> list[str]:

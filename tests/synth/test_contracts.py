@@ -3,14 +3,12 @@
 import json
 import re
 from dataclasses import fields
-from fnmatch import fnmatchcase
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import MagicMock
 
 import boto3
 import pytest
-from aws_cdk.assertions import Template
 from botocore.stub import Stubber
 
 import model_build
@@ -30,8 +28,9 @@ from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
 from stages.schema import AlarmsStage
+from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
-from tests.synth.policies import conditions, grants
+from tests.synth.statements import allows
 from triton_sagemaker import AlarmThresholds
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
@@ -140,27 +139,32 @@ def gpu_build() -> Any:
 
 
 def test_a_gpu_build_may_read_its_job_and_write_its_result(
-    gpu_build: Any, models_template: Template
+    gpu_build: Any, templates: Templates
 ) -> None:
     (source,) = gpu_build["secondarySourcesOverride"]
     assert f"$CODEBUILD_SRC_DIR_{source['sourceIdentifier']}" in str(ENGINE_BUILDSPEC)
+    granted, bucket = (
+        _granted(templates, "EnginesProjectRole"),
+        "<prod-models.ModelsBucket970C6ADA>",
+    )
     folder = source["location"].removeprefix("B/")
-    allowed = grants(models_template, "EnginesProjectRole")
-    assert _matches(f"ModelsBucket/{folder}job.json", allowed["s3:GetObject"])
-    listing = conditions(models_template, "EnginesProjectRole")["s3:ListBucket"]
-    assert _matches(folder, [listing["StringLike"]["s3:prefix"]])
+    assert allows(granted, "s3:GetObject", resource=f"{bucket}/{folder}job.json")
+    assert allows(granted, "s3:ListBucket", resource=bucket, context={"s3:prefix": folder})
     result = f"{gpu_build['artifactsOverride']['path']}/BUILD/result.json"
-    assert _matches(f"ModelsBucket/{result}", allowed["s3:PutObject"])
+    assert allows(granted, "s3:PutObject", resource=f"{bucket}/{result}")
 
 
 def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
-    gpu_build: Any, models_template: Template
+    gpu_build: Any, templates: Templates
 ) -> None:
-    condition = conditions(models_template, "BuilderProjectRole")["codebuild:StartBuild"]
-    images = condition["StringLike"]["codebuild:environment.image"]
-    assert _matches(gpu_build["imageOverride"], [images])
     overridden = {it.removesuffix("Override") for it in gpu_build if it.endswith("Override")}
     assert overridden == {"artifacts", "image", "secondarySources"}  # no others are allowed
+    assert allows(
+        _granted(templates, "BuilderProjectRole"),
+        "codebuild:StartBuild",
+        resource="<prod-models.EnginesProject8115F258>",
+        context={"codebuild:environment.image": gpu_build["imageOverride"]},
+    )
 
 
 def test_jobs_are_forgotten_and_accepted_engines_are_not() -> None:
@@ -174,5 +178,8 @@ def test_publish_finds_the_gpu_project_of_a_stage(templates: Templates) -> None:
     assert project["Properties"]["Environment"]["Type"] == "LINUX_GPU_CONTAINER"
 
 
-def _matches(value: str, patterns: list[str]) -> bool:
-    return any(fnmatchcase(value, pattern) for pattern in patterns)
+def _granted(templates: Templates, role: str) -> list[dict[str, Any]]:
+    """The statements of a role of the models' stack."""
+    stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
+    (found,) = (it for it in stage.of("AWS::IAM::Role") if f".{role}" in it.id)
+    return stage.granted(found)

@@ -1,4 +1,4 @@
-"""DeliveryStack: who may become what, and what that may do. Whatever is not listed here may not."""
+"""DeliveryStack: who may become what. What that may do is the ledger's: `test_permissions`."""
 
 from pathlib import Path
 from typing import Any
@@ -32,14 +32,6 @@ def role(template: Template, name: str) -> dict[str, Any]:
     return resource(template, "AWS::IAM::Role", name)
 
 
-def statements(template: Template, name: str) -> list[dict[str, Any]]:
-    """All that a role may do: its one policy, next to which it has none."""
-    assert not {"ManagedPolicyArns", "Policies"} & role(template, name).keys()
-    policy = resource(template, "AWS::IAM::Policy", name)
-    assert [it["Ref"].rstrip("0123456789ABCDEF") for it in policy["Roles"]] == [name]
-    return [as_read(it) for it in policy["PolicyDocument"]["Statement"]]
-
-
 def resource(template: Template, kind: str, name: str) -> dict[str, Any]:
     found = template.find_resources(kind)
     (only,) = (it for logical_id, it in found.items() if logical_id.startswith(name))
@@ -59,56 +51,6 @@ def as_read(value: Any) -> Any:
         case list():
             return [as_read(it) for it in value]
     return value
-
-
-def bootstrap_role(name: str) -> str:
-    return f"arn:aws:iam::{ACCOUNT}:role/cdk-hnb659fds-{name}-role-{ACCOUNT}-{REGION}"
-
-
-def on(service: str, resource: str) -> str:
-    return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
-
-
-def bucket(stage: str) -> str:
-    return f"arn:aws:s3:::{stage}-models-modelsbucket*"
-
-
-def allow(actions: str | tuple[str, ...], *resources: str) -> dict[str, Any]:
-    return {
-        "Action": actions if isinstance(actions, str) else list(actions),
-        "Effect": "Allow",
-        "Resource": resources[0] if len(resources) == 1 else list(resources),
-    }
-
-
-def through_s3(actions: str | tuple[str, ...]) -> dict[str, Any]:
-    condition = {"StringEquals": {"kms:ViaService": f"s3.{REGION}.amazonaws.com"}}
-    return {**allow(actions, on("kms", "key/*")), "Condition": condition}
-
-
-CATALOG = on("ssm", "parameter/triton/prod")
-LOOKS_AFTER = [
-    allow(("ssm:GetParameter", "ssm:GetParametersByPath"), CATALOG, f"{CATALOG}/*"),
-    allow(
-        ("sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"),
-        on("sagemaker", "endpoint/prod-*"),
-    ),
-    allow(
-        (
-            "cloudformation:DescribeStackEvents",
-            "cloudformation:DescribeStackResource",
-            "cloudformation:DescribeStacks",
-            "cloudformation:GetTemplate",
-        ),
-        on("cloudformation", "stack/prod-*"),
-    ),
-    allow("ssm:PutParameter", f"{CATALOG}/delivered"),
-]
-BUILDS = allow(
-    "lambda:InvokeFunction",
-    on("lambda", "function:prod-models-BuilderOnEvent217E49FE*"),
-    on("lambda", "function:prod-models-BuilderPoll688571AC*"),
-)
 
 
 @pytest.mark.parametrize(
@@ -139,40 +81,6 @@ def test_a_repository_with_ids_is_trusted_with_them() -> None:
     (statement,) = role(given, "Deploy")["AssumeRolePolicyDocument"]["Statement"]
     subject = statement["Condition"]["StringEquals"][f"{ISSUER}:sub"]
     assert subject == ["repo:octo-org@1/octo-repo@2:environment:prod"]
-
-
-def test_what_reviews_may_look_and_nothing_else() -> None:
-    assert statements(template(), "Review") == [
-        {"Action": "sts:AssumeRole", "Effect": "Allow", "Resource": bootstrap_role("lookup")}
-    ]
-
-
-def test_what_deploys_may_become_the_roles_of_cdk_bootstrap_and_look_after_the_stage() -> None:
-    assert statements(template(), "Deploy") == [
-        allow(
-            "sts:AssumeRole",
-            *(
-                bootstrap_role(name)
-                for name in ("deploy", "file-publishing", "image-publishing", "lookup")
-            ),
-        ),
-        *LOOKS_AFTER,
-        allow(("s3:GetObject", "s3:ListBucket"), bucket("prod"), f"{bucket('prod')}/*"),
-        through_s3("kms:Decrypt"),
-        BUILDS,
-    ]
-
-
-def test_what_promotes_may_copy_from_the_one_stage_to_the_other() -> None:
-    own, tried = bucket("prod"), bucket("dev")
-    granted = statements(template(promotes_from="dev"), "Deploy")
-    assert granted[1 + len(LOOKS_AFTER) :] == [
-        allow(("s3:GetObject", "s3:ListBucket"), tried, f"{tried}/*", own, f"{own}/*"),
-        allow(("s3:AbortMultipartUpload", "s3:PutObject"), f"{own}/*"),
-        allow("cloudformation:DescribeStacks", on("cloudformation", "stack/dev-models/*")),
-        through_s3(("kms:Decrypt", "kms:GenerateDataKey")),
-        BUILDS,
-    ]
 
 
 def test_there_is_no_third_role_and_a_session_ends_with_its_job() -> None:

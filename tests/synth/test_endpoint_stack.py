@@ -311,24 +311,6 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
     assert resources[guard]["Properties"]["Archives"] == [entry["target_model"]]
 
 
-def test_what_checks_updates_changes_nothing(templates: Templates) -> None:
-    resources = templates("dev")["dev-models"]["Resources"]
-    (policy,) = (
-        it["Properties"]["PolicyDocument"]["Statement"]
-        for name, it in resources.items()
-        if name.startswith("UpdateChecksOnEventServiceRoleDefaultPolicy")
-    )
-    assert sorted(it["Action"] for it in policy) == [
-        "application-autoscaling:DescribeScalableTargets",
-        "cloudformation:DescribeStacks",
-        "s3:ListBucket",
-        "sagemaker:DescribeEndpoint",
-        "sagemaker:DescribeEndpointConfig",
-        "sagemaker:DescribeModel",
-        "ssm:GetParametersByPath",
-    ]
-
-
 def test_a_stage_without_gpus_serves_from_the_cpu_image(templates: Templates) -> None:
     text = Template.from_json(templates("local")["local-text"])
     text.has_resource_properties(

@@ -12,7 +12,6 @@ from aws_cdk.assertions import Match, Template
 
 from stacks.model_stack import ENGINE_BUILDSPEC
 from tests.synth.endpoints import model_stack, trial_stage
-from tests.synth.policies import USES_THE_KEY, conditions, grants
 
 
 def project(template: Template) -> dict[str, Any]:
@@ -46,25 +45,6 @@ def test_an_engine_may_wait_long_for_a_gpu_and_is_compiled_once(models_template:
 def test_the_key_of_the_models_encrypts_results(models_template: Template) -> None:
     key = {"Fn::GetAtt": [Match.string_like_regexp("^ModelsKey"), "Arn"]}
     models_template.all_resources_properties("AWS::CodeBuild::Project", {"EncryptionKey": key})
-
-
-def test_a_build_reads_jobs_writes_results_and_may_do_nothing_else(
-    models_template: Template,
-) -> None:
-    assert grants(models_template, "EnginesProjectRole") == {
-        "s3:GetObject": ["ModelsBucket/engine-jobs/*/job/*", "assets/HASH.zip"],
-        "s3:GetObjectVersion": ["ModelsBucket/engine-jobs/*/job/*", "assets/HASH.zip"],
-        "s3:PutObject": ["ModelsBucket/engine-jobs/*/raw/*"],
-        "s3:ListBucket": ["ModelsBucket"],
-        "s3:GetBucketAcl": ["ModelsBucket", "assets"],
-        "s3:GetBucketLocation": ["ModelsBucket", "assets"],
-        "logs:CreateLogStream": ["EnginesProjectLog"],
-        "logs:PutLogEvents": ["EnginesProjectLog"],
-        **{action: ["ModelsKey"] for action in USES_THE_KEY},
-    }
-    assert conditions(models_template, "EnginesProjectRole") == {
-        "s3:ListBucket": {"StringLike": {"s3:prefix": "engine-jobs/*"}}
-    }
 
 
 def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:

@@ -13,7 +13,6 @@ from model_build import ModelSource, plan_model
 from stacks.time_budget import LONGEST_BUILD_MINUTES
 from tests.synth.conftest import ROOT
 from tests.synth.endpoints import model_stack, trial_stage
-from tests.synth.policies import USES_THE_KEY, conditions, grants
 from triton_sagemaker.build_handler import index
 
 
@@ -55,65 +54,6 @@ def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
     assert environment["Type"] == "LINUX_CONTAINER"
     assert variables["PIP_EXTRA_INDEX_URL"] == "https://download.pytorch.org/whl/cpu"
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
-
-
-def test_a_build_may_keep_archives_have_engines_compiled_and_nothing_else(
-    models_template: Template,
-) -> None:
-    assert grants(models_template, "BuilderProjectRole") == {
-        "s3:GetObject": ["ModelsBucket/*", "assets/*", "assets/HASH.zip"],
-        "s3:GetObjectVersion": ["assets/*", "assets/HASH.zip"],
-        "s3:GetBucketAcl": ["assets"],
-        "s3:GetBucketLocation": ["assets"],
-        "s3:PutObject": ["ModelsBucket/*"],
-        "s3:AbortMultipartUpload": ["ModelsBucket/*"],
-        "s3:ListBucket": ["ModelsBucket"],
-        "s3:ListBucketMultipartUploads": ["ModelsBucket"],
-        "logs:CreateLogStream": ["BuilderProjectLog"],
-        "logs:PutLogEvents": ["BuilderProjectLog"],
-        "codebuild:StartBuild": ["EnginesProject"],
-        "codebuild:BatchGetBuilds": ["EnginesProject"],
-        "codebuild:StopBuild": ["EnginesProject"],
-        "logs:GetLogEvents": ["EnginesProjectLog"],
-        **{action: ["ModelsKey"] for action in USES_THE_KEY},
-    }
-
-
-def test_a_build_chooses_the_release_of_the_gpu_s_image_and_not_what_runs_in_it(
-    models_template: Template,
-) -> None:
-    # With a buildspec, a role or a machine of its own, a model's build could do anything there.
-    assert conditions(models_template, "BuilderProjectRole") == {
-        "codebuild:StartBuild": {
-            "StringLike": {"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"},
-            "Null": {
-                "codebuild:encryptionKey": "true",
-                "codebuild:environment.computeType": "true",
-                "codebuild:environment.environmentVariables.name": "true",
-                "codebuild:environment.fleet.fleetArn": "true",
-                "codebuild:environment.privilegedMode": "true",
-                "codebuild:environment.type": "true",
-                "codebuild:serviceRole": "true",
-                "codebuild:source.buildspec": "true",
-                "codebuild:source.location": "true",
-            },
-        }
-    }
-
-
-def test_build_handlers_start_and_watch_builds_of_this_project(models_template: Template) -> None:
-    # Without the right to list, S3 answers 403 and not 404 where there is no manifest; and where
-    # there is one, it is encrypted.
-    assert grants(models_template, "BuilderOnEventServiceRole") == {
-        "s3:GetObject": ["ModelsBucket/*.json"],
-        "s3:ListBucket": ["ModelsBucket"],
-        "kms:Decrypt": ["ModelsKey"],
-        "codebuild:StartBuild": ["BuilderProject"],
-    }
-    assert grants(models_template, "BuilderPollServiceRole") == {
-        "codebuild:BatchGetBuilds": ["BuilderProject"],
-        "logs:GetLogEvents": ["BuilderProjectLog"],
-    }
 
 
 def test_a_build_makes_the_alternative_and_the_digest_that_were_planned(

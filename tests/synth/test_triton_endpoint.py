@@ -513,7 +513,7 @@ def test_role_writes_triton_s_metrics_into_their_log_and_namespace(scene: Scene)
     scene.endpoint(scene.with_options(publish_metrics=publish))
     statements = _statements(scene)
     assert any(
-        it["Fn::Join"][1][-1].endswith(":log-group:/triton*")
+        it["Fn::Join"][1][-1].endswith(":log-group:/triton:*")
         for it in statements["WriteOwnLogs"]["Resource"]
     )
     assert statements["PublishTritonMetrics"]["Condition"] == {

@@ -1,6 +1,8 @@
 """A stage's templates with the names that things have once they are deployed."""
 
 import re
+import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from platform_facts import region
@@ -25,6 +27,7 @@ LONGEST_NAMES = {
 
 OWN_NAMES = {
     "AWS::CloudWatch::Alarm": "AlarmName",
+    "AWS::IAM::OIDCProvider": "Url",
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::SNS::Topic": "TopicName",
     "AWS::SageMaker::Endpoint": "EndpointName",
@@ -48,9 +51,8 @@ IDS = {
     "AWS::EC2::SecurityGroup": "sg-0123456789abcdef0",
     "AWS::EC2::Subnet": "subnet-0123456789abcdef0",
     "AWS::EC2::VPC": "vpc-0123456789abcdef0",
-    "AWS::KMS::Key": "1234abcd-12ab-34cd-56ef-1234567890ab",
 }
-"""What services choose; the same for each of a type."""
+"""What services choose; the same for each of a type, but for keys."""
 
 ARN_BY_REF = {
     "AWS::IAM::OIDCProvider",
@@ -72,7 +74,7 @@ class Deployed(Assembly):
         """Return what a resource is called: as it says, or as CloudFormation makes it up."""
         own = resource.properties.get(OWN_NAMES.get(resource.kind, ""))
         if own is not None:
-            return str(self.value(own, resource.stack))
+            return str(self.value(own, resource.stack)).removeprefix("https://")
         stack, logical = resource.id.split(".")
         longest = LONGEST_NAMES.get(resource.kind, 255) - len(RANDOM) - 1
         name = f"{f'{stack}-{logical}'[:longest]}-{RANDOM}"
@@ -106,6 +108,14 @@ class Deployed(Assembly):
                 return [self.value(it, stack) for it in value]
         return value
 
+    def statements(self, document: Mapping[str, Any], stack: str) -> list[dict[str, Any]]:
+        """Return a policy's statements as IAM gets them."""
+        return [self.value(it, stack) for it in document["Statement"]]
+
+    def arn(self, resource: Resource) -> str:
+        """Return the ARN of a resource."""
+        return self._reference(resource, "Arn")
+
     def _pseudo_value(self, name: str) -> str:
         return {
             "AWS::AccountId": self.account,
@@ -116,6 +126,8 @@ class Deployed(Assembly):
 
     def _reference(self, resource: Resource, attribute: str | None) -> str:
         kind, id_ = resource.kind, IDS.get(resource.kind, "")
+        if kind == "AWS::KMS::Key":
+            id_ = str(uuid.uuid5(uuid.NAMESPACE_URL, resource.id))
         if attribute == "Arn" or (attribute is None and kind in ARN_BY_REF):
             written = ARNS[kind].format(
                 account=self.account, id=id_, name=self.name(resource), region=self.region

@@ -23,6 +23,7 @@ from botocore.exceptions import ClientError
 
 from local_aws.api import JsonService
 from local_aws.front.application import Application
+from local_aws.front.calls import Calls
 from local_aws.front.server import http_server
 
 PATIENCE = 3600.0
@@ -192,7 +193,7 @@ def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
 
         def make(service: str, answers: JsonService | Any) -> Any:
             if isinstance(answers, JsonService):
-                answers = Application([answers], NOT_ASKED, NOT_ASKED)
+                answers = Application([answers], NOT_ASKED, NOT_ASKED, Calls(Path(os.devnull)))
             port = run(serving.enter_async_context(served(answers)))
             client = _client(service, f"http://127.0.0.1:{port}")
             clients.callback(client.close)

@@ -30,7 +30,8 @@ class FakeLogs:
         self.groups.add(logGroupName)
 
     def create_log_stream(self, *, logGroupName: str, logStreamName: str) -> None:  # noqa: N803
-        assert logGroupName in self.groups
+        if logGroupName not in self.groups:
+            raise failed("ResourceNotFoundException", "CreateLogStream")
         self.batches[logGroupName, logStreamName] = []
 
     def put_log_events(

@@ -32,7 +32,7 @@ PROPERTIES: dict[str, Any] = {
 
 @pytest.fixture
 def codebuild(tmp_path: Path, s3: Any, logs: FakeLogs) -> CodeBuild:
-    return CodeBuild(s3=s3, logs=logs, folder=tmp_path, environment={})
+    return CodeBuild(clients=lambda _: (s3, logs), folder=tmp_path, environment={})
 
 
 @pytest.fixture

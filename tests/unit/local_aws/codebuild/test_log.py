@@ -72,6 +72,18 @@ def test_a_group_that_is_there_is_used(log: Log, logs: FakeLogs) -> None:
     assert logs.batches == {("group", "stream"): []}
 
 
+def test_a_group_that_another_build_makes_first_is_used(
+    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(**_: str) -> None:
+        logs.groups.add("group")
+        raise failed("ResourceAlreadyExistsException", "CreateLogGroup")
+
+    monkeypatch.setattr(logs, "create_log_group", too_late)
+    log.open("group", "stream")
+    assert logs.batches == {("group", "stream"): []}
+
+
 def test_a_group_that_may_not_be_made_is_an_error(
     log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

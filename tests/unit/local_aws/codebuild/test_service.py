@@ -58,8 +58,7 @@ def make(
 
     def make(quotas: dict[tuple[str, str], int] | None = None) -> CodeBuild:
         made = CodeBuild(
-            s3=s3,
-            logs=logs,
+            clients=lambda _: (s3, logs),
             folder=tmp_path / "builds",
             environment={"AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
             quotas=quotas,

@@ -1,14 +1,17 @@
 import asyncio
 import json
+import os
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from local_aws.api import JsonService
 from local_aws.front.application import Application
+from local_aws.front.calls import Calls
 from tests.unit.local_aws.conftest import served
 
 TARGET = "CodeBuild_20161006."
@@ -35,7 +38,7 @@ class Front:
         ministack: Any = Other("ministack")
         self.runtime, self.ministack = runtime, ministack
         service = JsonService("codebuild", {"ListBuilds": lambda _: {"ids": []}, **operations})
-        self.application = Application([service], runtime, ministack)
+        self.application = Application([service], runtime, ministack, Calls(Path(os.devnull)))
 
     @asynccontextmanager
     async def port(self) -> AsyncIterator[int]:

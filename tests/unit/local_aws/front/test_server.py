@@ -34,7 +34,7 @@ from local_aws.front import server
 class Services:
     control_planes, runtime = (), None
 
-    def __init__(self, folder, triton, ministack):
+    def __init__(self, folder, triton, ministack, calls):
         if {early}:
             os.kill(os.getpid(), signal.SIGTERM)
         if {broken}:

@@ -1,0 +1,120 @@
+"""The names in the ledger's resources, and which ARNs they stand for."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from release.permissions.ledger import Condition
+
+
+class Named(NamedTuple):
+    """A resource of the models' stack, by its logical id without the CDK's hash.
+
+    `arn` is its ARN as far as it is known before CloudFormation completes its name; `what` is for
+    readers.
+    """
+
+    resource: str
+    arn: str
+    what: str
+
+
+def _named(resource: str, service: str, name: str, what: str) -> Named:
+    return Named(resource, f"arn:{{partition}}:{service}:{{region}}:{{account}}:{name}", what)
+
+
+def _bucket(resource: str, what: str) -> Named:
+    return Named(resource, f"arn:{{partition}}:s3:::{{stage}}-models-{resource.lower()}*", what)
+
+
+def _function(resource: str, what: str) -> Named:
+    return _named(resource, "lambda", f"function:{{stage}}-models-{resource}*", what)
+
+
+def _log(resource: str, what: str) -> Named:
+    return _named(resource, "logs", f"log-group:{{stage}}-models-{resource}*", what)
+
+
+def _project(resource: str, what: str) -> Named:
+    # Without the stack's name: so they are called in issues of aws-cdk; no page says it.
+    return _named(resource, "codebuild", f"project/{resource}*", what)
+
+
+NAMED = {
+    "access_logs": _bucket("ModelsAccessLogs", "bucket of access logs"),
+    "alarm_key": _named("AlarmsKey", "kms", "key/*", "key of the topic of alarms"),
+    "alarm_topic": _named("AlarmsTopic", "sns", "{stage}-alarms", "topic of alarms"),
+    "builder": _project("BuilderProject", "project that builds"),
+    "builder_log": _log("BuilderProjectLog", "log of builds"),
+    "checks": _function("UpdateChecksOnEvent", "function that checks"),
+    "checks_log": _log("UpdateChecksOnEventLog", "log of checks"),
+    "checks_provider_log": _log("UpdateChecksProviderLog", "log of checks' provider"),
+    "engines": _project("EnginesProject", "project that compiles"),
+    "engines_log": _log("EnginesProjectLog", "log of engine builds"),
+    "is_complete": _function("BuilderProviderframeworkisComplete", "provider's that polls"),
+    "model_bucket": _bucket("ModelsBucket", "bucket of archives"),
+    "model_key": _named("ModelsKey", "kms", "key/*", "key of archives"),
+    "on_timeout": _function("BuilderProviderframeworkonTimeout", "provider's that gives up"),
+    "poll": _function("BuilderPoll", "function that watches builds"),
+    "poll_log": _log("BuilderPollLog", "log of what watches builds"),
+    "provider_log": _log("BuilderProviderLog", "log of builds' provider"),
+    "start": _function("BuilderOnEvent", "function that starts builds"),
+    "start_log": _log("BuilderOnEventLog", "log of what starts builds"),
+    "waiter": _named(
+        "BuilderProviderwaiterstatemachine",
+        "states",
+        "stateMachine:*BuilderProviderwaiterstatemachine*",
+        "provider's state machine",
+    ),
+}
+"""Name in the ledger -> what it stands for."""
+
+Names = Mapping[str, str]
+"""Name in the ledger -> ARN, or what else stands there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the ledger is to hold.
+
+    `suffix` ends the names of the partition's services, `endpoint` is the short name of one
+    endpoint of the stage, `source_stage` the stage that archives are promoted from, `registry` the
+    account of the region's images, `engines_source` the asset that compiles engines.
+    """
+
+    partition: str = "aws"
+    suffix: str = "amazonaws.com"
+    region: str
+    account: str
+    stage: str
+    endpoint: str = "*"
+    source_stage: str = "*"
+    registry: str = "*"
+    engines_source: str = "*"
+
+    def names(self, resources: Names) -> dict[str, str]:
+        """Return all names: those of the place itself, and `resources` by the names of `NAMED`."""
+        return {**vars(self), **resources}
+
+
+def by_name(place: Place) -> dict[str, str]:
+    """Return the names of a place, resources as patterns that their ARNs fit."""
+    return place.names({name: it.arn.format(**vars(place)) for name, it in NAMED.items()})
+
+
+def filled(text: str, names: Names) -> str | None:
+    """Return a text of the ledger with ARNs for names; None where one of them is not there."""
+    wanted = re.findall(r"\{(\w+)\}", text)
+    return None if set(wanted) - names.keys() else text.format(**names)
+
+
+def filled_condition(condition: Condition, names: Names) -> dict[str, dict[str, list[str]]]:
+    """Return a condition with values for names, each a list."""
+    return {
+        operator: {
+            key: [it.format(**names) for it in ([value] if isinstance(value, str) else value)]
+            for key, value in keys.items()
+        }
+        for operator, keys in condition.items()
+    }

@@ -1,0 +1,60 @@
+"""What was called on a local AWS, compared with the ledger of permissions."""
+
+import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from local_aws.environment import ACCOUNT, REGION
+from local_aws.front import calls
+from local_aws.front.calls import Call
+from release.permissions import NAMED, Place, Principal, by_name, filled, principals
+
+FREE = "sts:GetCallerIdentity"
+"""STS API reference: "No permissions are required to perform this operation"."""
+
+LOGS = {
+    name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{it.resource}*"
+    for name, it in NAMED.items()
+    if ":logs:" in it.arn
+}
+"""What ministack calls groups without a name, which CloudFormation does otherwise."""
+
+
+def called(file: Path) -> list[Call]:
+    """Return what was recorded, if anything was."""
+    return calls.read(file) if file.exists() else []
+
+
+def beyond_the_ledger(file: Path) -> Iterator[str]:
+    """Yield what was called, and no row of the caller's has."""
+    for call in called(file):
+        principal = caller(call)
+        if principal is None:
+            yield f"{call.caller} is in no file of the ledger: {call.action} on {call.resource}"
+        elif call.action != FREE and not _has(principal, call):
+            yield f"{principal.name} called {call.action} on {call.resource}"
+
+
+def callers(file: Path) -> set[str]:
+    """Return the names of those who called."""
+    return {it.name for call in called(file) if (it := caller(call))}
+
+
+def caller(call: Call) -> Principal | None:
+    """Return who called: by a role's name, which CloudFormation made, or by the one given."""
+    name = call.caller.rpartition("/")[2]
+    for principal in principals():
+        made = [rf".+-{it.stack}-{it.resource}[0-9A-F]{{8}}.*" for it in principal.roles]
+        if name == principal.name or any(re.fullmatch(it, name) for it in made):
+            return principal
+    return None
+
+
+def _has(principal: Principal, call: Call) -> bool:
+    names = by_name(Place(region=REGION, account=ACCOUNT, stage="*")) | LOGS
+    return any(
+        any(fnmatchcase(call.action, it) for it in row.actions)
+        and any(fnmatchcase(call.resource, filled(it, names) or "") for it in row.resources)
+        for row in principal.rows
+    )

@@ -1,0 +1,311 @@
+"""The ledger against the policies of a stage's templates: each check yields what is wrong."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from release.permissions import NAMED, Place, Principal, Role, Row, by_name, filled, principals
+from release.permissions.ledger import Feature
+from release.permissions.names import filled_condition
+from tests.synth.api.deployed import Deployed
+from tests.synth.assembly import Resource
+from tests.synth.statements import Statement, allows, lets_role
+
+RESOURCE_POLICIES = {
+    "AWS::KMS::Key": "KeyPolicy",
+    "AWS::S3::BucketPolicy": "PolicyDocument",
+    "AWS::SNS::TopicPolicy": "PolicyDocument",
+}
+CHECKED = ("AWS::IAM::OIDCProvider", "AWS::IAM::Policy", "AWS::IAM::Role", *RESOURCE_POLICIES)
+"""Types that give somebody a permission, and are read here."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A stage's templates, and the place that the ledger is held to there."""
+
+    deployed: Deployed
+    place: Place
+
+
+class Held(NamedTuple):
+    """A principal in one place: its role, where it has one, and the rows that hold there.
+
+    `names` are for what it needs, `widest` for what it may be allowed: a stack that does not refer
+    to the resources of another knows their names as far as CloudFormation does not complete them.
+    """
+
+    principal: Principal
+    role: Resource | None
+    rows: list[Row]
+    names: dict[str, str]
+    widest: dict[str, str]
+
+    @property
+    def named(self) -> str | None:
+        """Return what policies of resources call it."""
+        return filled(self.principal.named, self.names) if self.principal.named else None
+
+    @property
+    def label(self) -> str:
+        """Return what messages call it."""
+        return self.role.id if self.role else self.principal.name
+
+
+def missing(site: Site) -> Iterator[str]:
+    """What a row needs, and the policies of the templates do not allow."""
+    for held in every(site):
+        for row in held.rows:
+            for action in row.actions:
+                for resource in _resources(row, held.names):
+                    if not _may(site, held, row, _example(action), resource):
+                        yield f"{held.label} lacks {action} on {resource}: {row.step}"
+    for role in _expected(site):
+        if role.resource not in [_bare(it) for it in site.deployed.of("AWS::IAM::Role")]:
+            yield f"there is no role {role.resource}"
+
+
+def beyond(site: Site) -> Iterator[str]:
+    """What the policies of the templates allow, and no row needs."""
+    rows = list(every(site))
+    by_role = {it.role.id: it for it in rows if it.role}
+    for role in site.deployed.of("AWS::IAM::Role"):
+        if role.id not in by_role:
+            yield f"{role.id} is in no file of the ledger"
+            continue
+        yield from _beyond_role(site, by_role[role.id], role)
+    for policy, statements, _ in _resource_policies(site):
+        for statement in statements:
+            if statement["Effect"] == "Allow":
+                yield from _beyond_resource(rows, policy, statement)
+    for resource in site.deployed.resources.values():
+        if resource.kind not in CHECKED and _grants(resource.kind):
+            yield f"{resource.id} is a {resource.kind}: nobody compares it with the ledger"
+
+
+def every(site: Site) -> Iterator[Held]:
+    """Yield every principal whose permissions the templates give, in each place that it is in."""
+    for principal in principals():
+        for role in principal.roles:
+            for resource in site.deployed.of("AWS::IAM::Role"):
+                endpoint = _place_of(site, role, resource)
+                if endpoint is not None:
+                    yield _held(site, principal, resource, replace(site.place, endpoint=endpoint))
+        if principal.named:
+            yield _held(site, principal, None, site.place)
+
+
+def features(site: Site, endpoint: str) -> set[Feature]:
+    """Return what a stage, or an endpoint of it, has: read off its resources, not its policies."""
+    found: set[Feature] = set()
+    own = [it for it in site.deployed.resources.values() if _endpoint(site, it) == endpoint]
+    containers = [
+        it.properties["PrimaryContainer"] for it in own if it.kind == "AWS::SageMaker::Model"
+    ]
+    if _named(site, "EnginesProject"):
+        found.add("engine builds")
+    configs = [it.properties for it in own if it.kind == "AWS::SageMaker::EndpointConfig"]
+    if any("KmsKeyId" in it for it in configs):
+        found.add("encrypted volumes")
+    if any("VpcConfig" in it.properties for it in own):
+        found.add("private network")
+    if any("SAGEMAKER_TRITON_METRIC_NAMESPACE" in it["Environment"] for it in containers):
+        found.add("Triton metrics")
+    if site.place.source_stage != "*":
+        found.add("promotion")
+    return found
+
+
+def _held(site: Site, principal: Principal, role: Resource | None, place: Place) -> Held:
+    has = features(site, place.endpoint)
+    rows = [it for it in principal.rows if it.when is None or it.when in has]
+    resources = {
+        name: site.deployed.arn(found)
+        for name, it in NAMED.items()
+        if (found := _named(site, it.resource))
+    }
+    names = place.names(resources)
+    refers = not any(it.stack == "delivery" for it in principal.roles)
+    return Held(principal, role, rows, names, names if refers else by_name(place))
+
+
+def _resources(row: Row, names: dict[str, str]) -> list[str]:
+    """Return a row's resources, without those that a stage does not have."""
+    return [it for resource in row.resources if (it := filled(resource, names))]
+
+
+def _may(site: Site, held: Held, row: Row, action: str, resource: str) -> bool:
+    example, context = _example(resource), _context(row, held.names)
+    own = _own_policy(site, example)
+    if held.role is None:
+        return allows(own or [], action, resource=example, named=held.named, context=context)
+    arn, granted = site.deployed.arn(held.role), site.deployed.granted(held.role)
+    return lets_role(arn, granted, action, resource=example, own=own, context=context)
+
+
+def _context(row: Row, names: dict[str, str]) -> dict[str, str]:
+    """Return what a request has with it that fits a row's condition."""
+    return {
+        key: _example(values[0])
+        for operator, keys in filled_condition(row.condition, names).items()
+        for key, values in keys.items()
+        if operator != "Null"
+    }
+
+
+def _example(pattern: str) -> str:
+    """Return something that fits a pattern."""
+    return "*" if pattern == "*" else pattern.replace("*", "Example")
+
+
+def _beyond_role(site: Site, held: Held, role: Resource) -> Iterator[str]:
+    trusted = {it.trusts for it in held.principal.roles}
+    if _trusted(site, role) != trusted:
+        yield f"{role.id} trusts {sorted(_trusted(site, role))}, and not {sorted(trusted)}"
+    if role.properties.get("ManagedPolicyArns"):
+        yield f"{role.id} has policies of AWS's, which nobody compares with the ledger"
+    for statement in site.deployed.granted(role):
+        if statement["Effect"] == "Allow":
+            yield from _uncovered(held.label, statement, [held])
+
+
+def _beyond_resource(rows: list[Held], policy: Resource, statement: Statement) -> Iterator[str]:
+    for named in _principals(statement):
+        known = [it for it in rows if it.named == named]
+        if not known:
+            yield f"{policy.id} lets {named} in, which is in no file of the ledger"
+        else:
+            yield from _uncovered(policy.id, statement, known)
+
+
+def _uncovered(label: str, statement: Statement, held: list[Held]) -> Iterator[str]:
+    if "NotAction" in statement or "NotResource" in statement:
+        yield f"{label} allows all but what it names: {statement.get('Sid', 'a statement')}"
+        return
+    for action in _texts(statement["Action"]):
+        for resource in _texts(statement["Resource"]):
+            if not any(
+                _covers(row, it.widest, action, resource, statement.get("Condition", {}))
+                for it in held
+                for row in it.rows
+            ):
+                yield f"{label} may {action} on {resource}, and no row of the ledger needs it"
+
+
+def _covers(
+    row: Row, names: dict[str, str], action: str, resource: str, condition: dict[str, Any]
+) -> bool:
+    """Whether a row needs all that a statement allows.
+
+    A `*` of the statement fits only a `*` of the row: what the statement allows is part of it.
+    """
+    return (
+        any(_fits(action.lower(), it.lower()) for it in row.actions)
+        and any(_fits(resource, it) for it in _resources(row, names))
+        and _narrows(condition, filled_condition(row.condition, names))
+    )
+
+
+def _fits(text: str, pattern: str) -> bool:
+    return "?" not in text and fnmatchcase(text, pattern.replace("[", "[[]"))
+
+
+def _narrows(condition: dict[str, Any], wanted: dict[str, dict[str, list[str]]]) -> bool:
+    """Whether a condition is as narrow as what is wanted, or narrower."""
+    return all(
+        key in condition.get(operator, {}) and set(_texts(condition[operator][key])) <= set(values)
+        for operator, keys in wanted.items()
+        for key, values in keys.items()
+    )
+
+
+def _trusted(site: Site, role: Resource) -> set[str]:
+    """Return who may assume a role; of an identity provider, its name."""
+    document = role.properties["AssumeRolePolicyDocument"]
+    return {
+        named.rpartition("/")[2]
+        for it in site.deployed.statements(document, role.stack)
+        for named in _principals(it)
+    }
+
+
+def _resource_policies(site: Site) -> Iterator[tuple[Resource, list[Statement], list[str]]]:
+    """Yield what has a policy, its statements, and the ARNs of the resources that it is for."""
+    stage = site.deployed
+    for kind, document in RESOURCE_POLICIES.items():
+        for it in stage.of(kind):
+            statements: list[Statement] = [*stage.statements(it.properties[document], it.stack)]
+            owners = [it]
+            if kind == "AWS::KMS::Key":  # in a key's policy, * is the key
+                statements = [{**one, "Resource": stage.arn(it)} for one in statements]
+            else:
+                names = (it.properties.get("Bucket"), *it.properties.get("Topics", ()))
+                owners = [stage.resources[f"{it.stack}.{name['Ref']}"] for name in names if name]
+            yield it, statements, [stage.arn(owner) for owner in owners]
+
+
+def _own_policy(site: Site, resource: str) -> list[Statement] | None:
+    """Return the statements of the policy of the resource that an ARN names, None without one."""
+    for _, statements, owners in _resource_policies(site):
+        if any(resource == arn or resource.startswith(f"{arn}/") for arn in owners):
+            return statements
+    return None
+
+
+def _principals(statement: Statement) -> list[str]:
+    principal = statement["Principal"]
+    if isinstance(principal, str):
+        return [principal]
+    return [named for values in principal.values() for named in _texts(values)]
+
+
+def _place_of(site: Site, role: Role, resource: Resource) -> str | None:
+    """Return the endpoint of a role, `*` for one of the whole stage; None where it is another."""
+    if _bare(resource) != role.resource:
+        return None
+    if role.stack == "endpoint":
+        return _endpoint(site, resource)
+    return "*" if resource.stack == f"{site.place.stage}-{role.stack}" else None
+
+
+def _expected(site: Site) -> Iterable[Role]:
+    """The roles that there must be: of what is in every stage."""
+    for principal in principals():
+        always = [it for it in principal.rows if it.when is None]
+        yield from (it for it in principal.roles if always and it.stack != "delivery")
+
+
+def _named(site: Site, logical_id: str) -> Resource | None:
+    """Return a resource of the models' stack."""
+    own = f"{site.place.stage}-models"
+    fitting = (
+        it
+        for it in site.deployed.resources.values()
+        if it.stack == own and _bare(it) == logical_id and not it.kind.endswith("Policy")
+    )
+    return next(fitting, None)
+
+
+def _endpoint(site: Site, resource: Resource) -> str | None:
+    """Return the short name of the endpoint whose stack a resource is in."""
+    short = resource.stack.removeprefix(f"{site.place.stage}-")
+    endpoints = {it.stack for it in site.deployed.of("AWS::SageMaker::Endpoint")}
+    return short if resource.stack in endpoints else None
+
+
+def _bare(resource: Resource) -> str:
+    """Return a logical id without the CDK's hash."""
+    return re.sub(r"[0-9A-F]{8}$", "", resource.id.partition(".")[2])
+
+
+def _grants(kind: str) -> bool:
+    """Whether a type gives permissions, by its name."""
+    if kind == "AWS::ApplicationAutoScaling::ScalingPolicy":
+        return False
+    return kind.startswith("AWS::IAM::") or kind.endswith(("Policy", "Permission"))
+
+
+def _texts(value: Any) -> list[str]:
+    return [str(it) for it in (value if isinstance(value, list) else [value])]

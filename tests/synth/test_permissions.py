@@ -1,0 +1,365 @@
+"""Every stage's policies allow what the ledger needs, and nothing else; each gap is seen."""
+
+import copy
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from aws_cdk import App, Environment
+from aws_cdk.assertions import Template
+
+import platform_facts
+from release.permissions import Place, principals
+from stacks import DeliveryStack
+from stages import DeliveryStage, Stage, load_stage
+from tests.synth.api.deployed import Deployed
+from tests.synth.conftest import CONTEXT, Templates
+from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
+from tests.synth.permissions import Site, beyond, every, missing
+
+Stacks = dict[str, dict[str, Any]]
+Resources = dict[str, dict[str, Any]]
+
+
+def site(settings: Stage, name: str, templates: Stacks) -> Site:
+    region = platform_facts.region(settings.region)
+    deployed = Deployed(templates, region=region.name, account=settings.account or ACCOUNT)
+    engines = [
+        deployed.value(it.properties["Source"]["Location"], it.stack)
+        for it in deployed.of("AWS::CodeBuild::Project")
+        if ".EnginesProject" in it.id
+    ]
+    promotes_from = settings.delivery.promotes_from if settings.delivery else None
+    place = Place(
+        partition=deployed.partition,
+        suffix=region.dns_suffix,
+        region=region.name,
+        account=deployed.account,
+        stage=name,
+        source_stage=promotes_from or "*",
+        registry=str(region.account(platform_facts.release(settings.release))),
+        engines_source=engines[0].rpartition("/")[2] if engines else "*",
+    )
+    return Site(deployed, place)
+
+
+@pytest.fixture(scope="module")
+def delivered(templates: Templates) -> tuple[Stage, Stacks]:
+    """Production with a delivery that promotes."""
+    delivery = DeliveryStage(repository="octo-org/octo-repo", promotes_from="dev")
+    stack = DeliveryStack(
+        App(context=CONTEXT),
+        "prod-delivery",
+        stage_name="prod",
+        delivery=delivery,
+        env=Environment(account=ACCOUNT, region="us-east-1"),
+    )
+    settings = load_stage("prod").model_copy(update={"delivery": delivery})
+    made = {stack.stack_name: dict(Template.from_stack(stack).to_json())}
+    return settings, templates("prod") | made
+
+
+def test_a_stage_allows_what_is_needed_and_nothing_else(stage: str, templates: Templates) -> None:
+    given = site(load_stage(stage), stage, templates(stage))
+    assert list(missing(given)) == []
+    assert list(beyond(given)) == []
+
+
+@pytest.mark.parametrize("name", EVERY_STAGE)
+def test_so_does_whatever_a_stage_may_ask(name: str, every_template: Templates) -> None:
+    given = site(every_stage(name), name, every_template(name))
+    assert list(missing(given)) == []
+    assert list(beyond(given)) == []
+
+
+def test_every_row_is_held_against_some_stage(
+    templates: Templates, every_template: Templates
+) -> None:
+    sites = [
+        site(load_stage("local"), "local", templates("local")),
+        site(every_stage("all"), "all", every_template("all")),
+    ]
+    tried = {(it.principal.name, row.step) for one in sites for it in every(one) for row in it.rows}
+    wanted = {(it.name, row.step) for it in principals() if not it.granted for row in it.rows}
+    assert wanted - tried == set()
+
+
+def statement(policy: dict[str, Any], action: str) -> dict[str, Any]:
+    """The statement of a policy, of a resource's policy, or of a key's, that has an action."""
+    properties = policy["Properties"]
+    document = properties.get("PolicyDocument", properties.get("KeyPolicy"))
+    found: dict[str, Any] = next(it for it in document["Statement"] if action in str(it["Action"]))
+    return found
+
+
+def named(resources: Resources, prefix: str, kind: str) -> dict[str, Any]:
+    return next(
+        it for id_, it in resources.items() if id_.startswith(prefix) and it["Type"] == kind
+    )
+
+
+def policy(resources: Resources, role: str) -> dict[str, Any]:
+    """The policy of a role."""
+    return named(resources, f"{role}DefaultPolicy", "AWS::IAM::Policy")
+
+
+def without(given: dict[str, Any], action: str) -> None:
+    given["Action"] = [it for it in given["Action"] if it != action]
+
+
+class Broken(NamedTuple):
+    """What is done to a stack, and what is said of it."""
+
+    what: str
+    stack: str
+    change: Callable[[Resources], object]
+    check: Callable[[Site], Iterator[str]]
+    told: str
+
+
+BUILDER, ENDPOINT, START = "BuilderProjectRole", "EndpointRole", "BuilderOnEventRole"
+
+BROKEN = [
+    Broken(
+        "an action missing",
+        "prod-models",
+        lambda it: without(
+            statement(policy(it, BUILDER), "s3:AbortMultipartUpload"), "s3:AbortMultipartUpload"
+        ),
+        missing,
+        "lacks s3:AbortMultipartUpload on",
+    ),
+    Broken(
+        "an action misspelt",
+        "prod-text",
+        lambda it: statement(policy(it, ENDPOINT), "ecr:GetAuth").update(
+            Action="ecr:GetAuthorisationToken"
+        ),
+        missing,
+        "lacks ecr:GetAuthorizationToken on *",
+    ),
+    Broken(
+        "a resource too narrow: the bucket for its objects",
+        "prod-models",
+        lambda it: statement(policy(it, START), "s3:GetObject").update(
+            Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
+        ),
+        missing,
+        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*.json",
+    ),
+    Broken(
+        "a name where an ARN belongs",
+        "prod-models",
+        lambda it: statement(policy(it, "BuilderPollRole"), "codebuild:").update(
+            Resource={"Ref": "BuilderProject42795FEE"}
+        ),
+        missing,
+        "lacks codebuild:BatchGetBuilds on arn:aws:codebuild",
+    ),
+    Broken(
+        "another endpoint's prefix",
+        "prod-text",
+        lambda it: statement(policy(it, ENDPOINT), "s3:ListBucket")["Condition"].update(
+            StringLike={"s3:prefix": ["vision/*"]}
+        ),
+        missing,
+        "lacks s3:ListBucket on",
+    ),
+    Broken(
+        "a condition that never holds",
+        "prod-models",
+        lambda it: statement(policy(it, BUILDER), "codebuild:StartBuild")["Condition"].update(
+            StringEquals={"codebuild:environment.image": "nvcr.io/nvidia/tensorrt:*"}
+        ),
+        missing,
+        "lacks codebuild:StartBuild on",
+    ),
+    Broken(
+        "a condition on what the request does not have",
+        "prod-models",
+        lambda it: statement(policy(it, START), "kms:Decrypt").update(
+            Condition={"StringEquals": {"kms:ViaService": "s3.eu-west-1.amazonaws.com"}}
+        ),
+        missing,
+        "lacks kms:Decrypt on arn:aws:kms:us-east-1:111122223333:key/",
+    ),
+    Broken(
+        "a key policy without the account",
+        "prod-models",
+        lambda it: statement(named(it, "ModelsKey", "AWS::KMS::Key"), "kms:*").update(
+            Principal={"AWS": "arn:aws:iam::444455556666:root"}
+        ),
+        missing,
+        "prod-text.EndpointRoleB9AA434A lacks kms:Decrypt",
+    ),
+    Broken(
+        "a key policy without CloudWatch",
+        "prod-models",
+        lambda it: statement(named(it, "AlarmsKey", "AWS::KMS::Key"), "kms:Decrypt").update(
+            Principal={"Service": "events.amazonaws.com"}
+        ),
+        missing,
+        "alarms lacks kms:Decrypt",
+    ),
+    Broken(
+        "a bucket that denies everybody",
+        "prod-models",
+        lambda it: statement(named(it, "ModelsBucketPolicy", "AWS::S3::BucketPolicy"), "s3:*").pop(
+            "Condition"
+        ),
+        missing,
+        "prod-text.EndpointRoleB9AA434A lacks s3:GetObject",
+    ),
+    Broken(
+        "a role that is gone",
+        "prod-models",
+        lambda it: it.pop(next(name for name in it if name.startswith("UpdateChecksOnEventRole"))),
+        missing,
+        "there is no role UpdateChecksOnEventRole",
+    ),
+    Broken(
+        "a wildcard too many in an action",
+        "prod-text",
+        lambda it: statement(policy(it, ENDPOINT), "s3:GetObject").update(Action="s3:Get*"),
+        beyond,
+        "prod-text.EndpointRoleB9AA434A may s3:Get* on",
+    ),
+    Broken(
+        "a wildcard too many in a resource",
+        "prod-text",
+        lambda it: statement(policy(it, ENDPOINT), "logs:PutLogEvents").update(
+            Resource="arn:aws:logs:us-east-1:111122223333:log-group:*"
+        ),
+        beyond,
+        "may logs:PutLogEvents on arn:aws:logs:us-east-1:111122223333:log-group:*, and no row",
+    ),
+    Broken(
+        "a condition less",
+        "prod-models",
+        lambda it: statement(policy(it, BUILDER), "codebuild:StartBuild")["Condition"]["Null"].pop(
+            "codebuild:serviceRole"
+        ),
+        beyond,
+        "may codebuild:StartBuild on",
+    ),
+    Broken(
+        "a condition with a value more",
+        "prod-text",
+        lambda it: statement(policy(it, ENDPOINT), "s3:ListBucket")["Condition"].update(
+            StringLike={"s3:prefix": ["text/*", "vision/*"]}
+        ),
+        beyond,
+        "may s3:ListBucket on",
+    ),
+    Broken(
+        "all actions but one",
+        "prod-models",
+        lambda it: (
+            statement(policy(it, START), "codebuild:").update(
+                {"Action": None, "NotAction": "iam:*", "Sid": "AlmostAll"}
+            )
+            or statement(policy(it, START), "None").pop("Action")
+        ),
+        beyond,
+        "allows all but what it names: AlmostAll",
+    ),
+    Broken(
+        "a policy of AWS's",
+        "prod-models",
+        lambda it: named(it, START, "AWS::IAM::Role")["Properties"].update(
+            ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]
+        ),
+        beyond,
+        "has policies of AWS's",
+    ),
+    Broken(
+        "a policy inside its role",
+        "prod-models",
+        lambda it: named(it, START, "AWS::IAM::Role")["Properties"].update(
+            Policies=[
+                {
+                    "PolicyName": "More",
+                    "PolicyDocument": {
+                        "Statement": [{"Effect": "Allow", "Action": "iam:*", "Resource": "*"}]
+                    },
+                }
+            ]
+        ),
+        beyond,
+        "may iam:* on *",
+    ),
+    Broken(
+        "a role that another service may assume too",
+        "prod-text",
+        lambda it: named(it, ENDPOINT, "AWS::IAM::Role")["Properties"]["AssumeRolePolicyDocument"][
+            "Statement"
+        ][0].update(Principal={"Service": ["sagemaker.amazonaws.com", "ec2.amazonaws.com"]}),
+        beyond,
+        "trusts ['ec2.amazonaws.com', 'sagemaker.amazonaws.com']",
+    ),
+    Broken(
+        "a role that nobody knows",
+        "prod-models",
+        lambda it: it.update(Another=named(it, START, "AWS::IAM::Role")),
+        beyond,
+        "prod-models.Another is in no file of the ledger",
+    ),
+    Broken(
+        "a bucket for everybody",
+        "prod-models",
+        lambda it: named(it, "ModelsBucketPolicy", "AWS::S3::BucketPolicy")["Properties"][
+            "PolicyDocument"
+        ]["Statement"].append(
+            {"Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "*"}
+        ),
+        beyond,
+        "lets * in, which is in no file of the ledger",
+    ),
+    Broken(
+        "a topic that any alarm of AWS may tell",
+        "prod-models",
+        lambda it: (
+            statement(named(it, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy"), "sns:Publish")
+            and named(it, "AlarmsTopicPolicy", "AWS::SNS::TopicPolicy")["Properties"][
+                "PolicyDocument"
+            ]["Statement"][-1].pop("Condition")
+        ),
+        beyond,
+        "may sns:Publish on",
+    ),
+    Broken(
+        "a permission that is not a policy",
+        "prod-models",
+        lambda it: it.update(
+            Anybody={"Type": "AWS::Lambda::Permission", "Properties": {"Principal": "*"}}
+        ),
+        beyond,
+        "prod-models.Anybody is a AWS::Lambda::Permission",
+    ),
+    Broken(
+        "a deploy role that takes another stage's archives",
+        "prod-delivery",
+        lambda it: statement(policy(it, "Deploy"), "s3:ListBucket").update(
+            Resource="arn:aws:s3:::*-models-modelsbucket*"
+        ),
+        beyond,
+        "may s3:ListBucket on arn:aws:s3:::*-models-modelsbucket*",
+    ),
+    Broken(
+        "a deploy role for buckets that are called otherwise",
+        "prod-delivery",
+        lambda it: statement(policy(it, "Deploy"), "s3:ListBucket").update(
+            Resource="arn:aws:s3:::prod-models-bucket*"
+        ),
+        missing,
+        "lacks s3:ListBucket on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6",
+    ),
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda it: it.what)
+def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[Stage, Stacks]) -> None:
+    settings, templates = delivered
+    given = copy.deepcopy(templates)
+    broken.change(given[broken.stack]["Resources"])
+    assert broken.told in "\n".join(broken.check(site(settings, "prod", given)))
