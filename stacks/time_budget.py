@@ -16,12 +16,15 @@ The deploy role's session is as long. The roles that the cdk CLI assumes with it
 (makeCachingProvider and fromTemporaryCredentials in aws-cdk 2.1148.1). CloudFormation acts as a
 role of its own, and goes on without either ("CloudFormation service role", user guide).
 """
-INSTALL_MINUTES = 15
+INSTALL_MINUTES = 10
 """Checkout and `make install`, before there are credentials. Our choice, as are the next three."""
-SYNTH_MINUTES = 10
+SYNTH_MINUTES = 5
 """The app, and archives copied from another stage's bucket inside of S3."""
 STACK_MINUTES = 10
 """What a stack creates, changes and deletes beside an endpoint: the VPC takes the longest."""
+SCALING_MINUTES = 5
+"""A deploy that takes scaling from a variant that changes, and one that gives it back, if the
+change fails in between."""
 BUILD_END_MINUTES = 5
 """After its deadline a build says how it ended: `GRACE_SECONDS` of its handler, and a poll."""
 VERIFY_MINUTES = 30
@@ -65,8 +68,9 @@ class TimeBudget:
             f"`{stage_name}-models`": STACK_MINUTES,
             "builds": BUILD_END_MINUTES,
             "the stacks that endpoints need": STACK_MINUTES,
-            # A scaled variant of another type takes two deploys; only one of them moves it.
-            f"`{stage_name}-{name}`, the slowest, beside its endpoint": 2 * STACK_MINUTES,
+            f"`{stage_name}-{name}`, the slowest, beside its endpoint": (
+                STACK_MINUTES + 2 * SCALING_MINUTES
+            ),
             "its endpoint's update": update,
             "the rollback of it": update,
             "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,

@@ -23,7 +23,7 @@ from triton_sagemaker.instances import PROVISIONING_SECONDS
 
 UPDATES: dict[str, dict[str, Any]] = {
     "all at once": {"strategy": "all-at-once"},
-    "canary": {"strategy": "canary", "wait_seconds": 3360},
+    "canary": {"strategy": "canary", "wait_seconds": 3600},
     "linear": {"strategy": "linear", "percent": 10, "wait_seconds": 300},
     "rolling": {"strategy": "rolling", "percent": 50, "wait_seconds": 600},
 }
@@ -150,17 +150,17 @@ def test_a_stage_whose_delivery_cannot_end_is_refused(
         synthesised(generated(scaling, **update), tmp_path, monkeypatch)
     assert str(refused.value) == (
         f"stages/prod.yaml: endpoints.text.update: an update may take {minutes} minutes, and as "
-        "many to roll back, and 101 fit into the 360 of a delivery's job: write a shorter "
+        "many to roll back, and 106 fit into the 360 of a delivery's job: write a shorter "
         "wait_seconds or a larger percent, and for a rolling update fewer instances"
     )
 
 
 def test_what_is_said_to_fit_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # 40 minutes to start, twice 28 to wait, 5 for the old instances.
-    update: dict[str, Any] = {"strategy": "linear", "percent": 40, "wait_seconds": 28 * 60}
+    # 40 minutes to start, twice 30.5 to wait, 5 for the old instances.
+    update: dict[str, Any] = {"strategy": "linear", "percent": 40, "wait_seconds": 1830}
     templates, budget = synthesised(generated(**update), tmp_path, monkeypatch)
     check(templates, budget)
-    assert update_seconds(templates) == 3 * [101 * 60]
+    assert update_seconds(templates) == 3 * [106 * 60]
     assert budget.build_minutes == 51
 
 
