@@ -1,11 +1,12 @@
 """Resource types that ministack's CloudFormation lacks."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from botocore import xform_name
 from botocore.exceptions import ClientError, ParamValidationError
-from ministack.services.cloudformation import provisioners, stacks
+from ministack.services.cloudformation import _stack_events, _stacks, provisioners, stacks
 
 from local_aws.errors import ApiError
 
@@ -95,6 +96,35 @@ def register(types: dict[str, ResourceType]) -> None:
 
     blocking = stacks._runs_on_worker_thread
     stacks._runs_on_worker_thread = lambda name: name in types or blocking(name)
+    stacks._delete_resource = _after_rollback(stacks._delete_resource)
+
+
+def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:
+    """Keep what an update has created until all that it has changed is rolled back.
+
+    Where that fails, ministack deletes it nevertheless, and an endpoint that could not be updated
+    back loses the configuration that it serves with. CloudFormation deletes it after a rollback, in
+    UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS (user guide, view-stack-events: "the stack has been
+    rolled back to its previous working state, but is still deleting any new resources"). What is
+    kept is deleted when the rollback is continued, and succeeds.
+    """
+
+    def deleted(kind: str, physical_id: str, properties: Any, stack: str, logical_id: str) -> None:
+        if _rollback_fails(_stacks[stack]):
+            raise RuntimeError("it is kept, since the rollback has failed")
+        delete(kind, physical_id, properties, stack, logical_id)
+
+    return deleted
+
+
+def _rollback_fails(stack: dict[str, Any]) -> bool:
+    """Whether a rollback is under way in which a resource could not be changed back."""
+    if stack["StackStatus"] != "UPDATE_ROLLBACK_IN_PROGRESS":
+        return False
+    for event in reversed(_stack_events[stack["StackId"]]):
+        if event["ResourceStatus"] in ("UPDATE_FAILED", stack["StackStatus"]):
+            return bool(event["ResourceStatus"] == "UPDATE_FAILED")
+    return False
 
 
 def typed(properties: Any, key: str = "") -> Any:

@@ -113,13 +113,18 @@ class Endpoint(HostingResource):
     def update(self, physical_id: str, old: Properties, new: Properties, stack: str) -> Created:
         """Update the endpoint and wait until it is InService again.
 
+        Also where nothing but the DeploymentConfig has changed, with the configuration that serves.
+        What CloudFormation does then has no source; Terraform's provider does so
+        (hashicorp/terraform-provider-aws, internal/service/sagemaker/endpoint.go,
+        resourceEndpointUpdate).
+
         An update that was rolled back is a failure if the endpoint says why. One that alarms take
         back leaves no reason: Terraform's provider took it for a success, and deleted what still
         served (hashicorp/terraform-provider-aws#48997). That CloudFormation does so has no source;
         here it does, so that what a stack does about it can be seen.
         """
         name = self.name(physical_id, new)
-        if old["EndpointConfigName"] != new["EndpointConfigName"]:
+        if any(old.get(it) != new.get(it) for it in _OF_AN_UPDATE):
             request = {it: new[it] for it in _OF_AN_UPDATE if it in new}
             self._sagemaker.call("UpdateEndpoint", typed({**request, "EndpointName": name}))
             self._wait(name, new["EndpointConfigName"])

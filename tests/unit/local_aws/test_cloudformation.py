@@ -1,3 +1,4 @@
+from functools import partial
 from typing import Any
 
 import pytest
@@ -37,7 +38,8 @@ def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
     """A registered type; ministack's tables are as they were afterwards."""
     for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
         monkeypatch.setattr(provisioners, table, dict(getattr(provisioners, table)))
-    monkeypatch.setattr(stacks, "_runs_on_worker_thread", stacks._runs_on_worker_thread)
+    for function in ("_delete_resource", "_runs_on_worker_thread"):
+        monkeypatch.setattr(stacks, function, getattr(stacks, function))
     made = Lamp()
     cloudformation.register({"Our::Lamp": made})
     return made
@@ -77,6 +79,31 @@ def test_registered_types_are_provisioned_off_the_event_loop_and_others_as_befor
     assert stacks._runs_on_worker_thread("Our::Lamp")
     assert stacks._runs_on_worker_thread("Custom::Anything")
     assert not stacks._runs_on_worker_thread("AWS::SSM::Parameter")
+
+
+@pytest.mark.parametrize(
+    ("status", "events", "kept"),
+    [
+        ("UPDATE_ROLLBACK_IN_PROGRESS", ["UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_FAILED"], True),
+        ("UPDATE_ROLLBACK_IN_PROGRESS", ["UPDATE_FAILED", "UPDATE_ROLLBACK_IN_PROGRESS"], False),
+        ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", ["UPDATE_FAILED"], False),
+        ("ROLLBACK_IN_PROGRESS", ["CREATE_FAILED", "ROLLBACK_IN_PROGRESS"], False),
+    ],
+)
+def test_what_an_update_created_is_kept_where_its_rollback_fails(
+    lamp: Lamp, monkeypatch: pytest.MonkeyPatch, status: str, events: list[str], kept: bool
+) -> None:
+    stack = {"StackId": "one", "StackStatus": status}
+    monkeypatch.setattr(cloudformation, "_stacks", {"home": stack})
+    told = {"one": [{"ResourceStatus": it} for it in events]}
+    monkeypatch.setattr(cloudformation, "_stack_events", told)
+    delete = partial(stacks._delete_resource, "Our::Lamp", "lamp-red", {}, "home", "Hall")
+    if kept:
+        with pytest.raises(RuntimeError, match="it is kept, since the rollback has failed"):
+            delete()
+    else:
+        delete()
+    assert bool(lamp.done) is not kept
 
 
 @pytest.mark.parametrize(

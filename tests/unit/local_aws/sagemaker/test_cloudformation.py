@@ -183,11 +183,18 @@ def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
     assert describe(hosting)["EndpointConfigName"] == "one"
 
 
-def test_a_change_of_how_updates_are_deployed_starts_nothing(
-    endpoint: Endpoint, fleets: Fleets
+def test_a_change_of_how_updates_are_deployed_alone_deploys_the_same_configuration(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
 ) -> None:
     arn, _ = endpoint.create("Logical", TEXT, "stack")
     endpoint.update(arn, TEXT, {**TEXT, "DeploymentConfig": {}}, "stack")
+    assert len(fleets.started) == 2
+    assert describe(hosting)["EndpointConfigName"] == "one"
+
+
+def test_a_change_of_tags_alone_starts_nothing(endpoint: Endpoint, fleets: Fleets) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    endpoint.update(arn, TEXT, {**TEXT, "Tags": []}, "stack")
     assert len(fleets.started) == 1
 
 
