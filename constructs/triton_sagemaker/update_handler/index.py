@@ -1,7 +1,8 @@
 """Custom resource handler of `UpdateChecks`: may the endpoint be updated, and was it?
 
-It changes nothing. Whatever it finds, CloudFormation's own rollback goes through: it brings back
-what served before.
+It changes nothing. The guard lets CloudFormation's own rollback through: it brings back what served
+before. The check does not: where SageMaker has rolled that update back, CloudFormation would go on
+to delete what serves.
 """
 
 import json
@@ -25,14 +26,16 @@ def on_event(event: Record, _context: object) -> Record:
     """Raise with what is wrong, and with what helps."""
     wanted = event["ResourceProperties"]
     answer = {"PhysicalResourceId": f"{event['ResourceType']}/{wanted['Endpoint']}"}
-    if event["RequestType"] == "Delete" or _rolls_back(event["StackId"]):
+    if event["RequestType"] == "Delete":
         return answer
+    rolls_back = _rolls_back(event["StackId"])
     live = _live_endpoint(wanted["Endpoint"])
     if event["ResourceType"] == GUARD:
-        found = list(_refusals(wanted, live)) if live else []
+        found = list(_refusals(wanted, live)) if live and not rolls_back else []
         told = [*found, UNCHANGED]
     else:
-        found = told = list(_deviations(wanted, live))
+        found = list(_deviations(wanted, live))
+        told = [*found, *_ways_on(wanted, event["StackId"])] if rolls_back else found
     if found:
         raise RuntimeError(" ".join(told)[:LONGEST_REASON])
     return answer
@@ -60,6 +63,15 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
         return
     new = _config(wanted["ConfigName"])
     assert new is not None  # this resource depends on it
+    if _variants(old) != _variants(new):
+        # Developer guide, deployment-guardrails-exclusions: "your new endpoint configuration must
+        # have the same variant name as the old endpoint configuration".
+        yield (
+            f"Endpoint {name} has the variants {_variants(old)}, and would have {_variants(new)}: "
+            "SageMaker updates no endpoint to variants of other names. Deploy a second endpoint, "
+            "and move the clients."
+        )
+        return
     yield from _scaled_variants(wanted, old, new)
     before, after = _containers(old), _containers(new)
     if not {it["Mode"] for it in before} & {it["Mode"] for it in after}:
@@ -68,6 +80,7 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
             "none, would be refused at once. Deploy a second endpoint, and move the clients."
         )
         return
+    yield from _other_models(wanted, after)
     yield from _missing_archives(wanted, _prefixes(before), _prefixes(after))
 
 
@@ -95,6 +108,18 @@ def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
             "change its instance type. `make deliver` does it in two deploys; or deploy without "
             "scaling first, and then this change with it."
         )
+
+
+def _other_models(wanted: Record, containers: list[Record]) -> Iterator[str]:
+    """A call that names no TargetModel is answered by whatever model there is."""
+    urls = {it["ModelDataUrl"] for it in containers if it["Mode"] == "SingleModel"}
+    served = {it.rpartition("/")[2] for it in urls}
+    for model in sorted(it["model"] for it in _entries(wanted["Catalog"])):
+        for archive in sorted(it for it in served if not it.startswith(f"{model}-")):
+            yield (
+                f"Clients are sent to endpoint {wanted['Endpoint']} for {model}, and {archive} "
+                "would answer them. Deploy a second endpoint, and move the clients."
+            )
 
 
 def _missing_archives(wanted: Record, before: set[str], after: set[str]) -> Iterator[str]:
@@ -140,6 +165,17 @@ def _deviations(wanted: Record, live: Record | None) -> Iterator[str]:
         )
 
 
+def _ways_on(wanted: Record, stack: str) -> Iterator[str]:
+    """Say what ends a rollback that cannot go on: to continue it asks no more than this again."""
+    name, config = wanted["Endpoint"], wanted["ConfigName"]
+    yield (
+        "What serves is kept. When nothing is wrong any more: aws sagemaker update-endpoint "
+        f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
+        "and when the endpoint is InService: aws cloudformation continue-update-rollback "
+        f"--stack-name {stack}"
+    )
+
+
 def _rolls_back(stack: str) -> bool:
     found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
     return "ROLLBACK" in found[0]["StackStatus"]
@@ -163,6 +199,10 @@ def _if_found(describe: Any, **request: str) -> Record | None:
     return found
 
 
+def _variants(config: Record) -> str:
+    return ", ".join(sorted(it["VariantName"] for it in config["ProductionVariants"]))
+
+
 def _containers(config: Record) -> list[Record]:
     """Return the containers of a configuration, as far as their Models are still there."""
     names = {it["ModelName"] for it in config["ProductionVariants"]}
@@ -173,11 +213,14 @@ def _containers(config: Record) -> list[Record]:
 
 
 def _catalog(path: str) -> Iterator[str]:
+    return (archive for it in _entries(path) if (archive := it.get("target_model")))
+
+
+def _entries(path: str) -> Iterator[Record]:
     pages = boto3.client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
     for page in pages:
         for parameter in page["Parameters"]:
-            if archive := json.loads(parameter["Value"]).get("target_model"):
-                yield archive
+            yield json.loads(parameter["Value"])
 
 
 def _keys_below(bucket: str, prefix: str) -> Iterator[str]:
