@@ -127,6 +127,10 @@ synth: install ## write a stage's templates (STAGE=prod); needs no credentials
 schema: install ## write the JSON Schema of stages for editors
 	@python -m stages --schema > stages/stage.schema.json
 
+.PHONY: transitions
+transitions: install ## write docs/transitions.md: what becomes of calls when one state of a stage follows another
+	@python -m tests.transitions
+
 .PHONY: prices
 prices: install ## write platform_facts/prices.toml anew; needs credentials with pricing:GetProducts
 	@python -m platform_facts._refresh_prices $(REGION)

@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest.mock import ANY
 
 import boto3
 import numpy as np
@@ -123,18 +122,6 @@ def test_update_whose_model_cannot_load_is_rolled_back_and_loses_no_call(
     assert client.resolve("chain") == good
     (stack,) = boto3.client("cloudformation").describe_stacks(StackName=SEARCH)["Stacks"]
     assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
-
-
-def test_a_scaled_variant_keeps_its_instances(production: Checkout) -> None:
-    sagemaker = boto3.client("sagemaker")
-    before = sagemaker.describe_endpoint(EndpointName=MATH)
-    with production.edited("stages/prodlike.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
-        deployed = production.cdk("deploy", MATH, "--exclusively", "--require-approval", "never")
-    assert deployed.returncode == 1
-    said = " ".join(deployed.stdout.split())
-    assert "Variant AllTraffic is registered for scaling: SageMaker refuses" in said
-    assert "Nothing was changed." in said
-    assert sagemaker.describe_endpoint(EndpointName=MATH) == before | {"ResponseMetadata": ANY}
 
 
 def test_an_update_that_an_alarm_rolls_back_fails_before_clients_are_told(

@@ -263,6 +263,7 @@ def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> N
     other = "text/cuda-25.09-sm89/"
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
+    account.configs["new"].append(*config(("Other", "new-model", "g5")))
     assert refusal(ask).startswith(f"minilm-1.tar.gz: not below {other}. The endpoint moves")
 
 

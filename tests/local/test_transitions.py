@@ -1,0 +1,158 @@
+"""Some of the transitions of docs/transitions.md, with a real Triton and a caller on a thread."""
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local_aws.hosting.launch import INSTANCES
+from local_aws.sagemaker.clock import SPEED
+from tests.local.asking import ONCE
+from tests.local.conftest import Checkout
+from tests.local.invoking import invoked_all_the_while
+from tests.local.tiny_models import pack
+from tests.transitions.pairs import BASES, Pair, State, pairs
+from tests.transitions.report import PAGE
+from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates
+
+NAME = f"{STAGE}-{ENDPOINT}"
+OF_ONE_MODEL = ("another release", "a new version", "a model for another", "a GPU")
+TRIED = {
+    "multi-model": [it for it in pairs() if it.base == "multi-model"],
+    "single-model": [
+        it for it in pairs() if it.base == "single-model" and it.changes[0].name in OF_ONE_MODEL
+    ],
+}
+"""22 pairs, by the state that they begin with."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A stack with an endpoint, and templates for it by state."""
+
+    templates: dict[str, Template]
+
+    def deploy(self, state: State) -> str:
+        """Create or update the stack; return its status."""
+        cloudformation: Any = boto3.client("cloudformation")
+        body = json.dumps(self.templates[json.dumps(state)], separators=(",", ":"))
+        known = cloudformation.list_stacks()["StackSummaries"]
+        there = any(it["StackName"] == NAME and "DELETE" not in it["StackStatus"] for it in known)
+        act = cloudformation.update_stack if there else cloudformation.create_stack
+        act(
+            StackName=NAME,
+            TemplateBody=body,
+            Capabilities=["CAPABILITY_IAM"],
+        )
+        while (status := self._status(cloudformation)).endswith("IN_PROGRESS"):
+            time.sleep(0.1)
+        return status
+
+    def _status(self, cloudformation: Any) -> str:
+        (stack,) = cloudformation.describe_stacks(StackName=NAME)["Stacks"]
+        return str(stack["StackStatus"])
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _hardly_any_waits() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SPEED, "3600")
+        patch.setenv(INSTANCES, "1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def trial(
+    _hardly_any_waits: None, checkout: Checkout, tmp_path_factory: pytest.TempPathFactory
+) -> Trial:
+    """What stays is deployed, and every archive that the states name is there."""
+    folder = tmp_path_factory.mktemp("states")
+    tried = [it for found in TRIED.values() for it in found]
+    states = {json.dumps(it): it for pair in tried for it in (pair.before, pair.after)}
+    templates = Templates(folder)
+    made = dict(zip(states, templates.alone(list(states.values())), strict=True))
+    deployed = checkout.cdk(
+        *("deploy", f"{STAGE}-models", f"{STAGE}-network", "--require-approval", "never"),
+        *("--app", str(templates.app)),
+    )
+    assert deployed.returncode == 0, deployed.stdout
+    for state, template in made.items():
+        assert not isinstance(template, str)
+        _build(template, states[state], folder)
+    return Trial({state: it for state, it in made.items() if not isinstance(it, str)})
+
+
+def _build(template: Template, state: State, folder: Path) -> None:
+    """Put the archives of a state where its stack would build them."""
+    s3: Any = boto3.client("s3")
+    (bucket,) = (it["Name"] for it in s3.list_buckets()["Buckets"] if "modelsbucket" in it["Name"])
+    for resource in template["Resources"].values():
+        if resource["Type"] == "Custom::TritonModel":
+            model, key = resource["Properties"]["Model"], resource["Properties"]["Key"]
+            archive = pack(folder / str(state["models"][model]) / model)
+            s3.put_object(Bucket=bucket, Key=key, Body=archive)
+            s3.put_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json", Body=b"{}")
+
+
+class Caller:
+    """Looks up what there is, and asks for all of it."""
+
+    def __init__(self) -> None:
+        self._ssm: Any = boto3.client("ssm")
+        self._runtime: Any = boto3.client("sagemaker-runtime", config=ONCE)
+
+    def ask(self) -> None:
+        path = f"/triton/{STAGE}/{ENDPOINT}"
+        for parameter in self._ssm.get_parameters_by_path(Path=path)["Parameters"]:
+            entry = json.loads(parameter["Value"])
+            target = {"TargetModel": it} if (it := entry["target_model"]) else {}
+            tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
+            answer = self._runtime.invoke_endpoint(
+                EndpointName=entry["endpoint"],
+                ContentType="application/json",
+                Body=json.dumps({"inputs": [tensor]}),
+                **target,
+            )
+            assert json.loads(answer["Body"].read())["outputs"]
+
+
+@pytest.mark.parametrize("base", TRIED)
+def test_no_call_fails_in_what_the_page_says_of_one_change(trial: Trial, base: str) -> None:
+    caller = Caller()
+    found, said = {}, {}
+    assert trial.deploy(BASES[base]) == "CREATE_COMPLETE"
+    with invoked_all_the_while(caller.ask):
+        for pair in TRIED[base]:
+            forth = _told(trial, pair.after)
+            # What was refused one way is not there to be left the other way.
+            back = forth if forth == "refused" else _told(trial, pair.before)
+            found[pair.name] = {forth, back}
+            said[pair.name] = {it.partition(":")[0] for it in _cell(pair).split(" / ")}
+    boto3.client("cloudformation").delete_stack(StackName=NAME)
+    boto3.client("cloudformation").get_waiter("stack_delete_complete").wait(StackName=NAME)
+    assert found == said
+
+
+def _told(trial: Trial, state: State) -> str:
+    """Deploy a state, and return what happened in the page's words."""
+    sagemaker: Any = boto3.client("sagemaker")
+    before = sagemaker.describe_endpoint(EndpointName=NAME)
+    status = trial.deploy(state)
+    after = sagemaker.describe_endpoint(EndpointName=NAME)
+    assert after["EndpointStatus"] == "InService"
+    untouched = before["LastModifiedTime"] == after["LastModifiedTime"]
+    ends = {"UPDATE_COMPLETE": "kept" if untouched else "done"}
+    if untouched:
+        ends["UPDATE_ROLLBACK_COMPLETE"] = "refused"
+    return ends[status]
+
+
+def _cell(pair: Pair) -> str:
+    (change,) = pair.changes
+    (row,) = (it for it in PAGE.read_text().splitlines() if it.startswith(f"| {change.name} |"))
+    return row.strip("|").split("|")[1 + list(BASES).index(pair.base)].strip()

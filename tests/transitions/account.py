@@ -1,0 +1,270 @@
+"""An account in this process: ministack's CloudFormation, the local AWS's own services behind it.
+
+Nothing waits and nothing runs beside anything else: what is on threads in the local AWS is done at
+once, so that the caller can ask after every step.
+"""
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import botocore.session
+import pytest
+from ministack.services import cloudformation as ministack
+from ministack.services import cloudwatch, iam, ssm
+from ministack.services.cloudformation import handlers, helpers, provisioners, stacks
+
+from local_aws import cloudformation
+from local_aws.api import JsonService
+from local_aws.autoscaling import cloudformation as autoscaling_types
+from local_aws.autoscaling.service import AutoScaling
+from local_aws.cloudformation import ResourceType
+from local_aws.errors import LocalAwsError
+from local_aws.hosting import fleet as fleet_module
+from local_aws.hosting.fleet import Fleet
+from local_aws.sagemaker import cloudformation as sagemaker_types
+from local_aws.sagemaker import endpoint as endpoint_module
+from local_aws.sagemaker import update as update_module
+from local_aws.sagemaker.hosting_api import Hosting
+from local_aws.sagemaker.service import control_plane
+from tests.transitions.caller import Caller, Dice
+from tests.transitions.faults import Fault, What
+from tests.transitions.functions import CodeBuild, CustomResource, Parameters, Service, load
+from tests.transitions.instances import begin
+from tests.transitions.templates import ENDPOINT, STAGE, Template
+from tests.unit.local_aws.conftest import FakeS3
+from tests.unit.local_aws.sagemaker.conftest import FakeClock
+
+STACK = NAME = f"{STAGE}-{ENDPOINT}"
+CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
+LAST = "LastOfAll"
+"""The resource that fails after all others."""
+
+Record = dict[str, Any]
+
+
+class Account:
+    """What one stack is deployed to; one at a time, inside `accounts`."""
+
+    def __init__(self, dice: Dice) -> None:
+        self.s3 = FakeS3()
+        self.s3.objects["models", "here"] = b""
+        self.fault = Fault()
+        self.updates = 0
+        self._clock = FakeClock()
+        self._clock.then = lambda _: self._bake()
+        self.hosting = Hosting(
+            SimpleNamespace(s3=self.s3, instances=2),  # type: ignore[arg-type]
+            fleet=Fleet,
+            clock=lambda: self._clock,  # type: ignore[arg-type, return-value]
+            alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},
+            assumable=lambda _: True,
+            scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
+            deregister=lambda endpoint: self.scaling.forget(endpoint),
+        )
+        self.scaling = AutoScaling(self.hosting)
+        self.caller = Caller(self.hosting, dice, self.catalog)
+
+    # What there is
+
+    @property
+    def status(self) -> str:
+        """The stack's status."""
+        return str(ministack._stacks[STACK]["StackStatus"])
+
+    @property
+    def reason(self) -> str:
+        """Why the last deployment failed."""
+        return next(self._failures(), "")
+
+    @property
+    def last_reason(self) -> str:
+        """Why its rollback failed."""
+        return [it for it in self._failures() if it.find("it is kept") < 0][-1]
+
+    def _failures(self) -> Iterator[str]:
+        """What CloudFormation's events say of resources that failed since it was begun."""
+        events = ministack._stack_events[ministack._stacks[STACK]["StackId"]]
+        begun = [it["ResourceStatusReason"] for it in reversed(events)].index("User Initiated")
+        for event in events[-begun:]:
+            if event["ResourceStatus"].endswith("_FAILED") and event["LogicalResourceId"] != STACK:
+                yield str(event["ResourceStatusReason"])
+
+    def resources(self) -> dict[str, Record]:
+        """The stack's resources, as CloudFormation has them."""
+        return dict(ministack._stacks[STACK]["_resources"])
+
+    def endpoint(self) -> Record:
+        """What DescribeEndpoint answers."""
+        return self.hosting.describe_endpoint({"EndpointName": NAME})
+
+    def catalog(self) -> dict[str, str]:
+        """The entries of the catalog, by model."""
+        return {
+            name.rpartition("/")[2]: it["Value"]
+            for name, it in ssm._parameters.items()
+            if name.startswith(f"{CATALOG}/")
+        }
+
+    def hosted(self) -> set[str]:
+        """The names of all models and configurations that exist."""
+        models = self.hosting.list_models({"MaxResults": 100})["Models"]
+        configs = self.hosting.list_endpoint_configs({"MaxResults": 100})["EndpointConfigs"]
+        return {it["ModelName"] for it in models} | {it["EndpointConfigName"] for it in configs}
+
+    # What is done
+
+    def deploy(self, template: Template, fault: What = What.NOTHING) -> None:
+        """Create or update the stack, and return when CloudFormation is done with it."""
+        self.fault, self.updates, self.caller.failed = Fault(fault), 0, []
+        if fault & What.AFTER_ALL:
+            last = {"Type": "Custom::Last", "DependsOn": [*template["Resources"]]}
+            template = {**template, "Resources": {**template["Resources"], LAST: last}}
+        known = STACK in ministack._stacks
+        act = handlers._update_stack if known else handlers._create_stack
+        asyncio.run(_done(act, TemplateBody=json.dumps(template)))
+        _set_alarms("OK")
+
+    def continue_rollback(self) -> None:
+        """Have CloudFormation continue a rollback that failed, when nothing is wrong any more."""
+        self.fault = Fault()
+        asyncio.run(_done(handlers._continue_update_rollback))
+
+    def delete(self) -> None:
+        """Delete the stack."""
+        self.fault, self.caller.failed = Fault(), []
+        asyncio.run(_done(handlers._delete_stack))
+
+    # What happens meanwhile
+
+    def start(self) -> None:
+        """An instance is to become healthy."""
+        self.caller.ask("while instances start")
+        if self.fault.strikes(What.START_IN_ROLLBACK if self._rolls_back() else What.START):
+            raise LocalAwsError("the container did not pass the ping health check")
+
+    def _bake(self) -> None:
+        if self.fault.strikes(What.ALARM_IN_ROLLBACK if self._rolls_back() else What.ALARM):
+            _set_alarms("ALARM")
+        self.caller.ask("while it bakes")
+
+    def update_endpoint(self, request: Record) -> Record:
+        """UpdateEndpoint."""
+        self.updates += 1
+        return self.hosting.update_endpoint(request)
+
+    def before(self, kind: str) -> None:
+        """CloudFormation begins with a resource."""
+        if kind == "Custom::Last" and not self._rolls_back():
+            self.fault.strikes(What.AFTER_ALL)
+            raise LocalAwsError("it fails in this test")
+
+    def _rolls_back(self) -> bool:
+        return "ROLLBACK" in self.status
+
+
+@contextmanager
+def accounts() -> Iterator[Callable[[], Account]]:
+    """Give what makes an empty account, in which nothing of the one before is left."""
+    made: list[Account] = []
+    with pytest.MonkeyPatch.context() as patch:
+        dice = Dice()
+        patch.setenv("PROJECT", "builder")
+        session = botocore.session.get_session()  # it keeps the services' models
+        patch.setattr(botocore.session, "get_session", lambda: session)
+        for module in (endpoint_module, fleet_module):
+            patch.setattr(module, "random", dice)
+        patch.setattr(fleet_module, "begin", lambda *arguments: _begin(made[-1], *arguments))
+        patch.setattr(Hosting, "_in_background", lambda _, act, *arguments: act(*arguments))
+        for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
+            patch.setattr(provisioners, table, dict(getattr(provisioners, table)))
+        for act in ("_provision_resource", "_update_resource", "_delete_resource"):
+            patch.setattr(stacks, act, _watched(getattr(stacks, act), made))
+
+        delete = stacks._delete_resource
+        patch.setattr(update_module, "POLL_SECONDS", math.inf)  # nothing happens between two looks
+        patch.setattr(helpers, "TEMPLATE_BODY_MAX_BYTES", 1 << 20)  # the CDK's come from a bucket
+
+        def make() -> Account:
+            _end(made)
+            made.append(Account(dice))
+            patch.setattr(stacks, "_delete_resource", delete)
+            cloudformation.register(_resource_types(made[-1]))
+            patch.setattr(stacks, "_runs_on_worker_thread", lambda _: False)
+            return made[-1]
+
+        try:
+            yield make
+        finally:
+            _end(made)
+
+
+def _end(made: list[Account]) -> None:
+    for account in made:
+        account.hosting.stop()
+    made.clear()
+    for service in (ministack, ssm, cloudwatch, iam):
+        service.reset()
+
+
+def _resource_types(account: Account) -> dict[str, ResourceType]:
+    hosting = {**control_plane(account.hosting)._operations}
+    sagemaker = JsonService("sagemaker", {**hosting, "UpdateEndpoint": account.update_endpoint})
+    clients = {
+        "sagemaker": Service(sagemaker),
+        "application-autoscaling": Service(account.scaling.service),
+        "cloudformation": SimpleNamespace(
+            describe_stacks=lambda **_: {"Stacks": [{"StackStatus": account.status}]}
+        ),
+        "codebuild": CodeBuild(account.s3, lambda: account.fault.strikes(What.BUILD)),
+        "s3": account.s3,
+        "ssm": Parameters(lambda _: list(account.catalog().values())),
+    }
+    builder, updates = (load(it, clients.__getitem__) for it in ("build_handler", "update_handler"))
+    functions = {
+        "Custom::TritonModel": builder,
+        "Custom::TritonUpdateGuard": updates,
+        "Custom::TritonUpdateCheck": updates,
+    }
+    return {
+        **sagemaker_types.resource_types(sagemaker),
+        **autoscaling_types.resource_types(account.scaling.service),
+        **{kind: CustomResource(kind, STACK, it) for kind, it in functions.items()},
+    }
+
+
+def _watched(act: Callable[..., Any], made: list[Account]) -> Callable[..., Any]:
+    def watched(kind: str, name: str, *arguments: Any) -> Any:
+        made[-1].before(kind)
+        try:
+            return act(kind, name, *arguments)
+        finally:
+            made[-1].caller.ask(f"after {act.__name__.split('_')[1]} of {kind}")
+
+    return watched
+
+
+def _begin(account: Account, host: Any, endpoint: str, variant: Record, model: Record) -> Any:
+    return begin(account.s3, account.start, model)
+
+
+def _alarms() -> dict[str, str]:
+    return {name: it["StateValue"] for name, it in cloudwatch._alarms.items()}
+
+
+def _set_alarms(state: str) -> None:
+    for alarm in cloudwatch._alarms.values():
+        alarm["StateValue"] = state
+
+
+async def _done(act: Callable[[Record], Any], **parameters: Any) -> None:
+    """Ask CloudFormation, and return when what it began is done."""
+    given = {name: it if isinstance(it, list) else [it] for name, it in parameters.items()}
+    capabilities = {"Capabilities.member.1": ["CAPABILITY_IAM"]}
+    status, _, body = act({"StackName": [STACK], **capabilities, **given})
+    assert status == 200, body
+    await asyncio.gather(*(asyncio.all_tasks() - {asyncio.current_task()}))

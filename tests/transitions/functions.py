@@ -1,0 +1,113 @@
+"""The real functions behind custom resources, run in this process; what they ask answers here."""
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+from botocore import xform_name
+from botocore.exceptions import ClientError
+
+from local_aws.api import JsonService
+from local_aws.cloudformation import Created, ResourceType
+from local_aws.errors import ApiError
+
+CONSTRUCTS = Path(__file__).parents[2] / "constructs" / "triton_sagemaker"
+
+Record = dict[str, Any]
+Clients = Callable[[str], Any]
+
+
+class CustomResource(ResourceType):
+    """A type whose function is called as CDK's provider framework calls it."""
+
+    def __init__(self, kind: str, stack: str, function: ModuleType) -> None:
+        self._kind, self._stack, self._function = kind, stack, function
+
+    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
+        return self._send("Create", {"ResourceProperties": properties})
+
+    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
+        event = {"ResourceProperties": new, "OldResourceProperties": old}
+        return self._send("Update", {**event, "PhysicalResourceId": physical_id})
+
+    def delete(self, physical_id: str, properties: Record) -> None:
+        event = {"ResourceProperties": properties, "PhysicalResourceId": physical_id}
+        self._send("Delete", event)
+
+    def _send(self, request_type: str, event: Record) -> Created:
+        event = {
+            "RequestType": request_type,
+            "RequestId": "one",
+            "ResourceType": self._kind,
+            "StackId": self._stack,
+            **event,
+        }
+        answer = self._function.on_event(event, None)
+        if hasattr(self._function, "is_complete"):
+            assert self._function.is_complete({**event, **answer}, None) == {"IsComplete": True}
+        return answer["PhysicalResourceId"], {}
+
+
+def load(name: str, clients: Clients) -> ModuleType:
+    """Return a function's module, as Lambda imports it, that asks these clients."""
+    spec = importlib.util.spec_from_file_location(name, CONSTRUCTS / name / "index.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.boto3 = SimpleNamespace(client=clients)  # type: ignore[attr-defined]
+    return module
+
+
+class Service:
+    """A client of one of the local AWS's services."""
+
+    def __init__(self, service: JsonService) -> None:
+        self._service = service
+        self._names = {xform_name(it): it for it in service._operations}
+
+    def __getattr__(self, operation: str) -> Callable[..., Record]:
+        def ask(**request: Any) -> Record:
+            try:
+                return self._service.call(self._names[operation], request)
+            except ApiError as error:
+                told = {"Error": {"Code": error.code, "Message": error.message}}
+                raise ClientError(told, operation) from None  # type: ignore[arg-type]
+
+        return ask
+
+
+class Parameters:
+    """A client of SSM; `values` gives those of a path."""
+
+    def __init__(self, values: Callable[[str], list[str]]) -> None:
+        self._values = values
+
+    def get_paginator(self, operation: str) -> "Parameters":
+        assert operation == "get_parameters_by_path"
+        return self
+
+    def paginate(self, *, Path: str) -> Iterator[Record]:  # noqa: N803
+        yield {"Parameters": [{"Value": it} for it in self._values(Path)]}
+
+
+class CodeBuild:
+    """A client of CodeBuild, whose builds are done at once; `fails` says whether the next does."""
+
+    def __init__(self, s3: Any, fails: Callable[[], bool]) -> None:
+        self._s3, self._fails = s3, fails
+        self._status = ""
+
+    def start_build(self, *, environmentVariablesOverride: list[Record], **_: Any) -> Record:  # noqa: N803
+        self._status = "FAILED" if self._fails() else "SUCCEEDED"
+        if self._status == "SUCCEEDED":
+            told = {it["name"]: it["value"] for it in environmentVariablesOverride}
+            bucket, key = told["MODEL_BUCKET"], told["MODEL_KEY"]
+            self._s3.objects[bucket, key] = b""
+            self._s3.objects[bucket, key.removesuffix(".tar.gz") + ".json"] = b""
+        return {"build": {"id": "one:1"}}
+
+    def batch_get_builds(self, *, ids: list[str]) -> Record:
+        return {"builds": [{"id": ids[0], "buildStatus": self._status}]}

@@ -1,0 +1,92 @@
+"""Stand-ins for what an instance runs: a server that answers, and archives that need no unpacking.
+
+Everything around them is the local AWS's own: fleets, instances, and both modes of containers.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from local_aws.errors import ApiError, LocalAwsError
+from local_aws.hosting.archives import S3Prefix
+from local_aws.hosting.instance import Instance, Running
+from local_aws.hosting.multi_model_container import MultiModelContainer
+from local_aws.hosting.single_model_container import SingleModelContainer
+from local_aws.hosting.triton import Response
+
+NOWHERE = Path("/nonexistent")
+
+
+class Server:
+    """Stands in for `Triton`. `start` is called when it is to become healthy, and may raise."""
+
+    def __init__(self, start: Callable[[], None]) -> None:
+        self._start, self._ended = start, threading.Event()
+
+    def wait_until_healthy(self, seconds: float) -> None:
+        self._start()
+
+    def wait(self, seconds: float) -> bool:
+        return self._ended.wait()
+
+    def manage(self, *_: Any, **__: Any) -> Response:
+        return Response(200, {}, b"")
+
+    def resident_bytes(self) -> int:
+        return 0
+
+    def stop(self) -> None:
+        self._ended.set()
+
+
+class Archives:
+    """Stands in for `ModelStore`."""
+
+    limit = 1
+
+    def __init__(self, s3: Any, data: S3Prefix) -> None:
+        self._s3, self._data = s3, data
+
+    def fetch(self, target_model: str) -> None:
+        key = f"{self._data.key}{target_model}"
+        if not is_there(self._s3, self._data.bucket, key):
+            raise ApiError("ValidationError", f"Failed to download model data from {key}")
+
+    def path(self, target_model: str) -> Path:
+        return Path(target_model)
+
+    def size(self, target_model: str) -> int:
+        return 0
+
+
+def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
+    """Stand in for `launch.begin`: an instance of a Model, in its container's mode."""
+    container, server = model["PrimaryContainer"], Server(start)
+    data = S3Prefix.parse(container["ModelDataUrl"])
+    serving: Any = SingleModelContainer()
+    if container["Mode"] == "MultiModel":
+        store: Any = Archives(s3, data)
+        serving = MultiModelContainer(server, store, seen_at=NOWHERE, memory=1)  # type: ignore[arg-type]
+    elif not is_there(s3, data.bucket, data.key):
+        raise LocalAwsError(f"Failed to download model data from {data.key}")
+    return Running(server, serving, NOWHERE / data.key)  # type: ignore[arg-type]
+
+
+def answer(instance: Instance, target_model: str | None) -> str:
+    """Return the archive that answers an invocation. Raises as the local AWS does."""
+    running = instance._healthy
+    if running is None:
+        raise LocalAwsError("no healthy instance")
+    call = running.container.begin(target_model)
+    try:
+        if call.load:
+            call.load.result()
+    finally:
+        running.container.end(call)
+    return target_model or running.folder.name
+
+
+def is_there(s3: Any, bucket: str, key: str) -> bool:
+    """Whether an object is in a bucket."""
+    return (bucket, key) in s3.objects

@@ -1,0 +1,142 @@
+"""Which two states of a stage are deployed one after the other, as changes of its settings."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+State = dict[str, Any]
+"""The members of a stage's file, of which `endpoint` is the one that it has, and `models` the
+versions of the models that it serves: a number that stands in their code."""
+
+CANARY = {"strategy": "canary", "percent": 50, "wait_seconds": 60}
+SCALING = {"min_count": 2, "max_count": 4, "max_rps": 60}
+TWO = {"Standard": {"weight": 9}, "Large": {"weight": 1, "instance_type": "ml.m5.2xlarge"}}
+
+
+def state(**endpoint: Any) -> State:
+    """Return a state of two models on CPU instances, with other settings of its endpoint."""
+    settings = {"instance_type": "ml.m5.xlarge", "instance_count": 2, "update": CANARY}
+    return {
+        "release": "24.09",
+        "models": {"times": 2, "plus": 1},
+        "endpoint": {**settings, **endpoint},
+    }
+
+
+BASES = {
+    "multi-model": state(),
+    "multi-model, scaled": state(scaling=SCALING),
+    "two variants": state(variants=TWO),
+    "single-model": {**state(hosting="single-model"), "models": {"times": 2}},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """One setting, changed; None takes a member away. It is tried where `bases` name a state."""
+
+    axis: str
+    name: str
+    settings: Mapping[str, Any]
+    bases: tuple[str, ...] = tuple(BASES)
+
+
+def _of_endpoint(axis: str, name: str, *bases: str, **settings: Any) -> Change:
+    return Change(axis, name, {"endpoint": settings}, bases or tuple(BASES))
+
+
+ONE_VARIANT = ("multi-model", "multi-model, scaled", "single-model")
+MULTI_MODEL = ("multi-model", "multi-model, scaled", "two variants")
+
+CHANGES = (
+    _of_endpoint("type", "another instance type", instance_type="ml.m5.4xlarge"),
+    _of_endpoint("type", "more instances", instance_count=3),
+    _of_endpoint(
+        "variant", "a variant added", *ONE_VARIANT, variants={"AllTraffic": {}, "Second": {}}
+    ),
+    _of_endpoint("variant", "a variant removed", "two variants", variants={"Large": None}),
+    _of_endpoint("variant", "a variant renamed", *ONE_VARIANT, variants={"Renamed": {}}),
+    _of_endpoint("weight", "other weights", "two variants", variants={"Standard": {"weight": 1}}),
+    _of_endpoint("weight", "weight 0", "two variants", variants={"Large": {"weight": 0}}),
+    Change("release", "another release", {"release": "25.09"}),
+    _of_endpoint("GPU", "a GPU", instance_type="ml.g5.xlarge"),
+    _of_endpoint("GPU", "a GPU for one variant", "two variants",
+                 variants={"Large": {"instance_type": "ml.g5.xlarge"}}),
+    Change("model", "a new version", {"models": {"times": 3}}),
+    Change("model", "a model added", {"models": {"third": 1}}, MULTI_MODEL),
+    Change("model", "a model removed", {"models": {"plus": None}}, MULTI_MODEL),
+    Change("model", "a model for another", {"models": {"times": None, "third": 3}}),
+    Change("hosting", "single-model",
+           {"models": {"plus": None}, "endpoint": {"hosting": "single-model"}}, MULTI_MODEL),
+    Change("network", "a private network", {"private_network": True}),
+    _of_endpoint("policy", "all at once", update={"strategy": "all-at-once"}),
+    _of_endpoint("policy", "linear", update={**CANARY, "strategy": "linear"}),
+    _of_endpoint("policy", "rolling", *ONE_VARIANT, update={**CANARY, "strategy": "rolling"}),
+    _of_endpoint("policy", "another error rate",
+                 update={**CANARY, "rollback_error_rate": 0.5}),
+    _of_endpoint("scaling", "scaling", "multi-model", "two variants", "single-model",
+                 scaling=SCALING),
+    _of_endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
+    _of_endpoint("scaling", "another measure", "multi-model, scaled",
+                 scaling={"max_rps": None, "cpu_percent": 50}),
+    Change("production", "production",
+           {"production": True, "notify": {"email": ["nobody@example.com"]}}),
+)  # fmt: skip
+
+COMBINED = (
+    "another instance type", "a variant removed", "other weights", "another release",
+    "a GPU for one variant", "a new version", "a model added", "a model removed", "single-model",
+    "a private network", "all at once", "scaling", "production",
+)  # fmt: skip
+"""Changes of which any two are made at once, to the state `two variants`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A state of a stage, and what is changed of it."""
+
+    base: str
+    changes: tuple[Change, ...]
+
+    @property
+    def name(self) -> str:
+        """Return what is changed, and of what."""
+        return f"{' and '.join(it.name for it in self.changes)} ({self.base})"
+
+    @property
+    def before(self) -> State:
+        """Return the state that is deployed first."""
+        return BASES[self.base]
+
+    @property
+    def after(self) -> State:
+        """Return the state that follows."""
+        after = self.before
+        for change in self.changes:
+            after = changed(after, change.settings)
+        return after
+
+
+def pairs() -> Iterator[Pair]:
+    """Yield each change of each state, and two changes at once of one of them."""
+    for change in CHANGES:
+        for base in change.bases:
+            yield Pair(base, (change,))
+    by_name = {it.name: it for it in CHANGES}
+    for first, second in combinations(map(by_name.__getitem__, COMBINED), 2):
+        if first.axis != second.axis:
+            yield Pair("two variants", (first, second))
+
+
+def changed(before: Mapping[str, Any], settings: Mapping[str, Any]) -> State:
+    """Return a state with some members other than before, at any depth."""
+    after = {**before}
+    for name, value in settings.items():
+        if value is None:
+            after.pop(name, None)
+        elif isinstance(value, Mapping) and isinstance(before.get(name), Mapping):
+            after[name] = changed(before[name], value)
+        else:
+            after[name] = value
+    return after

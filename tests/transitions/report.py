@@ -1,0 +1,166 @@
+"""docs/transitions.md: every pair of states and how its deployments ended."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from tests.transitions.faults import FAULTS
+from tests.transitions.pairs import BASES, CHANGES, Change, Pair
+from tests.transitions.trials import Result, Verdict
+from tests.transitions.ways import BACK, FORTH, Way
+
+PAGE = Path(__file__).parents[2] / "docs" / "transitions.md"
+
+RULES = {
+    "a scaled variant": "is registered for scaling",
+    "variants' names": "to variants of other names",
+    "hosting": "would be hosted in another way",
+    "another model": "would answer them",
+    "archives": ".tar.gz: not below",
+    "the stage's file": "single-model hosting takes one model",
+}
+"""Why deployments are refused, by words of the refusal."""
+
+HEAD = """\
+# Transitions
+
+What happens when one state of a stage is deployed over another, and when that breaks half-way. The
+tests make each deployment in one process: the synthesised templates, ministack's CloudFormation,
+the guard and the check, the local AWS's own SageMaker and Auto Scaling, with stand-ins for
+containers and builds (`pytest tests/transitions`; `make transitions` writes this page). After every
+step a caller looks its models up in the catalog and asks every instance that might answer; it also
+asks by what it looked up before. **Not one call failed, in {deployments} deployments of {pairs}
+pairs.** 22 of the pairs are also deployed with a real Triton, to which a caller talks all the while
+(`pytest tests/local/test_transitions.py`): they end as it stands here.
+
+- **done**: the endpoint was updated, and what it no longer serves with is deleted.
+- **kept**: the stack was updated, and the endpoint had no reason to be.
+- **refused**: nothing had been changed, by one of these rules:
+{rules}
+
+## One change
+
+Forth / back, or once where both ended alike, of four stages.
+"""
+
+TWO = """
+## Two changes at once
+
+Of the stage with two variants. {done} pairs were done forth and back. Refused, forth / back:
+"""
+
+BROKEN = """
+## Broken half-way
+
+Each deployment that is done was also broken, each way, as far as what breaks is met.
+
+| What breaks | deployments | all calls answered, and as before | when |
+| --- | --- | --- | --- |
+"""
+
+NOTES = """
+"By hand": CloudFormation's rollback fails, nothing that serves is deleted, and all is as before
+when the guard's or the check's advice was followed and the rollback continued
+(`aws cloudformation continue-update-rollback`). Where nothing but the update policy changes, the
+configuration that serves is deployed again: if that breaks, the endpoint goes on with it and the
+stack is updated.
+
+An instance type and scaling changed at once, or a GPU and scaling, need a hand in every rollback:
+the variant is registered by then, and SageMaker does not give it its old type back before
+`aws application-autoscaling deregister-scalable-target`. Three deployments avoid that.
+"""
+
+
+def report(results: Mapping[Pair, Mapping[Way, Result]]) -> str:
+    """Return the page. Raises `ValueError` for a refusal that no rule explains."""
+    single = {it: ways for it, ways in results.items() if len(it.changes) == 1}
+    double = {it: ways for it, ways in results.items() if len(it.changes) == 2}
+    cells = {it: _cell(ways) for it, ways in double.items()}
+    rules = {
+        _rule(it.reason): it.reason
+        for ways in results.values()
+        for (_, broken), it in ways.items()
+        if it.verdict in _REFUSED and not broken
+    }
+    lines = [
+        HEAD.format(
+            deployments=sum(map(len, results.values())),
+            pairs=len(results),
+            rules="\n".join(
+                f"  - {name}: “{_said(rules[name])}”" for name in RULES if name in rules
+            ),
+        ),
+        f"| Change | {' | '.join(BASES)} |",
+        f"| --- |{' --- |' * len(BASES)}",
+        *(_row(change, single) for change in CHANGES),
+        TWO.format(done=sum(not cell.count("refused") for cell in cells.values())),
+        *_refused(cells),
+        BROKEN + "\n".join(_broken(results)),
+        NOTES,
+    ]
+    return "\n".join(lines)
+
+
+_REFUSED = (Verdict.REFUSED, Verdict.NO_STAGE)
+
+
+def _row(change: Change, single: Mapping[Pair, Mapping[Way, Result]]) -> str:
+    cells = {it.base: _cell(ways) for it, ways in single.items() if it.changes == (change,)}
+    return f"| {change.name} | {' | '.join(cells.get(base, '') for base in BASES)} |"
+
+
+def _cell(ways: Mapping[Way, Result]) -> str:
+    told = [_told(ways[it, ""]) for it in (FORTH, BACK) if (it, "") in ways]
+    return told[0] if len(set(told)) == 1 else " / ".join(told)
+
+
+def _told(result: Result) -> str:
+    match result.verdict:
+        case Verdict.DONE:
+            return "done"
+        case Verdict.UNTOUCHED:
+            return "kept"
+        case Verdict.REFUSED | Verdict.NO_STAGE:
+            return f"refused: {_rule(result.reason)}"
+    raise ValueError(f"{result.verdict}: {result.reason}")
+
+
+def _rule(reason: str) -> str:
+    for name, words in RULES.items():
+        if words in reason:
+            return name
+    raise ValueError(f"no rule explains: {reason}")
+
+
+def _said(reason: str) -> str:
+    """Return a refusal without what is the same in all, or another with every change of code."""
+    told = reason.partition("Value error, ")[2] or reason
+    return re.sub("-[0-9a-f]{12}", "-DIGEST", told.removesuffix(" Nothing was changed."))
+
+
+def _refused(cells: Mapping[Pair, str]) -> Iterable[str]:
+    found: dict[str, list[str]] = {}
+    for pair, cell in cells.items():
+        if "refused" in cell:
+            first, second = pair.changes
+            found.setdefault(cell, []).append(f"{first.name} + {second.name}")
+    for cell, names in found.items():
+        yield f"- **{cell}**: {'; '.join(names)}"
+
+
+def _broken(results: Mapping[Pair, Mapping[Way, Result]]) -> Iterable[str]:
+    for name in FAULTS:
+        met = Counter(
+            result.verdict
+            for ways in results.values()
+            for (_, broken), result in ways.items()
+            if broken == name
+        )
+        when = {
+            "at once": met[Verdict.ROLLED_BACK] + met[Verdict.REFUSED],
+            "by hand": met[Verdict.CONTINUED],
+            "the same configuration serves on": met[Verdict.DONE] + met[Verdict.UNTOUCHED],
+        }
+        told = ", ".join(f"{count} {way}" for way, count in when.items() if count)
+        yield f"| {name} | {met.total()} | {met.total() - met[Verdict.LOST]} | {told} |"

@@ -1,0 +1,127 @@
+"""The templates of many states of one stage, synthesised by one app."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from aws_cdk import App, Environment
+from pydantic import ValidationError
+
+from local_aws.environment import ACCOUNT, REGION
+from model_build import ModelPlan, find_model, plan_model
+from stacks import EndpointStack, ModelStack, NetworkStack, endpoint_stack
+from stages import Stage
+from tests.local.tiny_models import times, write_python
+from tests.transitions.pairs import State
+from triton_sagemaker import InvalidEndpoint
+
+ROOT = Path(__file__).parents[2]
+CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
+STAGE, ENDPOINT, BUCKET = "trial", "text", "models"
+
+Template = dict[str, Any]
+
+
+def stage_of(state: State) -> dict[str, Any]:
+    """Return a state as a stage's file has it."""
+    endpoint = {**state["endpoint"], "models": list(state["models"])}
+    rest = {name: it for name, it in state.items() if name not in ("endpoint", "models")}
+    return {"account": ACCOUNT, "region": REGION, **rest, "endpoints": {ENDPOINT: endpoint}}
+
+
+class Templates:
+    """Templates of endpoint stacks; below `folder`, models are in folders named by their versions.
+
+    `app` is where the assembly with all stacks is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self.app = folder, folder / "cdk.out"
+        self._plans: dict[tuple[str, int], ModelPlan] = {}
+
+    def of(self, states: Sequence[State]) -> list[Template | str]:
+        """Return each state's template, or why it has none.
+
+        What other stacks export is filled in.
+        """
+        return [it if isinstance(it, str) else _imported(it) for it in self.alone(states)]
+
+    def alone(self, states: Sequence[State]) -> list[Template | str]:
+        """Return each state's template, or why it has none; the others' are in `app`."""
+        app = App(context=CONTEXT, outdir=str(self.app), stack_traces=False)
+        env = Environment(account=ACCOUNT, region=REGION)
+        # What the stack that stays is called is all that the others take of it.
+        any_stage = Stage.model_validate(stage_of(states[0]))
+        models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
+        network = NetworkStack(app, f"{STAGE}-network", env=env)
+        made: list[EndpointStack | str] = []
+        for number, state in enumerate(states):
+            try:
+                stage = Stage.model_validate(stage_of(state))
+                made.append(self._stack(app, f"stack-{number}", state, stage, models, network, env))
+            except ValidationError as error:
+                made.append("; ".join(it["msg"] for it in error.errors()))
+            except InvalidEndpoint as error:
+                app.node.try_remove_child(f"stack-{number}")
+                made.append(str(error))
+        assembly = app.synth()
+        return [
+            it
+            if isinstance(it, str)
+            else _resources(assembly.get_stack_by_name(it.stack_name).template)
+            for it in made
+        ]
+
+    def _stack(
+        self,
+        app: App,
+        construct_id: str,
+        state: State,
+        stage: Stage,
+        models: ModelStack,
+        network: NetworkStack,
+        env: Environment,
+    ) -> EndpointStack:
+        with patch.object(
+            endpoint_stack, "_plan", lambda name: self._plan(name, state["models"][name])
+        ):
+            return EndpointStack(
+                app,
+                construct_id,
+                stage_name=STAGE,
+                stage=stage,
+                endpoint_name=ENDPOINT,
+                endpoint=stage.endpoints[ENDPOINT],
+                models=models,
+                network=network.access if stage.private_network else None,
+                env=env,
+            )
+
+    def _plan(self, name: str, version: int) -> ModelPlan:
+        if (name, version) not in self._plans:
+            folder = self._folder / str(version)
+            write_python(folder / name, times(version))
+            self._plans[name, version] = plan_model(find_model(folder, name))
+        return self._plans[name, version]
+
+
+def _resources(template: Template) -> Template:
+    """Return a template without what asks which version of the bootstrap stack there is."""
+    return {"Resources": template["Resources"]}
+
+
+def _imported(value: Any) -> Any:
+    """Return a template with something in the place of what the stacks that stay export."""
+    match value:
+        case {"Fn::ImportValue": str(name)}:
+            if "RefModelsBucket" in name:
+                return BUCKET
+            arn = f"arn:aws:any:{REGION}:{ACCOUNT}:one"
+            return arn if "Arn" in name else f"of-{name[-12:].lower()}"
+        case dict():
+            return {name: _imported(it) for name, it in value.items()}
+        case list():
+            return [_imported(it) for it in value]
+    return value
