@@ -59,19 +59,20 @@ def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]
 def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     """What clients may be sent to must be wherever instances load from, before and after."""
     was, will_be = ({it.target for it in side.variants.values()} for side in (before, after))
-    if was == will_be or None in was | will_be:
-        return []
-    wanted = {
+    targets = {it for it in was | will_be if it}
+    if was == will_be or len(targets) < len(was | will_be):
+        return []  # it stays where it is, or would be hosted in another way
+    wanted = [
         f"{model.name} {model.version} for {target}"
         for side in (before, after)
-        for model in side.models.values()
-        for target in (was | will_be) - _builds_of(model, before, after)
-    }
+        for _, model in sorted(side.models.items())
+        for target in sorted(targets - _builds_of(model, before, after))
+    ]
     if not wanted:
         return ["`make deliver` first builds again whatever was published by hand"]
     return [
         "`make deliver` first builds what clients may be sent to meanwhile: "
-        f"{', '.join(sorted(wanted))}, and whatever was published by hand"
+        f"{', '.join(dict.fromkeys(wanted))}, and whatever was published by hand"
     ]
 
 

@@ -98,7 +98,8 @@ def test_a_model_is_published_changed_rolled_back_and_retired(
     assert _answer(client) == 14
 
     deleted = _run("retire", "times", second, *PLACE)
-    assert [place.rpartition("/")[2] for place in deleted] == [
+    assert deleted[0].startswith(f"s3://{BUCKET}/sources/{second}")
+    assert [place.rpartition("/")[2] for place in deleted[1:]] == [
         f"times-{second}.json",
         f"times-{second}.tar.gz",
     ]
