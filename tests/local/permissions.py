@@ -13,6 +13,8 @@ from release.permissions import NAMED, Place, Principal, by_name, filled, princi
 FREE = "sts:GetCallerIdentity"
 """STS API reference: "No permissions are required to perform this operation"."""
 
+OF_A_STACK = re.compile(r"[A-Za-z0-9][0-9A-F]{8}(-|$)")
+"""How the names of roles go on that CloudFormation makes for the CDK."""
 LOGS = {
     name: f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:*/{it.resource}*"
     for name, it in NAMED.items()
@@ -27,11 +29,12 @@ def called(file: Path) -> list[Call]:
 
 
 def beyond_the_ledger(file: Path) -> Iterator[str]:
-    """Yield what was called, and no row of the caller's has."""
+    """Yield what was called, and no row of the caller's has; roles that a test made are its own."""
     for call in called(file):
         principal = caller(call)
         if principal is None:
-            yield f"{call.caller} is in no file of the ledger: {call.action} on {call.resource}"
+            if OF_A_STACK.search(call.caller):
+                yield f"{call.caller} is in no file of the ledger: {call.action} on {call.resource}"
         elif call.action != FREE and not _has(principal, call):
             yield f"{principal.name} called {call.action} on {call.resource}"
 
