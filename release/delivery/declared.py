@@ -39,16 +39,16 @@ def named_archives(template: Template) -> frozenset[str]:
 
 
 def scaled_variants_that_change(live: Template, new: Template) -> list[str]:
-    """Return the variants that the live template scales and the new one removes or resizes.
+    """Return the variants that the live template scales and the new one gives other instances.
 
-    SageMaker refuses both while they are registered (developer guide, "Update endpoints that use
-    auto scaling").
+    SageMaker refuses that while they are registered (developer guide, "Update endpoints that use
+    auto scaling"). Variants of other names it refuses always.
     """
     before, after = _instance_types(live), _instance_types(new)
     return sorted(
         variant
         for variant in _scaled_variants(live).values()
-        if variant in before and after.get(variant) != before[variant]
+        if after.get(variant) not in (None, before.get(variant))
     )
 
 

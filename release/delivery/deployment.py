@@ -162,9 +162,9 @@ class Deployment:
     def deploy(self) -> None:
         """Deploy every stack, after what an earlier delivery has begun.
 
-        A scaled variant that is removed, or gets other instances, may not be registered for scaling
-        then: its stack is deployed twice, first as it is without that scaling. CloudFormation
-        deletes last, so that the new template without it would not do.
+        A scaled variant that gets other instances may not be registered for scaling then: its stack
+        is deployed twice, first as it is without that scaling. CloudFormation deletes last, so that
+        the new template without it would not do.
 
         Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again,
         and `DeliveredWrong` where it is not; `Unfinished` where CloudFormation goes on or reasons

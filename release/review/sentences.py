@@ -37,18 +37,23 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: list[Change
         return "no change"
     if "AWS::SageMaker::EndpointConfig" not in touched:
         return "its instances stay as they are"
+    if before.variants.keys() != after.variants.keys():
+        return (
+            "**refused before it begins**: SageMaker updates no endpoint to variants of other names"
+        )
     count = after.rollback_alarms
     guard = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
     return f"updated in place, {after.update}, {guard}"
 
 
 def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
-    """SageMaker removes and resizes no variant that is registered for scaling."""
+    """SageMaker gives no variant other instances while it is registered for scaling."""
     names = [
         name
         for name, old in sorted(before.variants.items())
         if old.scaled
-        and (name not in after.variants or after.variants[name].instance_type != old.instance_type)
+        and name in after.variants
+        and after.variants[name].instance_type != old.instance_type
     ]
     if not names:
         return []

@@ -85,7 +85,7 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
 
 
 def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
-    """A variant that is registered for scaling may not leave, or get other instances.
+    """A variant that is registered for scaling may not get other instances.
 
     Source: SageMaker developer guide, "Update endpoints that use auto scaling".
     """
@@ -104,8 +104,8 @@ def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
     if targets:
         names = ", ".join(sorted(resources[it["ResourceId"]] for it in targets))
         yield (
-            f"Variant {names} is registered for scaling: SageMaker refuses to remove it or to "
-            "change its instance type. `make deliver` does it in two deploys; or deploy without "
+            f"Variant {names} is registered for scaling: SageMaker refuses to change "
+            "its instance type. `make deliver` does it in two deploys; or deploy without "
             "scaling first, and then this change with it."
         )
 

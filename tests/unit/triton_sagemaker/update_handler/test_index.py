@@ -198,7 +198,7 @@ def test_a_scaled_variant_keeps_its_instances(ask: Event, account: Account) -> N
     assert ask("Guard")
     account.scaled = {"endpoint/prod-text/variant/AllTraffic"}
     assert refusal(ask) == (
-        "Variant AllTraffic is registered for scaling: SageMaker refuses to remove it or to change "
+        "Variant AllTraffic is registered for scaling: SageMaker refuses to change "
         "its instance type. `make deliver` does it in two deploys; or deploy without scaling "
         "first, and then this change with it. Nothing was changed."
     )
