@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 
-from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
 from release.preflight import access, change_sets, gpu_builds, rendering
@@ -34,10 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
         with account_of(Clone.here(), options.stage) as account:
             return _run(account, options)
     except NoCredentials as error:
-        print(f"error: no credentials that AWS accepts: {error}", file=sys.stderr)
+        print(f"error: no credentials: {error}", file=sys.stderr)
     except (CheckoutError, NoPrices) as error:
-        print(f"error: {error}", file=sys.stderr)
-    except NoRegionError as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS cannot be asked: {error}", file=sys.stderr)

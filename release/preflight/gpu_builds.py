@@ -22,7 +22,7 @@ def ask(account: Account) -> Iterator[Row]:
                 "make preflight PROBE=1",
             )
         else:
-            yield from rows(account, Gpu(seen.driver, seen.gpu, seen.cuda, seen.tensorrt), image)
+            yield from rows(Gpu(seen.driver, seen.gpu, seen.cuda, seen.tensorrt), image)
 
 
 def ask_a_build(account: Account, seen: Seen) -> Iterator[Row]:
@@ -35,7 +35,7 @@ def ask_a_build(account: Account, seen: Seen) -> Iterator[Row]:
         yield TOPIC.unknown("probe", str(error))
         return
     seen.gpu = found
-    yield from rows(account, found, image)
+    yield from rows(found, image)
 
 
 def _images(account: Account) -> list[str]:

@@ -67,7 +67,7 @@ class ProbeFailed(Exception):
     """The build did not say what it was asked."""
 
 
-def rows(account: Account, found: Gpu, image: str) -> Iterator[Row]:
+def rows(found: Gpu, image: str) -> Iterator[Row]:
     """Yield what a probe with an image has found."""
     yield TOPIC.ok("GPU", f"{found.gpu or 'none seen'}, driver {found.driver or 'none'}")
     yield TOPIC.ok("TensorRT", f"{found.tensorrt} in {image}")
@@ -199,19 +199,21 @@ def _own_project(account: Account, environment: Any) -> Iterator[str]:
         yield name
     finally:
         codebuild.delete_project(name=name)
-        for remove in (
-            lambda: account.client("logs").delete_log_group(logGroupName=group),
-            lambda: iam.delete_role_policy(RoleName=name, PolicyName=name),
-        ):
-            try:
-                remove()
-            except ClientError as error:
-                if error.response["Error"]["Code"] not in ABSENT:
-                    raise
+        with _if_there():
+            account.client("logs").delete_log_group(logGroupName=group)
+        with _if_there():
+            iam.delete_role_policy(RoleName=name, PolicyName=name)
         iam.delete_role(RoleName=name)
 
 
-ABSENT = ("NoSuchEntity", "ResourceNotFoundException")
+@contextmanager
+def _if_there() -> Iterator[None]:
+    """Delete what may not be there."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in ("NoSuchEntity", "ResourceNotFoundException"):
+            raise
 
 
 def _create_project(codebuild: Any, name: str, role: str, environment: Any) -> None:

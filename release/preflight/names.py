@@ -97,7 +97,7 @@ def _left_behind(account: Account) -> Iterator[Row]:
             if name.startswith(prefix) and name != own:
                 yield TOPIC.ok(
                     f"bucket {name}",
-                    f"an earlier {stack} left it, with what it holds: it costs, and hinders nothing",
+                    f"an earlier {stack} left it with what it holds: it costs, and hinders nothing",
                     f"aws s3 rb s3://{name} --force",
                 )
 

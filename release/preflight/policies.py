@@ -121,12 +121,9 @@ def _imported(export: str, known: dict[str, str]) -> str:
     name = re.sub(r"[^a-z0-9]", "", export.partition(":")[2].lower())[-40:]
     if "Arn" not in export:
         return name
-    for word, kind in (("Bucket", "AWS::S3::Bucket"), ("Key", "AWS::KMS::Key")):
-        if word in export:
-            break
-    else:
-        kind = "AWS::Lambda::Function"
-    return _ARNS[kind].format(
+    words = {"Bucket": "AWS::S3::Bucket", "Key": "AWS::KMS::Key"}
+    kinds = [kind for word, kind in words.items() if word in export]
+    return _ARNS[kinds[0] if kinds else "AWS::Lambda::Function"].format(
         partition=known["AWS::Partition"],
         region=known["AWS::Region"],
         account=known["AWS::AccountId"],

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import boto3
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from release.preflight.account import PATIENT, Account, Caller
 from release.tree import Tree
@@ -24,9 +24,11 @@ NOBODY = (
 
 
 def caller(session: boto3.Session) -> Caller:
-    """Return who asks. Raises `NoCredentials`, and `BotoCoreError` where there are none."""
+    """Return who asks. Raises `NoCredentials`, and what AWS and the SDK raise."""
     try:
         said = session.client("sts", config=PATIENT).get_caller_identity()
+    except NoCredentialsError:
+        raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
     except ClientError as error:
         if error.response["Error"]["Code"] in NOBODY:
             raise NoCredentials(error.response["Error"]["Message"]) from None

@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
-"""EndpointStatus of those whose instances are gone or going: what holds a quota is not documented."""
+"""EndpointStatus of those whose instances are gone or going; which hold a quota has no source."""
 
 
 @dataclass(frozen=True)
@@ -72,4 +72,5 @@ def _found(describe: Callable[..., Any], **named: str) -> Any:
 
 
 def _instances(variant: Any) -> int:
-    return max(variant.get("CurrentInstanceCount", 0), variant.get("DesiredInstanceCount", 0))
+    counts = (variant.get(f"{when}InstanceCount", 0) for when in ("Current", "Desired"))
+    return max(map(int, counts))

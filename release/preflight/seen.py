@@ -18,8 +18,8 @@ TABLE, PRICES = "seen.toml", "prices.toml"
 PRICES_HEADER = """\
 # On-demand prices of SageMaker real-time inference, USD for each instance and hour.
 #
-# Written by `make preflight RECORD=1` through the AWS Price List API. A type that is not here has no
-# price.
+# Written by `make preflight RECORD=1` through the AWS Price List API. A type that is not here has
+# no price.
 """
 
 Rows = dict[str, list[dict[str, Any]]]
