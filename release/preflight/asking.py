@@ -48,4 +48,5 @@ def why(error: ClientError | BotoCoreError) -> str:
     if told.get("Code") in DENIED:
         named = _ACTION.search(told.get("Message", ""))
         return f"not allowed to ask ({named[1] if named else error.operation_name})"
-    return f"AWS: {error}"
+    said = told.get("Message") or told.get("Code")
+    return f"AWS answers {error.operation_name} with: {said}"

@@ -45,13 +45,15 @@ def ask(account: Account) -> Iterator[Row]:
         quota = account.quotas.of(SERVICE).get(name)
         what = "models with engines" if kind[0] == GPU else "archives"
         if quota is None:
-            yield TOPIC.unknown(name, f"Service Quotas has none of this name; {len(needed)} {what}")
+            yield TOPIC.unknown(
+                name, f"Service Quotas has none of this name; {what} to build: {len(needed)}"
+            )
         else:
             yield _row(name, quota, len(needed), what)
 
 
 def _row(name: str, quota: Quota, needed: int, what: str) -> Row:
-    said = f"quota {quota.value:g}; {needed} {what} to build"
+    said = f"quota {quota.value:g}; {what} to build: {needed}"
     if needed and quota.value < 1:
         return TOPIC.refused(name, said, quota.request(1))
     rounds = f", {quota.value:g} at a time" if needed > quota.value else ""

@@ -9,6 +9,9 @@ import boto3
 from botocore.exceptions import ClientError, NoCredentialsError
 
 from release.preflight.account import PATIENT, Account, Caller
+from release.preflight.asking import rows_of
+from release.preflight.rows import Row
+from release.preflight.topics import BEFORE_A_DELIVERY
 from release.tree import Tree
 
 
@@ -34,6 +37,15 @@ def caller(session: boto3.Session) -> Caller:
             raise NoCredentials(error.response["Error"]["Message"]) from None
         raise
     return Caller(said["Account"], said["Arn"])
+
+
+def before_a_delivery(tree: Tree, stage: str, assembly: Path, session: boto3.Session) -> list[Row]:
+    """Return the rows of what a deploy of an assembly could fail with. Raises `NoCredentials`.
+
+    `session` is in the stage's region.
+    """
+    account = Account(session, caller(session), tree, stage, assembly)
+    return list(rows_of(BEFORE_A_DELIVERY, account))
 
 
 @contextmanager
