@@ -12,11 +12,13 @@ from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
 from release.preflight.account import PATIENT, Account
 from release.preflight.asking import depends_on, why
-from release.preflight.rows import Row, Topic
+from release.preflight.rows import Row, Topic, Verdict
 
 TOPIC = Topic("change sets")
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
 NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
+NEWER_BOOTSTRAP = "cdk bootstrap: newer deploy roles may read the events of a change set"
+
 REVIEW, GONE = "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"
 
 
@@ -54,8 +56,12 @@ def _of_stack(account: Account, stack: str, properties: Any) -> Iterator[Row]:
         "cloudformation", config=PATIENT
     )
     with _change_set(account, cloudformation, stack, properties) as (made, reason):
-        found = [*_validation(stack, cloudformation, made)]
-        if not found and reason and not any(it in reason for it in NO_CHANGE):
+        try:
+            found = [*_validation(stack, cloudformation, made)]
+        except ClientError as error:
+            found = [TOPIC.unknown(f"{stack}: validation", why(error), NEWER_BOOTSTRAP)]
+        failed = reason and not any(it in reason for it in NO_CHANGE)
+        if failed and not any(it.verdict is Verdict.REFUSED for it in found):
             found.append(TOPIC.refused(stack, reason, "correct the template"))
     yield from found or [TOPIC.ok(stack, "CloudFormation would do it")]
 

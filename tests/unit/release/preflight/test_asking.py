@@ -21,7 +21,10 @@ def fine(_: Account) -> Iterator[Row]:
     ("failure", "said"),
     [
         (denied("ssm:GetParameter"), "not allowed to ask (ssm:GetParameter)"),
-        (error("UnauthorizedOperation", "no", "DescribeSubnets"), "not allowed to ask (DescribeSubnets)"),
+        (
+            error("UnauthorizedOperation", "no", "DescribeSubnets"),
+            "not allowed to ask (DescribeSubnets)",
+        ),
         (NotDeployed("prod-models"), "depends on prod-models, which is not deployed"),
         (error("Throttled", "too fast", "ListThings"), "AWS answers ListThings with: too fast"),
         (error("400", "", "ListThings"), "AWS answers ListThings with: 400"),
