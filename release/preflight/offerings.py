@@ -90,6 +90,9 @@ def _zones(account: Account) -> dict[str, str]:
         found = ec2.describe_subnets(SubnetIds=subnets)["Subnets"]
         return {it["AvailabilityZone"]: "the network is in" for it in found}
     except NotDeployed:
+        named = [str(it["AvailabilityZone"]) for it in _chosen_by_the_stage(account)]
+        if named:
+            return dict.fromkeys(named, "the network will be in")
         default = [{"Name": "default-for-az", "Values": ["true"]}]
         found = ec2.describe_subnets(Filters=default)["Subnets"]
         names = {it["AvailabilityZone"] for it in found} or {
@@ -97,6 +100,12 @@ def _zones(account: Account) -> dict[str, str]:
         }
         count = len(list(account.resources(SUBNET)))
         return dict.fromkeys(sorted(names)[:count], "the network will probably be in")
+
+
+def _chosen_by_the_stage(account: Account) -> list[Any]:
+    """Return the subnets whose zone the stage's file names."""
+    subnets = (it for _, _, it in account.resources(SUBNET))
+    return [it for it in subnets if isinstance(it["AvailabilityZone"], str)]
 
 
 def _offered(account: Account, kind: str, by: str) -> list[str]:

@@ -114,6 +114,15 @@ def test_a_network_to_come_is_in_the_first_zones_with_a_default_subnet(
     assert "EC2 offers it in a, b" in zones.said
 
 
+def test_zones_that_the_stage_names_are_taken(make: MakeAccount, aws: Aws) -> None:
+    offer(aws, ["a", "c"])
+    network = {
+        f"Subnet{zone}": ("AWS::EC2::Subnet", {"AvailabilityZone": zone}) for zone in ("a", "b")
+    }
+    _, zones = offerings.ask(make(prod_network=network, prod_text=endpoint_stack()))
+    assert zones.said.startswith("the network will be in: EC2 offers it in a and not in b")
+
+
 GROUP = {"Log": ("AWS::Logs::LogGroup", {"LogGroupName": "/aws/prod-text"})}
 ARN = "arn:aws:logs:us-east-1:111122223333:log-group:/aws/prod-text"
 
