@@ -33,7 +33,7 @@ class Aws:
         self.answers: dict[str, Answer] = {}
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.session: Any = boto3.Session("key", "secret", region_name=REGION)
-        events = self.session.events
+        events: Any = self.session.events
         events.register("before-parameter-build.*.*", self._remember)
         events.register("before-call.*.*", self._answer)
 

@@ -13,7 +13,7 @@ from release.checkouts import Clone
 from release.delivery import first_step
 from release.delivery.errors import NotDelivered
 from release.preflight import __main__ as command
-from release.preflight import preflight, rendering
+from release.preflight import rendering
 from release.preflight.preflight import NoCredentials, caller
 from release.preflight.rows import Row, Verdict
 from tests.unit.release.preflight.conftest import Aws, error
@@ -145,4 +145,3 @@ def test_every_topic_is_asked_once_and_a_delivery_asks_some() -> None:
     names = [topic.name for topic, _ in ALL]
     assert len(names) == len(set(names))
     assert set(BEFORE_A_DELIVERY) < set(ALL)
-    assert preflight.BEFORE_A_DELIVERY is BEFORE_A_DELIVERY

@@ -122,7 +122,11 @@ SAID = {"driver": "580.1", "gpu": "NVIDIA A10G", "cuda": "13.0", "tensorrt": "10
 
 
 def builds(aws: Aws, *lines: str, status: str = "SUCCEEDED") -> None:
-    build = {"id": "gpu:1", "buildStatus": status, "logs": {"groupName": "g", "streamName": "s"}}
+    build: dict[str, Any] = {
+        "id": "gpu:1",
+        "buildStatus": status,
+        "logs": {"groupName": "g", "streamName": "s"},
+    }
     if status != "SUCCEEDED":
         build["phases"] = [{"contexts": [{"statusCode": "X", "message": "no such image"}]}]
     aws.answers |= {
