@@ -66,10 +66,8 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            account = content.get("account")
-            return StageFile(
-                str(content["region"]), bool(content.get("production")), account and str(account)
-            )
+            region, account = str(content["region"]), content.get("account")
+            return StageFile(region, bool(content.get("production")), account and str(account))
         except FileNotFoundError:
             raise CheckoutError(f"there is no stages/{name}.yaml") from None
         except (yaml.YAMLError, KeyError, TypeError) as error:
