@@ -89,8 +89,8 @@ def acknowledge_delivery(
         ],
         "What the first step of a delivery lists and counts knows no resources, or is everybody's: "
         "quotas are the account's.": ["IAM5[Resource::*]"],
-        "Images of AWS, whose account differs by region and release, tags of log groups of this stage's "
-        "endpoints, and the role itself, whose name CloudFormation completes.": [
+        "Images of AWS, whose account differs by region and release, tags of log groups of this "
+        "stage's endpoints, and the role itself, whose name CloudFormation completes.": [
             f"IAM5[Resource::arn:{partition}:iam::{account}:role/{stage_name}-delivery-Deploy*]",
             f"IAM5[Resource::arn:{partition}:ecr:{region}:*:repository/sagemaker-tritonserver]",
             f"IAM5[Resource::arn:{partition}:logs:{region}:{account}:log-group:"

@@ -20,12 +20,11 @@ Instances = Counter[str]
 class Fleet:
     """What the deploy of one endpoint starts.
 
-    `new` says that the endpoint is not there. `added` is what is started beside what runs: nothing
-    where the endpoint does not change. `most` is what scaling may ask for.
+    `added` is what is started beside what runs: nothing where the endpoint does not change. `most`
+    is what scaling may ask for.
     """
 
     endpoint: str
-    new: bool
     added: Instances
     most: Instances
 
@@ -34,14 +33,12 @@ class Fleet:
 class Peak:
     """The instances of one type: those that run, and those needed at the peak of a deploy.
 
-    cdk deploys one stack after the other, so that of the updates only the largest counts;
-    `together` is as if all were at once. `most` is where scaling may bring it. `starts`: the deploy
-    starts one.
+    A delivery deploys the stacks of endpoints side by side, so that all they start counts at once.
+    `most` is where scaling may bring it. `starts`: the deploy starts one.
     """
 
     running: int
     needed: int
-    together: int
     most: int
     starts: bool
 
@@ -64,10 +61,7 @@ def peaks(account: Account) -> dict[str, Peak]:
     return {
         kind: Peak(
             running=running[kind],
-            needed=running[kind]
-            + sum(it.added[kind] for it in found if it.new)
-            + max((it.added[kind] for it in found if not it.new), default=0),
-            together=running[kind] + sum(it.added[kind] for it in found),
+            needed=running[kind] + sum(it.added[kind] for it in found),
             most=others[kind] + sum(it.most[kind] for it in found),
             starts=any(it.added[kind] for it in found),
         )
@@ -95,7 +89,7 @@ def _fleet(account: Account, stack: str, logical_id: str, properties: Any) -> Fl
         )
         if changes:
             added[kind] += count if running is None else _started(properties, count)
-    return Fleet(name, running is None, added, most)
+    return Fleet(name, added, most)
 
 
 def _started(properties: Any, count: int) -> int:

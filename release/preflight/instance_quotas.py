@@ -39,7 +39,6 @@ def ask(account: Account) -> Iterator[Row]:
         everything = Peak(
             running=running,
             needed=running + started,
-            together=running + sum(it.together - it.running for it in found.values()),
             most=running + sum(max(0, it.most - it.running) for it in found.values()),
             starts=any(it.starts for it in found.values()),
         )
@@ -53,8 +52,6 @@ def ask(account: Account) -> Iterator[Row]:
 
 def _row(account: Account, name: str, peak: Peak) -> Row:
     needs = f"{peak.running} run, {peak.needed} at the peak of this deploy"
-    if peak.together > peak.needed:
-        needs += f" ({peak.together} if stacks were deployed side by side)"
     if peak.most > peak.needed:
         needs += f", {peak.most} where scaling is at its most"
     try:

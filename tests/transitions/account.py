@@ -29,6 +29,7 @@ from local_aws.hosting.fleet import Fleet
 from local_aws.sagemaker import cloudformation as sagemaker_types
 from local_aws.sagemaker import endpoint as endpoint_module
 from local_aws.sagemaker import update as update_module
+from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import control_plane
 from tests.transitions.caller import Caller, Dice
@@ -63,6 +64,7 @@ class Account:
             clock=lambda: self._clock,  # type: ignore[arg-type, return-value]
             alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},
             assumable=lambda _: True,
+            quota=AccountQuotas().value,
             scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
             deregister=lambda endpoint: self.scaling.forget(endpoint),
         )

@@ -48,7 +48,7 @@ def test_a_new_endpoint_needs_its_instances(make: MakeAccount, aws: Aws) -> None
     runs(aws, someone_else=("ml.g5.xlarge", 3))
     deployed(aws, None)
     peak = peaks(make(prod_text=endpoint_stack(count=2, most=10)))["ml.g5.xlarge"]
-    assert (peak.running, peak.needed, peak.together, peak.most) == (3, 5, 5, 13)
+    assert (peak.running, peak.needed, peak.most) == (3, 5, 13)
 
 
 def test_blue_green_starts_a_second_fleet_of_the_size_that_scaling_chose(
@@ -93,9 +93,7 @@ def test_a_rolling_update_starts_a_batch(
     assert peaks(make(prod_text=endpoint_stack(rolling=batch)))["ml.g5.xlarge"].needed == needed
 
 
-def test_updates_come_one_after_the_other_and_new_endpoints_stay(
-    make: MakeAccount, aws: Aws
-) -> None:
+def test_all_that_a_deploy_starts_runs_side_by_side(make: MakeAccount, aws: Aws) -> None:
     runs(aws, prod_text=("ml.g5.xlarge", 4), prod_vision=("ml.g5.xlarge", 3))
     deployed(aws, endpoint_stack(image="another"))
     account = make(
@@ -104,7 +102,7 @@ def test_updates_come_one_after_the_other_and_new_endpoints_stay(
         prod_new=endpoint_stack("prod-new", count=2),
     )
     peak = peaks(account)["ml.g5.xlarge"]
-    assert (peak.running, peak.needed, peak.together) == (7, 7 + 2 + 4, 7 + 2 + 4 + 3)
+    assert (peak.running, peak.needed) == (7, 7 + 2 + 4 + 3)
 
 
 def test_a_quota_below_the_peak_is_refused_with_the_command_that_asks_for_more(
