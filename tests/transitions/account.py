@@ -26,10 +26,10 @@ from local_aws.cloudformation import ResourceType
 from local_aws.errors import LocalAwsError
 from local_aws.hosting import fleet as fleet_module
 from local_aws.hosting.fleet import Fleet
+from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker import cloudformation as sagemaker_types
 from local_aws.sagemaker import endpoint as endpoint_module
 from local_aws.sagemaker import update as update_module
-from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import control_plane
 from tests.transitions.caller import Caller, Dice
