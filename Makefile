@@ -15,6 +15,12 @@ FROM_STAGE ?=
 KEEP ?=
 LIVE ?=
 ONLY ?=
+CHANGESETS ?=
+PROBE ?=
+NEW_ACCESS ?=
+RECORD ?=
+JSON ?=
+IGNORE_PREFLIGHT ?=
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
@@ -102,9 +108,13 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
 	@python -m release.review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
 
+.PHONY: preflight
+preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, PROBE=1, RECORD=1, JSON=1
+	@python -m release.preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(PROBE),--probe) $(if $(NEW_ACCESS),--new-access) $(if $(RECORD),--record) $(if $(JSON),--json)
+
 .PHONY: deliver
-deliver: install ## deploy what is checked out and try every model: STAGE=prod, FROM_STAGE=dev
-	@python -m release.delivery deploy --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE))
+deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
+	@python -m release.delivery deploy --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
@@ -130,10 +140,6 @@ schema: install ## write the JSON Schema of stages for editors
 .PHONY: transitions
 transitions: install ## write docs/transitions.md: what becomes of calls when one state of a stage follows another
 	@python -m tests.transitions
-
-.PHONY: prices
-prices: install ## write platform_facts/prices.toml anew; needs credentials with pricing:GetProducts
-	@python -m platform_facts._refresh_prices $(REGION)
 
 .PHONY: lock
 lock: install ## resolve requirements.in into requirements.txt, and of it requirements-build.txt

@@ -1,6 +1,7 @@
 """`python -m local_aws`: start, look at and stop the local AWS."""
 
 import argparse
+import json
 import os
 import shlex
 import sys
@@ -12,6 +13,7 @@ from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.hosting.capacity import DISK, MEMORY
 from local_aws.hosting.launch import INSTANCES, instances_at_most
+from local_aws.quotas.account import QUOTAS, AccountQuotas, quotas_here
 from local_aws.sagemaker.clock import SPEED, speed_of_waits
 
 
@@ -41,6 +43,12 @@ def _parser() -> argparse.ArgumentParser:
     up.add_argument(
         "--speed", metavar="X", help="seconds of an update's waits in one second; default: 60"
     )
+    up.add_argument(
+        "--quota",
+        metavar="NAME=N",
+        action="append",
+        help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
+    )
     up.set_defaults(command=_up)
     commands.add_parser("down", help="stop it and all that it started").set_defaults(command=_down)
     env = commands.add_parser("env", help='shell exports: eval "$(python -m local_aws env)"')
@@ -65,11 +73,22 @@ def _up(options: argparse.Namespace) -> None:
     for name, value in {INSTANCES: options.instances, SPEED: options.speed}.items():
         if value is not None:
             os.environ[name] = value
+    if options.quota:
+        os.environ[QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
     most = instances_at_most()
+    if quotas := quotas_here():
+        AccountQuotas(quotas)
     speed_of_waits()  # what is wrong is said before anything starts
     running = lifecycle.up(folder, port=options.port)
     print(f"local AWS at {running.url}, log {folder.log}")
     print(f"at most {most} processes stand for the instances of a variant")
+
+
+def _quota(text: str) -> tuple[str, int]:
+    name, _, value = text.rpartition("=")
+    if not name or not value.isdecimal():
+        raise LocalAwsError(f"--quota {text!r}: write a name and a whole number, NAME=N")
+    return name, int(value)
 
 
 def _down(_: argparse.Namespace) -> None:

@@ -19,17 +19,25 @@ Operation = Callable[[dict[str, Any]], dict[str, Any]]
 class JsonService:
     """Dispatches `X-Amz-Target` to functions, after validating input with botocore's own model.
 
-    `operations` maps operation names to functions of the request's body.
+    `operations` maps operation names to functions of the request's body. With `rest_elsewhere`, the
+    emulator has the others.
     """
 
-    def __init__(self, service: str, operations: Mapping[str, Operation]) -> None:
+    def __init__(
+        self, service: str, operations: Mapping[str, Operation], *, rest_elsewhere: bool = False
+    ) -> None:
         self._model = botocore.session.get_session().get_service_model(service)
         self._operations = operations
+        self._rest_elsewhere = rest_elsewhere
 
     @property
     def target_prefix(self) -> str:
         """What `X-Amz-Target` begins with, up to the full stop."""
         return str(self._model.metadata["targetPrefix"])
+
+    def is_for(self, operation: str) -> bool:
+        """Whether an operation of this service is answered here."""
+        return operation in self._operations or not self._rest_elsewhere
 
     def answer(self, operation: str, body: bytes) -> Answer:
         """Answer one request, which may take as long as its operation waits."""

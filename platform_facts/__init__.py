@@ -1,6 +1,6 @@
 """What AWS and NVIDIA support, and what it costs.
 
-Triton releases, regions, instance types, GPUs, inference AMIs, prices.
+Triton releases, regions, instance types, GPUs, inference AMIs, prices; what preflights saw.
 
 Look-ups such as `release("25.09")` raise UnknownFact for a name that is in no table. Every row
 names its source, and in `unsourced` its fields that have none. The tables are the TOML files of
@@ -15,17 +15,25 @@ from platform_facts._errors import UnknownFact, UnsupportedCombination
 from platform_facts._gpus import Gpu, codebuild_gpu, gpu, gpus
 from platform_facts._images import Processor, image_uri
 from platform_facts._inference_amis import InferenceAmi, inference_ami, inference_amis
-from platform_facts._instances import InstanceType, instance_type, instance_types
+from platform_facts._instances import (
+    InstanceType,
+    instance_type,
+    instance_types,
+    unread_families,
+)
 from platform_facts._prices import Prices, prices
 from platform_facts._regions import Region, region, regions
 from platform_facts._releases import AccountSet, Release, oldest_release, release, releases
+from platform_facts._seen import CodeBuildGpuSeen, HostingSeen, codebuild_gpu_seen, hosting_seen
 from platform_facts._support import Support
 
 __all__ = [
     "AccountSet",
     "Backend",
+    "CodeBuildGpuSeen",
     "ComputeCapability",
     "Gpu",
+    "HostingSeen",
     "InferenceAmi",
     "InstanceType",
     "Prices",
@@ -38,9 +46,11 @@ __all__ = [
     "backend",
     "backends",
     "codebuild_gpu",
+    "codebuild_gpu_seen",
     "cuda_satisfies",
     "gpu",
     "gpus",
+    "hosting_seen",
     "image_uri",
     "inference_ami",
     "inference_amis",
@@ -52,4 +62,5 @@ __all__ = [
     "regions",
     "release",
     "releases",
+    "unread_families",
 ]

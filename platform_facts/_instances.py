@@ -45,6 +45,11 @@ def instance_type(name: str) -> InstanceType:
     return find("SageMaker hosting instance type", name, _by_name())
 
 
+def unread_families() -> tuple[str, ...]:
+    """Return the families that SageMaker has, and of whose GPUs no source was read."""
+    return tuple(read_table("instances.toml")["unread_families"])
+
+
 @cache
 def _by_name() -> dict[str, InstanceType]:
     found = (

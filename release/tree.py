@@ -34,6 +34,7 @@ class StageFile:
 
     region: str
     production: bool
+    account: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,8 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            return StageFile(str(content["region"]), bool(content.get("production")))
+            region, account = str(content["region"]), content.get("account")
+            return StageFile(region, bool(content.get("production")), account and str(account))
         except FileNotFoundError:
             raise CheckoutError(f"there is no stages/{name}.yaml") from None
         except (yaml.YAMLError, KeyError, TypeError) as error:

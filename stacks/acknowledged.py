@@ -87,6 +87,15 @@ def acknowledge_delivery(
             ),
             f"IAM5[Resource::arn:{partition}:kms:{region}:{account}:key/*]",
         ],
+        "What the first step of a delivery lists and counts knows no resources, or is everybody's: "
+        "quotas are the account's.": ["IAM5[Resource::*]"],
+        "Images of AWS, whose account differs by region and release, tags of log groups of this "
+        "stage's endpoints, and the role itself, whose name CloudFormation completes.": [
+            f"IAM5[Resource::arn:{partition}:iam::{account}:role/{stage_name}-delivery-Deploy*]",
+            f"IAM5[Resource::arn:{partition}:ecr:{region}:*:repository/sagemaker-tritonserver]",
+            f"IAM5[Resource::arn:{partition}:logs:{region}:{account}:log-group:"
+            f"/aws/sagemaker/Endpoints/{stage_name}-*]",
+        ],
         "The two functions of the models' stack, whose names CloudFormation completes.": [
             f"IAM5[Resource::arn:{partition}:lambda:{region}:{account}:function:{stage_name}-models-{it}*]"
             for it in FUNCTIONS

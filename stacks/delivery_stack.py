@@ -1,5 +1,7 @@
 """How GitHub's workflows reach the account of a stage: as roles, for hours, without keys."""
 
+from functools import partial
+
 from aws_cdk import ArnFormat, CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -10,6 +12,21 @@ from stacks.time_budget import JOB_MINUTES
 from stages import DeliveryStage
 
 ISSUER = "token.actions.githubusercontent.com"
+ACCOUNT_WIDE = [
+    "ec2:DescribeAvailabilityZones",
+    "ec2:DescribeInstanceTypeOfferings",
+    "ec2:DescribeSubnets",
+    "logs:DescribeLogGroups",
+    "s3:ListAllMyBuckets",
+    "sagemaker:DescribeEndpoint",
+    "sagemaker:DescribeEndpointConfig",
+    "sagemaker:ListEndpoints",
+    "servicequotas:ListAWSDefaultServiceQuotas",
+    "servicequotas:ListServiceQuotas",
+    "ssm:DescribeParameters",
+]
+"""What a preflight lists: it knows no resources, or counts those of everybody against a quota."""
+
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 
 
@@ -50,6 +67,8 @@ class DeliveryStack(Stack):
         for statement in self._archives(stage_name, delivery.promotes_from):
             deploy.add_to_policy(statement)
         deploy.add_to_policy(self._builds(stage_name))
+        for statement in self._preflight(stage_name):
+            deploy.add_to_policy(statement)
         acknowledge_delivery(self, env, stage_name=stage_name, promotes_from=delivery.promotes_from)
 
     def _new_provider(self) -> iam.IOidcProvider:
@@ -195,6 +214,89 @@ class DeliveryStack(Stack):
                 for name in FUNCTIONS
             ],
         )
+
+    def _preflight(self, stage_name: str) -> list[iam.PolicyStatement]:
+        """What the first step of a delivery asks the account: it reads, and of these alone.
+
+        Without one of them, its row says so and the delivery goes on. CloudFormation begins its own
+        role's name with the stack's.
+        """
+        of_service = partial(self.format_arn, arn_format=ArnFormat.COLON_RESOURCE_NAME)
+        return [
+            iam.PolicyStatement(actions=ACCOUNT_WIDE, resources=["*"]),
+            iam.PolicyStatement(
+                actions=["cloudformation:GetTemplate", "cloudformation:ListStackResources"],
+                resources=[
+                    self.format_arn(
+                        service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
+                    )
+                ],
+            ),
+            iam.PolicyStatement(
+                actions=["ssm:GetParameter"],
+                resources=[
+                    self.format_arn(
+                        service="ssm",
+                        resource="parameter",
+                        resource_name=(
+                            f"cdk-bootstrap/{DefaultStackSynthesizer.DEFAULT_QUALIFIER}/version"
+                        ),
+                    )
+                ],
+            ),
+            iam.PolicyStatement(
+                actions=["ecr:BatchGetImage"],
+                resources=[
+                    self.format_arn(
+                        service="ecr",
+                        account="*",
+                        resource="repository",
+                        resource_name="sagemaker-tritonserver",
+                    )
+                ],
+            ),
+            iam.PolicyStatement(
+                actions=["logs:ListTagsForResource"],
+                resources=[
+                    of_service(
+                        service="logs",
+                        resource="log-group",
+                        resource_name=f"/aws/sagemaker/Endpoints/{stage_name}-*",
+                    )
+                ],
+            ),
+            iam.PolicyStatement(
+                actions=["sagemaker:ListTags"],
+                resources=[
+                    self.format_arn(
+                        service="sagemaker", resource="endpoint", resource_name=f"{stage_name}-*"
+                    )
+                ],
+            ),
+            iam.PolicyStatement(
+                actions=["ssm:ListTagsForResource"],
+                resources=[
+                    self.format_arn(
+                        service="ssm", resource="parameter", resource_name=f"triton/{stage_name}/*"
+                    )
+                ],
+            ),
+            iam.PolicyStatement(
+                actions=["sns:GetTopicAttributes", "sns:ListTagsForResource"],
+                resources=[self.format_arn(service="sns", resource=f"{stage_name}-alarms")],
+            ),
+            iam.PolicyStatement(
+                actions=["iam:GetRole", "iam:SimulatePrincipalPolicy"],
+                resources=[
+                    self.format_arn(
+                        service="iam",
+                        region="",
+                        resource="role",
+                        resource_name=f"{stage_name}-delivery-Deploy*",
+                    )
+                ],
+            ),
+        ]
 
     def _model_bucket(self, stage_name: str) -> str:
         """Return the ARN of a stage's model bucket; CloudFormation adds to its name."""

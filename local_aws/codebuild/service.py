@@ -17,15 +17,12 @@ from local_aws.codebuild.runner import Build
 from local_aws.codebuild.shell import GRACE_SECONDS
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
+from local_aws.quotas.account import BUILDS_AT_ONCE
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Record = dict[str, Any]
-
-DEFAULT_QUOTA = 20
-"""Builds at once of one environment type and compute type: "for some [...] the default is 20"
-(guide, limits). New accounts get less, and of GPUs often none."""
 
 TOKEN_SECONDS = 300
 TOKEN_LENGTH = 64
@@ -150,7 +147,7 @@ class CodeBuild:
         name = f"{project}:{number}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
         quota = self._quotas.setdefault(
-            (environment["type"], environment["computeType"]), Quota(DEFAULT_QUOTA)
+            (environment["type"], environment["computeType"]), Quota(BUILDS_AT_ONCE)
         )
         quota.enter(name)
         self._numbers[project] += 1

@@ -34,7 +34,8 @@ class Application:
             if invocations.PATH.fullmatch(scope["path"]):
                 return await self._runtime(scope, receive, send)
             prefix, _, operation = _target(scope).rpartition(".")
-            if service := self._services.get(prefix):
+            service = self._services.get(prefix)
+            if service and service.is_for(operation):
                 return await _operate(service, operation, receive, send)
         return await self._ministack(scope, receive, send)
 

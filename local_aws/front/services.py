@@ -9,12 +9,15 @@ from botocore.config import Config
 
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.codebuild.service import CodeBuild
+from local_aws.ecr.registries import registries
 from local_aws.folder import Folder
 from local_aws.front.calls import Calls
 from local_aws.hosting import backends
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host, instances_at_most
 from local_aws.prerequisites import TritonInstallation
+from local_aws.quotas.account import AccountQuotas, quotas_here
+from local_aws.quotas.service import service_quotas
 from local_aws.sagemaker.alarms import alarm_states
 from local_aws.sagemaker.capture import Recorder
 from local_aws.sagemaker.clock import Clock, speed_of_waits
@@ -28,7 +31,9 @@ ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 
 
 class Services:
-    """SageMaker, Application Auto Scaling and CodeBuild; `ministack` is the URL of the others.
+    """SageMaker, Application Auto Scaling, CodeBuild, quotas, and AWS's own images.
+
+    `ministack` is the URL of the others.
 
     What they do as a role is recorded in `calls`: CodeBuild as a project's, SageMaker as that of
     some `endpoint`.
@@ -48,7 +53,7 @@ class Services:
             return made
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
-        speed = speed_of_waits()
+        speed, quotas = speed_of_waits(), AccountQuotas(quotas_here())
         backends.install(triton, folder.backends)
         self._hosting = Hosting(
             Host(triton, folder.backends, folder.instances, s3, instances=instances_at_most()),
@@ -56,6 +61,7 @@ class Services:
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
             assumable=partial(assumable, iam),
+            quota=quotas.value,
             scaled_variants=lambda endpoint: scaling.variants(endpoint),
             deregister=lambda endpoint: scaling.forget(endpoint),
         )
@@ -63,6 +69,7 @@ class Services:
             clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
             folder=folder.builds,
             environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
+            quotas=quotas.builds(),
         )
         scaling = AutoScaling(self._hosting)
         self._recorder = Recorder(client("s3"))
@@ -71,6 +78,8 @@ class Services:
             control_plane(self._hosting),
             scaling.service,
             self._codebuild.service,
+            service_quotas(quotas),
+            registries(client("ecr")),
         )
 
     def stop(self) -> None:

@@ -1,5 +1,6 @@
 """What a DeploymentConfig asks for: in which steps an update moves traffic to the new fleet."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +40,11 @@ class Deployment:
     back: Fraction = ALL
     alarms: tuple[str, ...] = ()
     timeout: float | None = None
+
+    def started(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Return how many new instances start beside the old ones, by variant."""
+        share = self.steps[0].share if self.rolling else ALL
+        return {name: math.ceil(count * share) for name, count in counts.items()}
 
 
 def deployment(config: Record, counts: Mapping[str, int], *, excluded: bool = False) -> Deployment:

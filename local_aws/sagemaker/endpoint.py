@@ -44,11 +44,12 @@ class Endpoint:
 
     `fleet` serves what `plan` says. `new` is a fleet that starts, of an update `share` of the calls
     goes to it, by the weights in the PendingDeploymentSummary. `stray` is one that a failed
-    rollback has left, and that the next update ends.
+    rollback has left, and that the next update ends. `coming` is the plan of a fleet that starts.
     """
 
     def __init__(self, description: Record, plan: Plan, lock: threading.RLock) -> None:
         self.description, self.plan, self.lock = description, plan, lock
+        self.coming = plan
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
         self.stray: Fleet | None = None
@@ -95,6 +96,7 @@ class Endpoint:
         (aws-controllers-k8s/sagemaker-controller#7).
         """
         self.stray, self.new, self.share = self.new, fleet, Fraction(0)
+        self.coming = plan
         summary = {
             "EndpointConfigName": plan.config["EndpointConfigName"],
             "ProductionVariants": pending,

@@ -14,6 +14,7 @@ from local_aws.sagemaker.clock import Clock
 from local_aws.sagemaker.deployment import alarms_of, deployment
 from local_aws.sagemaker.deployment_checks import check_alarms, check_deployment, check_variants
 from local_aws.sagemaker.endpoint import Endpoint, Site, end, log, reason
+from local_aws.sagemaker.instance_quotas import Limit, check_quotas
 from local_aws.sagemaker.refusals import check_desired
 from local_aws.sagemaker.registry import Plan, Registry
 from local_aws.sagemaker.resources import ENDPOINT, Record
@@ -25,7 +26,8 @@ class Hosting(Registry):
 
     `fleet` makes the fleets, `clock` the time of each update, `alarms` returns the states of the
     CloudWatch alarms that exist by name. `scaled_variants` returns the variants of an endpoint that
-    are registered for scaling, `deregister` ends that when the endpoint is deleted.
+    are registered for scaling, `deregister` ends that when the endpoint is deleted. `quota` is the
+    account's quota of a name.
     """
 
     def __init__(
@@ -36,12 +38,14 @@ class Hosting(Registry):
         clock: Callable[[], Clock],
         alarms: Callable[[Collection[str]], Mapping[str, str]],
         assumable: Callable[[str], bool],
+        quota: Limit,
         scaled_variants: Callable[[str], Collection[str]],
         deregister: Callable[[str], None],
     ) -> None:
         super().__init__(host.s3, assumable=assumable)
         self._site = Site(host, fleet, clock, alarms, threading.Event())
         self._scaled_variants, self._deregister = scaled_variants, deregister
+        self._quota = quota
         self._endpoints: dict[str, Endpoint] = {}
 
     def create_endpoint(self, request: Record) -> Record:
@@ -55,6 +59,7 @@ class Hosting(Registry):
             ENDPOINT.refuse_existing(self._endpoints, name)
             plan = self._plan(request)
             described = variants.described(plan.config)
+            self._check_quotas(plan.config, variants.counts(described))
             kept = {}
             if "DeploymentConfig" in request:
                 check_deployment(request["DeploymentConfig"], variants.counts(described))
@@ -95,6 +100,7 @@ class Hosting(Registry):
             check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
             check_deployment(wanted, counts)
             steps = deployment(wanted, counts, excluded=_excluded(old) or _excluded(plan.config))
+            self._check_quotas(plan.config, steps.started(counts))
             fleet = self._site.fleet()
             kept = {"LastDeploymentConfig": wanted} if wanted else {}
             endpoint.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
@@ -142,6 +148,9 @@ class Hosting(Registry):
             _refuse_unless(endpoint, "InService")
             check_desired(wanted, [it["VariantName"] for it in endpoint.variants])
             desired = variants.desired(endpoint.variants, wanted)
+            now = variants.counts(endpoint.variants)
+            more = {name: it - now[name] for name, it in variants.counts(desired).items()}
+            self._check_quotas(endpoint.plan.config, more)
             endpoint.set(
                 EndpointStatus="Updating",
                 FailureReason=None,
@@ -254,6 +263,9 @@ class Hosting(Registry):
 
     def _in_background(self, transition: Any, *arguments: Any) -> None:
         threading.Thread(target=transition, args=arguments, daemon=True).start()
+
+    def _check_quotas(self, config: Record, added: Mapping[str, int]) -> None:
+        check_quotas(self._endpoints.values(), config, added, self._quota)
 
     def _deployment_config(self, request: Record) -> Record:
         """Return the DeploymentConfig of an update: its own, or the last one if it is retained.

@@ -66,6 +66,11 @@ def _parser() -> argparse.ArgumentParser:
     deploying.add_argument(
         "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
     )
+    deploying.add_argument(
+        "--ignore-preflight",
+        action="store_true",
+        help="go on where the account refuses something; what it refuses is said",
+    )
     deploying.set_defaults(run=_deploy)
 
     rolling_back = commands.add_parser("rollback", help="deliver an earlier commit again")
@@ -83,7 +88,12 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _deploy(clone: Clone, options: argparse.Namespace) -> None:
-    deliver(clone, options.stage, from_stage=options.from_stage)
+    deliver(
+        clone,
+        options.stage,
+        from_stage=options.from_stage,
+        ignore_preflight=options.ignore_preflight,
+    )
     print(f"delivered: {options.stage} serves what is checked out")
 
 

@@ -11,6 +11,7 @@ from release.delivery.archive_bucket import stack_id
 from release.delivery.assembly import synthesised
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.first_step import ask_the_account
 from release.delivery.history import History, Outcome
 from release.delivery.steps import say
 from release.tree import Tree
@@ -21,9 +22,12 @@ DIRTY = (
 )
 
 
-def deliver(clone: Clone, stage: str, *, from_stage: str | None) -> None:
+def deliver(
+    clone: Clone, stage: str, *, from_stage: str | None, ignore_preflight: bool = False
+) -> None:
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
+    With `ignore_preflight`, what the account refuses is said and does not end the delivery.
     Raises `NotDelivered` and `DeliveredWrong`.
     """
     commit = clone.committed()
@@ -32,7 +36,9 @@ def deliver(clone: Clone, stage: str, *, from_stage: str | None) -> None:
     golden.read_all(clone.models)
     history = _history(clone, stage)
     with synthesised(clone, stage) as assembly:
-        deployment = Deployment(assembly, _session(clone, stage))
+        session = _session(clone, stage)
+        ask_the_account(clone, assembly, session, anyway=ignore_preflight)
+        deployment = Deployment(assembly, session)
         deployment.say_how_long()
         if from_stage is not None:
             deployment.promote_from(from_stage, session=_session(clone, from_stage))

@@ -26,6 +26,7 @@ from local_aws.cloudformation import ResourceType
 from local_aws.errors import LocalAwsError
 from local_aws.hosting import fleet as fleet_module
 from local_aws.hosting.fleet import Fleet
+from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker import cloudformation as sagemaker_types
 from local_aws.sagemaker import endpoint as endpoint_module
 from local_aws.sagemaker import update as update_module
@@ -63,6 +64,7 @@ class Account:
             clock=lambda: self._clock,  # type: ignore[arg-type, return-value]
             alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},
             assumable=lambda _: True,
+            quota=AccountQuotas().value,
             scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
             deregister=lambda endpoint: self.scaling.forget(endpoint),
         )

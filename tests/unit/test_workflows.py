@@ -33,8 +33,8 @@ def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
 
-def test_there_are_those_of_review_delivery_drift_and_facts() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "facts", "pull-request"]
+def test_there_are_those_of_review_delivery_and_drift() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "pull-request"]
 
 
 def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
@@ -68,7 +68,6 @@ def test_what_each_job_may_write() -> None:
         "deploy/dev": ["id-token"],
         "deploy/prod": ["id-token"],
         "drift/drift": ["id-token", "issues"],
-        "facts/facts": ["issues"],
         "pull-request/comment": ["pull-requests"],
         "pull-request/lint": ["security-events"],
         "pull-request/review": [],

@@ -10,6 +10,7 @@ import pytest
 from local_aws.api import JsonService
 from local_aws.errors import LocalAwsError
 from local_aws.hosting.invocation import Invocation
+from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import control_plane
 from tests.unit.local_aws.conftest import eventually
@@ -143,8 +144,19 @@ def scaled() -> set[str]:
 
 
 @pytest.fixture
+def quotas() -> AccountQuotas:
+    """The account's quotas."""
+    return AccountQuotas()
+
+
+@pytest.fixture
 def hosting(
-    fleets: Fleets, s3: Any, scaled: set[str], clock: FakeClock, alarms: dict[str, str]
+    fleets: Fleets,
+    s3: Any,
+    scaled: set[str],
+    clock: FakeClock,
+    alarms: dict[str, str],
+    quotas: AccountQuotas,
 ) -> Hosting:
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
@@ -154,6 +166,7 @@ def hosting(
         clock=lambda: clock,  # type: ignore[arg-type, return-value]
         alarms=lambda names: {it: alarms[it] for it in names if it in alarms},
         assumable=lambda role: role.endswith("/known"),
+        quota=quotas.value,
         scaled_variants=lambda name: scaled if name == "Text" else (),
         deregister=lambda name: scaled.clear() if name == "Text" else None,
     )

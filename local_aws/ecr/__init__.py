@@ -1,0 +1,1 @@
+"""The part of ECR that ministack lacks: registries of other accounts."""

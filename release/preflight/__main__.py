@@ -1,0 +1,105 @@
+"""Ask the account what a deploy of a stage would need: `python -m release.preflight --stage prod`.
+
+Changes nothing, but for --changesets, which makes and removes change sets, --probe, which runs one
+build, and --record, which writes files. Exit code 0: nothing is refused. 1: something is, or AWS
+could not be asked at all. A row that is unknown does not count.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from release.checkouts import Clone
+from release.preflight import access, change_sets, gpu_builds, rendering
+from release.preflight.account import Account
+from release.preflight.asking import rows_of
+from release.preflight.preflight import NoCredentials, account_of
+from release.preflight.price_list import NoPrices
+from release.preflight.rows import Verdict
+from release.preflight.seen import Seen, record
+from release.preflight.topics import ALL, Topics
+from release.tree import CheckoutError
+
+NOTHING_REFUSED, REFUSED = range(2)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run; return the exit code."""
+    options = _parser().parse_args(arguments)
+    try:
+        with account_of(Clone.here(), options.stage) as account:
+            return _run(account, options)
+    except NoCredentials as error:
+        print(f"error: no credentials: {error}", file=sys.stderr)
+    except (CheckoutError, NoPrices) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(f"error: AWS cannot be asked: {error}", file=sys.stderr)
+    return REFUSED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m release.preflight",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--stage", required=True, help="the stage's name, such as prod")
+    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument(
+        "--changesets",
+        action="store_true",
+        help="have CloudFormation validate change sets, which are removed again",
+    )
+    parser.add_argument(
+        "--probe", action="store_true", help="run one short build on CodeBuild's GPU"
+    )
+    parser.add_argument(
+        "--new-access",
+        action="store_true",
+        help=f"compare policies with the deployed ones; each check is charged: {access.PRICE}",
+    )
+    parser.add_argument(
+        "--record",
+        action="store_true",
+        help="write what was seen into the tables of platform_facts",
+    )
+    return parser
+
+
+def _run(account: Account, options: argparse.Namespace) -> int:
+    seen = Seen()
+    rows = list(rows_of(_topics(options, seen), account))
+    print(rendering.as_json(rows) if options.json else rendering.table(rows))
+    if options.record:
+        for line in _recorded(account, seen):
+            print(line, file=sys.stderr)
+    refused = any(it.verdict is Verdict.REFUSED for it in rows)
+    return REFUSED if refused else NOTHING_REFUSED
+
+
+def _topics(options: argparse.Namespace, seen: Seen) -> Topics:
+    topics = ALL
+    if options.probe:
+        built = partial(gpu_builds.ask_a_build, seen=seen)
+        topics = tuple(
+            (topic, built if topic is gpu_builds.TOPIC else ask) for topic, ask in topics
+        )
+    if options.new_access:
+        topics += ((access.TOPIC, access.ask_for_new_access),)
+    if options.changesets:
+        topics += ((change_sets.TOPIC, change_sets.ask),)
+    return topics
+
+
+def _recorded(account: Account, seen: Seen) -> Iterator[str]:
+    facts = account.tree.root / "platform_facts"
+    yield from record(account, seen, facts, datetime.now(UTC).date())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

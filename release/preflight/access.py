@@ -1,0 +1,97 @@
+"""What IAM Access Analyzer says of the templates' policies."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from release.preflight.account import Account
+from release.preflight.policies import TRUST, Policy, policies, policies_of
+from release.preflight.rows import Row, Topic
+
+TOPIC = Topic("access")
+
+CHECKED_FOR_PUBLIC_ACCESS = ("AWS::S3::Bucket", "AWS::KMS::Key", "AWS::SNS::Topic", TRUST)
+"""What CheckNoPublicAccess knows, of what the templates have (API reference, resourceType)."""
+
+VALIDATED_FOR = ("AWS::S3::Bucket", TRUST)
+"""What ValidatePolicy has rules of its own for (API reference, validatePolicyResourceType)."""
+
+REFUSED = ("ERROR", "SECURITY_WARNING")
+"""Types of finding that end a preflight; warnings and suggestions are said."""
+
+PRICE = "https://aws.amazon.com/iam/access-analyzer/pricing/"
+"""What each CheckNoNewAccess costs: "a charge is associated with each check for new access", and so
+with neither of the other two (IAM user guide, access-analyzer-checks-validating-policies)."""
+
+
+def ask(account: Account) -> Iterator[Row]:
+    """Validate every policy, and check those of resources for public access: both are free.
+
+    The package cfn-policy-validator, which does the same, makes an analyzer and access previews in
+    the account, and ends at an export of a stack that is not deployed yet.
+    """
+    analyzer = account.client("accessanalyzer")
+    clean = 0
+    for policy in policies(account):
+        rows = [*_validated(analyzer, policy), *_public(analyzer, policy)]
+        clean += not rows
+        yield from rows
+    if clean:
+        yield TOPIC.ok("policies", f"nothing to say of {clean}")
+
+
+def ask_for_new_access(account: Account) -> Iterator[Row]:
+    """Check each policy against the one that is deployed: what is new is said, not refused.
+
+    Each check is charged (`PRICE`): only where that is accepted. A review judges it.
+    """
+    analyzer = account.client("accessanalyzer")
+    for stack, template in account.templates.items():
+        before = account.deployed_template(stack)
+        if before is None:
+            yield TOPIC.unknown(
+                f"{stack}: new access", f"depends on {stack}, which is not deployed"
+            )
+            continue
+        known = account.pseudo_parameters
+        old = {it.logical_id: it for it in policies_of(stack, before, known)}
+        for policy in policies_of(stack, template, known):
+            deployed = old.get(policy.logical_id)
+            if deployed is None or deployed.document == policy.document:
+                continue
+            answer = analyzer.check_no_new_access(
+                existingPolicyDocument=json.dumps(deployed.document),
+                newPolicyDocument=json.dumps(policy.document),
+                policyType="RESOURCE_POLICY" if policy.guards else "IDENTITY_POLICY",
+            )
+            gained = answer["result"] != "PASS"
+            said = answer["message"] if gained else "no access that was not there"
+            yield TOPIC.ok(f"{policy.subject}: new access", said)
+
+
+def _validated(analyzer: Any, policy: Policy) -> Iterator[Row]:
+    more = {"validatePolicyResourceType": policy.guards} if policy.guards in VALIDATED_FOR else {}
+    pages = analyzer.get_paginator("validate_policy").paginate(
+        policyDocument=json.dumps(policy.document),
+        policyType="RESOURCE_POLICY" if policy.guards else "IDENTITY_POLICY",
+        **more,
+    )
+    for page in pages:
+        for it in page["findings"]:
+            said = f"{it['issueCode']}: {it['findingDetails']}"
+            if it["findingType"] in REFUSED:
+                yield TOPIC.refused(policy.subject, said, it["learnMoreLink"])
+            else:
+                yield TOPIC.ok(policy.subject, said, it["learnMoreLink"])
+
+
+def _public(analyzer: Any, policy: Policy) -> Iterator[Row]:
+    if policy.guards not in CHECKED_FOR_PUBLIC_ACCESS:
+        return
+    answer = analyzer.check_no_public_access(
+        policyDocument=json.dumps(policy.document), resourceType=policy.guards
+    )
+    if answer["result"] != "PASS":
+        yield TOPIC.refused(
+            policy.subject, answer["message"], "name who may, or restrict it by a condition"
+        )

@@ -1,0 +1,214 @@
+"""What CloudFormation itself says of a deploy, before it: change sets that are made and removed."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError, WaiterError
+
+from release.preflight.account import PATIENT, Account
+from release.preflight.asking import depends_on, why
+from release.preflight.rows import Row, Topic, Verdict
+
+TOPIC = Topic("change sets")
+CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
+NEWER_BOOTSTRAP = "cdk bootstrap: newer deploy roles may read the events of a change set"
+
+REVIEW, GONE = "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"
+
+
+def ask(account: Account) -> Iterator[Row]:
+    """Make a change set of every stack; yield what CloudFormation's validation says of it.
+
+    As the cdk CLI makes them: with the bootstrap's deploy role, and CloudFormation's execution role
+    for what is to be done. Templates go to the bootstrap's bucket, nothing else of the assembly.
+    """
+    for stack, artifact in account.manifest.items():
+        if artifact["type"] == "aws:cloudformation:stack":
+            try:
+                yield from _of_stack(account, stack, artifact["properties"])
+            except ClientError as error:
+                yield _unmade(stack, error)
+            except BotoCoreError as error:
+                yield TOPIC.unknown(stack, why(error))
+
+
+def _unmade(stack: str, error: ClientError) -> Row:
+    """Return the row where CloudFormation did not even make the change set, or was not asked."""
+    told = error.response["Error"]
+    if (error.operation_name, told["Code"]) == ("CreateChangeSet", "ValidationError"):
+        return TOPIC.refused(stack, told["Message"], "bring the stack into a state that can change")
+    return TOPIC.unknown(stack, why(error))
+
+
+def _of_stack(account: Account, stack: str, properties: Any) -> Iterator[Row]:
+    missing = _missing_exports(account, stack)
+    if missing:
+        yield TOPIC.unknown(stack, depends_on(missing))
+        return
+    _upload_template(account, stack)
+    cloudformation = _assumed(account, properties["assumeRoleArn"]).client(
+        "cloudformation", config=PATIENT
+    )
+    with _change_set(account, cloudformation, stack, properties) as (made, reason):
+        try:
+            found = [*_validation(stack, cloudformation, made)]
+        except ClientError as error:
+            found = [TOPIC.unknown(f"{stack}: validation", why(error), NEWER_BOOTSTRAP)]
+        failed = reason and not any(it in reason for it in NO_CHANGE)
+        if failed and not any(it.verdict is Verdict.REFUSED for it in found):
+            found.append(TOPIC.refused(stack, reason, "correct the template"))
+    yield from found or [TOPIC.ok(stack, "CloudFormation would do it")]
+
+
+@contextmanager
+def _change_set(
+    account: Account, cloudformation: Any, stack: str, properties: Any
+) -> Iterator[tuple[str, str]]:
+    """Make a change set; give its ARN and, where it failed, the reason.
+
+    It is removed at the end of the `with` block, also when that is interrupted, and with it the
+    stack under review that one of a new stack brings. A stack that was under review before, which
+    somebody else's change set has made, stays.
+    """
+    status = _status(cloudformation, stack)
+    new = status in (None, GONE, REVIEW)
+    name = f"preflight-{uuid.uuid4().hex[:12]}"
+    made = stack
+    try:
+        answer = cloudformation.create_change_set(
+            StackName=stack,
+            ChangeSetName=name,
+            ChangeSetType="CREATE" if new else "UPDATE",
+            TemplateURL=_template_url(account, properties),
+            RoleARN=account.text({"Fn::Sub": properties["cloudFormationExecutionRoleArn"]}),
+            Capabilities=CAPABILITIES,
+        )
+        made = answer["StackId"]
+        yield answer["Id"], _reason(cloudformation, answer["Id"])
+    finally:
+        _remove(cloudformation, made, name, stack_too=status in (None, GONE))
+
+
+def _reason(cloudformation: Any, change_set: str) -> str:
+    try:
+        cloudformation.get_waiter("change_set_create_complete").wait(
+            ChangeSetName=change_set, WaiterConfig={"Delay": 3, "MaxAttempts": 200}
+        )
+    except WaiterError as error:
+        return str(error.last_response.get("StatusReason", error))
+    return ""
+
+
+def _validation(stack: str, cloudformation: Any, change_set: str) -> Iterator[Row]:
+    """Yield a row for each failed validation: refused in mode FAIL, said in mode WARN.
+
+    Source: CloudFormation user guide, validate-stack-deployments: property syntax, name conflicts,
+    emptiness of buckets, service quotas; DescribeEvents has them by change set.
+    """
+    pages = cloudformation.get_paginator("describe_events").paginate(
+        ChangeSetName=change_set, Filters={"FailedEvents": True}
+    )
+    for page in pages:
+        for it in page["OperationEvents"]:
+            if it.get("EventType") == "VALIDATION_ERROR":
+                subject = f"{stack}: {it.get('LogicalResourceId', '')}".removesuffix(": ")
+                said = f"{it.get('ValidationName', '')}: {it.get('ValidationStatusReason', '')}"
+                if it.get("ValidationFailureMode") == "WARN":
+                    yield TOPIC.ok(subject, said, it.get("ValidationPath", ""))
+                else:
+                    yield TOPIC.refused(subject, said, it.get("ValidationPath", "") or "correct it")
+
+
+def _remove(cloudformation: Any, stack: str, change_set: str, *, stack_too: bool) -> None:
+    """Remove a change set, and the stack under review that it brought."""
+    try:
+        cloudformation.delete_change_set(StackName=stack, ChangeSetName=change_set)
+    except ClientError as error:
+        # There is none where making it was refused.
+        if error.response["Error"]["Code"] not in ("ChangeSetNotFound", "ValidationError"):
+            raise
+    if stack_too and _status(cloudformation, stack) == REVIEW:
+        cloudformation.delete_stack(StackName=stack)
+        cloudformation.get_waiter("stack_delete_complete").wait(
+            StackName=stack, WaiterConfig={"Delay": 2, "MaxAttempts": 150}
+        )
+
+
+def _status(cloudformation: Any, stack: str) -> str | None:
+    try:
+        (found,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return None
+    return str(found["StackStatus"])
+
+
+def _missing_exports(account: Account, stack: str) -> str | None:
+    """Return a stack that this one imports from and that is not deployed as it will be.
+
+    CloudFormation makes no change set with an import of what is not exported.
+    """
+    wanted = {
+        export for export in _imports(account.templates[stack]) if export.partition(":")[0] != stack
+    }
+    if not wanted:
+        return None
+    pages = account.client("cloudformation").get_paginator("list_exports").paginate()
+    there = {it["Name"] for page in pages for it in page["Exports"]}
+    return next((it.partition(":")[0] for it in sorted(wanted - there)), None)
+
+
+def _imports(value: Any) -> Iterator[str]:
+    match value:
+        case {"Fn::ImportValue": str(export)}:
+            yield export
+        case dict():
+            for it in value.values():
+                yield from _imports(it)
+        case list():
+            for it in value:
+                yield from _imports(it)
+
+
+def _template_url(account: Account, properties: Any) -> str:
+    """Return where the template is, as CreateChangeSet wants it: HTTPS, not s3://."""
+    uri = account.text({"Fn::Sub": properties["stackTemplateAssetObjectUrl"]})
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    suffix = account.pseudo_parameters["AWS::URLSuffix"]
+    return f"https://s3.{account.region}.{suffix}/{bucket}/{key}"
+
+
+def _upload_template(account: Account, stack: str) -> None:
+    """Put a stack's template where its assets' manifest says, as a deploy would."""
+    manifest = json.loads((account.assembly / f"{stack}.assets.json").read_text(encoding="utf-8"))
+    for asset in manifest["files"].values():
+        path = asset["source"]["path"]
+        if path == f"{stack}.template.json":
+            for place in asset["destinations"].values():
+                _put(account, place, account.assembly / path)
+
+
+def _put(account: Account, place: Any, path: Path) -> None:
+    s3: Any = _assumed(account, place["assumeRoleArn"]).client("s3", config=PATIENT)
+    bucket = account.text({"Fn::Sub": place["bucketName"]})
+    s3.put_object(Bucket=bucket, Key=place["objectKey"], Body=path.read_bytes())
+
+
+def _assumed(account: Account, role: str) -> Any:
+    """Return a session of a role of `cdk bootstrap`."""
+    credentials = account.client("sts").assume_role(
+        RoleArn=account.text({"Fn::Sub": role}), RoleSessionName="preflight"
+    )["Credentials"]
+    return boto3.Session(
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
+        region_name=account.region,
+    )

@@ -1,0 +1,46 @@
+"""The account's parameters and alarms, against what this deploy adds."""
+
+from collections.abc import Iterator
+
+from release.preflight.account import Account, NotDeployed
+from release.preflight.rows import Row, Topic
+
+TOPIC = Topic("counts")
+MOST_PARAMETERS = 10_000
+"""Standard parameters of an account in a region
+(https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-advanced-parameters.html)."""
+
+
+def ask(account: Account) -> Iterator[Row]:
+    """Count the standard parameters; say how many alarms are new."""
+    new = _new(account, "AWS::CloudWatch::Alarm")
+    yield TOPIC.ok(
+        "alarms",
+        # https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_limits.html
+        f"{new} new; there is no limit on the total number of alarms per account",
+    )
+    new = _new(account, "AWS::SSM::Parameter")
+    pages = (
+        account.client("ssm")
+        .get_paginator("describe_parameters")
+        .paginate(ParameterFilters=[{"Key": "Tier", "Values": ["Standard"]}])
+    )
+    there = sum(len(page["Parameters"]) for page in pages)
+    said = f"{there} of {MOST_PARAMETERS} are there, this deploy adds {new}"
+    if new and there + new > MOST_PARAMETERS:
+        yield TOPIC.refused(
+            "parameters", said, "delete some: aws ssm delete-parameters --names ..."
+        )
+    else:
+        yield TOPIC.ok("parameters", said)
+
+
+def _new(account: Account, kind: str) -> int:
+    return sum(not _is_deployed(account, stack, name) for stack, name, _ in account.resources(kind))
+
+
+def _is_deployed(account: Account, stack: str, logical_id: str) -> bool:
+    try:
+        return logical_id in account.deployed(stack)
+    except NotDeployed:
+        return False

@@ -1,0 +1,131 @@
+"""The policies of templates, as IAM would have them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from release.preflight.account import Account
+
+TRUST = "AWS::IAM::AssumeRolePolicyDocument"
+
+RESOURCE_POLICIES = {
+    "AWS::S3::BucketPolicy": ("PolicyDocument", "AWS::S3::Bucket"),
+    "AWS::KMS::Key": ("KeyPolicy", "AWS::KMS::Key"),
+    "AWS::SNS::TopicPolicy": ("PolicyDocument", "AWS::SNS::Topic"),
+    "AWS::IAM::Role": ("AssumeRolePolicyDocument", TRUST),
+}
+"""Type -> the property with its policy, and what Access Analyzer calls what that guards."""
+
+IDENTITY_POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One policy of a template. `guards` is None for a policy of an identity."""
+
+    stack: str
+    logical_id: str
+    document: dict[str, Any]
+    guards: str | None = None
+
+    @property
+    def subject(self) -> str:
+        """Which one it is."""
+        what = "trust of " if self.guards == TRUST else ""
+        return f"{self.stack}: {what}{self.logical_id}"
+
+
+def policies(account: Account) -> Iterator[Policy]:
+    """Yield every policy of the stage's templates, with all references replaced."""
+    for stack, template in account.templates.items():
+        yield from policies_of(stack, template, account.pseudo_parameters)
+
+
+def policies_of(stack: str, template: dict[str, Any], known: dict[str, str]) -> Iterator[Policy]:
+    """Yield every policy of a template."""
+    resources = template["Resources"]
+    for name, resource in resources.items():
+        properties, kind = resource.get("Properties", {}), resource["Type"]
+        if kind in RESOURCE_POLICIES:
+            key, guards = RESOURCE_POLICIES[kind]
+            if key in properties:
+                yield Policy(stack, name, _replaced(properties[key], resources, known), guards)
+        if kind in IDENTITY_POLICIES:
+            yield Policy(stack, name, _replaced(properties["PolicyDocument"], resources, known))
+        for inline in properties.get("Policies", ()) if kind == "AWS::IAM::Role" else ():
+            document = _replaced(inline["PolicyDocument"], resources, known)
+            yield Policy(stack, f"{name}/{inline['PolicyName']}", document)
+
+
+_ARNS = {
+    "AWS::S3::Bucket": "arn:{partition}:s3:::{name}",
+    "AWS::SNS::Topic": "arn:{partition}:sns:{region}:{account}:{name}",
+    "AWS::KMS::Key": "arn:{partition}:kms:{region}:{account}:key/{name}",
+    "AWS::IAM::Role": "arn:{partition}:iam::{account}:role/{name}",
+    "AWS::Lambda::Function": "arn:{partition}:lambda:{region}:{account}:function:{name}",
+    "AWS::Logs::LogGroup": "arn:{partition}:logs:{region}:{account}:log-group:{name}:*",
+    "AWS::CodeBuild::Project": "arn:{partition}:codebuild:{region}:{account}:project/{name}",
+    "AWS::StepFunctions::StateMachine": (
+        "arn:{partition}:states:{region}:{account}:stateMachine:{name}"
+    ),
+}
+"""Type -> the form of its ARN, as the service authorization reference has it."""
+
+_BY_REFERENCE = ("AWS::SNS::Topic", "AWS::StepFunctions::StateMachine")
+"""Types whose Ref is the ARN (CloudFormation's template reference)."""
+
+
+def _replaced(value: Any, resources: dict[str, Any], known: dict[str, str]) -> Any:
+    """Return a value as CloudFormation would make it.
+
+    What has no name yet is called by its logical id; what another stack exports, by the export:
+    of an ARN, one of the type that the export's name ends with.
+    """
+
+    def arn(name: str) -> str:
+        form = _ARNS.get(resources.get(name, {}).get("Type", ""), "arn:{partition}:*:::{name}")
+        return form.format(
+            partition=known["AWS::Partition"],
+            region=known["AWS::Region"],
+            account=known["AWS::AccountId"],
+            name=name.lower(),
+        )
+
+    def replaced(it: Any) -> Any:
+        match it:
+            case {"Ref": str(name)}:
+                if name in known:
+                    return known[name]
+                kind = resources.get(name, {}).get("Type")
+                return arn(name) if kind in _BY_REFERENCE else name.lower()
+            case {"Fn::GetAtt": [str(name), str(attribute)]}:
+                return arn(name) if attribute.endswith("Arn") else f"{name}-{attribute}".lower()
+            case {"Fn::Sub": str(text)}:
+                return re.sub(r"\$\{([^}!]+)\}", lambda found: replaced({"Ref": found[1]}), text)
+            case {"Fn::Join": [str(separator), list(parts)]}:
+                return separator.join(replaced(part) for part in parts)
+            case {"Fn::ImportValue": str(export)}:
+                return _imported(export, known)
+            case dict():
+                return {name: replaced(inner) for name, inner in it.items()}
+            case list():
+                return [replaced(inner) for inner in it]
+        return it
+
+    return replaced(value)
+
+
+def _imported(export: str, known: dict[str, str]) -> str:
+    """Return a stand-in for what an export of the CDK has: its name says resource and attribute."""
+    name = re.sub(r"[^a-z0-9]", "", export.partition(":")[2].lower())[-40:]
+    if "Arn" not in export:
+        return name
+    words = {"Bucket": "AWS::S3::Bucket", "Key": "AWS::KMS::Key"}
+    kinds = [kind for word, kind in words.items() if word in export]
+    return _ARNS[kinds[0] if kinds else "AWS::Lambda::Function"].format(
+        partition=known["AWS::Partition"],
+        region=known["AWS::Region"],
+        account=known["AWS::AccountId"],
+        name=name,
+    )

@@ -1,0 +1,76 @@
+"""The endpoints that an account has, and the instances that they hold."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+NO_INSTANCES = ("Failed", "OutOfService", "Deleting")
+"""EndpointStatus of those whose instances are gone or going; which hold a quota has no source."""
+
+
+@dataclass(frozen=True)
+class RunningEndpoint:
+    """One endpoint. `variants` is name -> (instance type, instances); serverless ones are left out.
+
+    Of a variant that is being scaled, the larger number counts. `lost`: its configuration was
+    deleted, so that nobody can say which instances it has.
+    """
+
+    name: str
+    arn: str
+    variants: dict[str, tuple[str, int]]
+    lost: bool = False
+
+
+def running_endpoints(sagemaker: Any) -> dict[str, RunningEndpoint]:
+    """Return every endpoint of the account, by its name."""
+    pages = sagemaker.get_paginator("list_endpoints").paginate()
+    names = [it["EndpointName"] for page in pages for it in page["Endpoints"]]
+    found = (_described(sagemaker, name) for name in names)
+    return {it.name: it for it in found if it is not None}
+
+
+def _described(sagemaker: Any, name: str) -> RunningEndpoint | None:
+    """Return an endpoint, None where it went while it was asked."""
+    endpoint = _found(sagemaker.describe_endpoint, EndpointName=name)
+    if endpoint is None:
+        return None
+    arn = endpoint["EndpointArn"]
+    if endpoint["EndpointStatus"] in NO_INSTANCES:
+        return RunningEndpoint(name, arn, {})
+    config = _found(
+        sagemaker.describe_endpoint_config, EndpointConfigName=endpoint["EndpointConfigName"]
+    )
+    if config is None:
+        return RunningEndpoint(name, arn, {}, lost=True)
+    types = {
+        it["VariantName"]: it["InstanceType"]
+        for it in config["ProductionVariants"]
+        if "InstanceType" in it
+    }
+    return RunningEndpoint(
+        name,
+        arn,
+        {
+            it["VariantName"]: (types[it["VariantName"]], _instances(it))
+            for it in endpoint.get("ProductionVariants", ())
+            if it["VariantName"] in types
+        },
+    )
+
+
+def _found(describe: Callable[..., Any], **named: str) -> Any:
+    """Return a description, None where SageMaker has nothing of that name."""
+    try:
+        return describe(**named)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationException":
+            raise
+        return None
+
+
+def _instances(variant: Any) -> int:
+    counts = (variant.get(f"{when}InstanceCount", 0) for when in ("Current", "Desired"))
+    return max(map(int, counts))

@@ -1,0 +1,57 @@
+"""The account's quotas, by the names that Service Quotas gives them."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Quota:
+    """One quota. `applied` says that it is the account's own value, not AWS's default."""
+
+    service: str
+    code: str
+    name: str
+    value: float
+    applied: bool
+
+    def request(self, desired: float) -> str:
+        """Return the command that asks AWS for more."""
+        return (
+            f"aws service-quotas request-service-quota-increase --service-code {self.service} "
+            f"--quota-code {self.code} --desired-value {desired:g}"
+        )
+
+
+@dataclass(frozen=True)
+class ServiceQuotas:
+    """The quotas of a region, each service asked once."""
+
+    client: Any
+    _defaults: dict[str, dict[str, Quota]] = field(default_factory=dict)
+    _known: dict[str, dict[str, Quota]] = field(default_factory=dict)
+
+    def of(self, service: str) -> dict[str, Quota]:
+        """Return quota name -> quota of a service.
+
+        "If the applied quota value is not available for a quota, the quota is not retrieved"
+        (API reference of ListServiceQuotas): AWS's default counts then.
+        """
+        if service not in self._known:
+            own = self._listed("list_service_quotas", service, applied=True)
+            self._known[service] = self.defaults(service) | own
+        return self._known[service]
+
+    def defaults(self, service: str) -> dict[str, Quota]:
+        """Return quota name -> AWS's default of a service."""
+        if service not in self._defaults:
+            listed = self._listed("list_aws_default_service_quotas", service, applied=False)
+            self._defaults[service] = listed
+        return self._defaults[service]
+
+    def _listed(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
+        pages = self.client.get_paginator(operation).paginate(ServiceCode=service)
+        return {
+            it["QuotaName"]: Quota(service, it["QuotaCode"], it["QuotaName"], it["Value"], applied)
+            for page in pages
+            for it in page["Quotas"]
+        }

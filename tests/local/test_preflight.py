@@ -1,0 +1,142 @@
+"""What an account is asked before money is spent: right and refused, on the local AWS."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local_aws.environment import ACCOUNT, REGION
+from local_aws.quotas.account import QUOTAS
+from tests.local.conftest import ROOT, Checkout, LocalAws, local_aws_in
+from tests.local.tiny_models import TIMES, write_python
+
+M5 = "ml.m5.xlarge for endpoint usage"
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math: { models: [times], instance_type: ml.m5.xlarge, instance_count: COUNT }
+"""
+
+
+@pytest.fixture(scope="module")
+def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An account with a quota that two instances just fit into."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(QUOTAS, json.dumps({M5: 2}))
+        with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+            yield aws
+
+
+def stage(path: Path, name: str, *, count: int = 2, release: str = "24.09") -> None:
+    text = STAGE.replace("COUNT", str(count)).replace("24.09", release)
+    (path / "stages" / f"{name}.yaml").write_text(text)
+
+
+Rows = dict[str, dict[str, str]]
+
+
+def preflight(path: Path, aws: LocalAws, name: str, *options: str) -> tuple[int, Rows]:
+    """Return the exit code, and the rows by their subjects."""
+    finished = subprocess.run(
+        [sys.executable, "-m", "release.preflight", "--stage", name, "--json", *options],
+        cwd=path,
+        env={**os.environ, **aws.environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.stdout, finished.stderr
+    return finished.returncode, {it["subject"]: it for it in json.loads(finished.stdout)["rows"]}
+
+
+def refused(rows: Rows) -> dict[str, str]:
+    return {name: it["said"] for name, it in rows.items() if it["verdict"] == "refused"}
+
+
+@pytest.fixture(scope="module")
+def app(checkout: Checkout) -> Checkout:
+    subprocess.run(["git", "init", "--quiet"], cwd=checkout.path, check=True)
+    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    return checkout
+
+
+def test_a_stage_that_fits_is_right_and_what_is_not_emulated_unknown(app: Checkout) -> None:
+    stage(app.path, "fits")
+    code, rows = preflight(app.path, app.aws, "fits", "--changesets")
+    assert (code, refused(rows)) == (0, {})
+    assert rows[M5]["said"] == "quota 2; 0 run, 2 at the peak of this deploy"
+    assert rows[f"aws://{ACCOUNT}/{REGION}"]["verdict"] == "ok"
+    image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:24.09-py3-cpu"
+    assert rows[image]["said"] == "is there, and may be pulled"
+    assert rows["fits-models"]["said"] == "CloudFormation would do it"
+    assert rows["fits-math"]["said"] == "depends on fits-models, which is not deployed"
+    unknown = {name for name, it in rows.items() if it["verdict"] == "unknown"}
+    assert unknown == {"access", "prices", "fits-math"}
+    left = boto3.client("cloudformation").describe_stacks()["Stacks"]
+    assert [it["StackName"] for it in left] == ["CDKToolkit"]
+
+
+def test_a_quota_that_is_too_low_and_an_image_that_is_missing_are_refused(app: Checkout) -> None:
+    stage(app.path, "large", count=3, release="26.03")
+    code, rows = preflight(app.path, app.aws, "large")
+    assert code == 1
+    image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
+    assert refused(rows) == {
+        M5: "quota 2; 0 run, 3 at the peak of this deploy",
+        image: "sagemaker-tritonserver of registry 763104351884 has no tag 26.03-py3-cpu",
+    }
+    assert "--quota-code L-2F737F8D --desired-value 3" in rows[M5]["do"]
+
+
+def test_names_that_are_taken_are_refused(app: Checkout) -> None:
+    stage(app.path, "taken")
+    boto3.client("logs").create_log_group(logGroupName="/aws/sagemaker/Endpoints/taken-math")
+    boto3.client("ssm").put_parameter(Name="/triton/taken/math/times", Value="{}", Type="String")
+    boto3.client("s3").create_bucket(Bucket="taken-models-modelsbucket970c6ada-left")
+    code, rows = preflight(app.path, app.aws, "taken")
+    assert code == 1
+    assert refused(rows) == {
+        "log group /aws/sagemaker/Endpoints/taken-math": (
+            "exists, made by no stack: CloudFormation would not create it again"
+        ),
+        "parameter /triton/taken/math/times": (
+            "exists, made by no stack: CloudFormation would not create it again"
+        ),
+    }
+    assert rows["bucket taken-models-modelsbucket970c6ada-left"]["verdict"] == "ok"
+
+
+def test_an_account_without_a_bootstrap_is_refused(app: Checkout) -> None:
+    parameter = "/cdk-bootstrap/hnb659fds/version"
+    ssm = boto3.client("ssm")
+    version = ssm.get_parameter(Name=parameter)["Parameter"]["Value"]
+    ssm.delete_parameter(Name=parameter)
+    try:
+        code, rows = preflight(app.path, app.aws, "fits")
+    finally:
+        ssm.put_parameter(Name=parameter, Value=version, Type="String")
+    assert code == 1
+    assert list(refused(rows)) == [f"aws://{ACCOUNT}/{REGION}"]
+
+
+def test_what_is_deployed_starts_nothing_and_an_update_a_second_fleet(app: Checkout) -> None:
+    stage(app.path, "fits", count=1)
+    deployed = Checkout(app.path, app.aws, stage="fits").deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    code, rows = preflight(app.path, app.aws, "fits")
+    assert (code, refused(rows)) == (0, {})
+    assert rows[M5]["said"] == "quota 2; 1 run, 1 at the peak of this deploy"
+    stage(app.path, "fits", count=2)
+    code, rows = preflight(app.path, app.aws, "fits", "--changesets")
+    assert (code, refused(rows)) == (0, {}), "the number that scaling chose is kept"
+    assert rows[M5]["said"] == "quota 2; 1 run, 2 at the peak of this deploy"
+    assert rows["fits-math"]["said"] == "CloudFormation would do it"
+    sets = boto3.client("cloudformation").list_change_sets(StackName="fits-math")["Summaries"]
+    assert [it for it in sets if it["ChangeSetName"].startswith("preflight-")] == []

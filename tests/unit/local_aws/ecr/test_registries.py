@@ -1,0 +1,58 @@
+"""AWS's own images, and the account's."""
+
+from typing import Any
+
+import pytest
+
+import platform_facts
+from local_aws.ecr.registries import registries
+from local_aws.errors import ApiError
+from platform_facts import Processor, Support
+
+REGION = platform_facts.region("us-east-1")
+
+
+class OwnRegistry:
+    def batch_get_image(self, **request: Any) -> dict[str, Any]:
+        return {"images": [request], "failures": [], "ResponseMetadata": {}}
+
+
+def asked(registry: str, tag: str, name: str = "sagemaker-tritonserver") -> dict[str, Any]:
+    return registries(OwnRegistry()).call(
+        "BatchGetImage",
+        {"registryId": registry, "repositoryName": name, "imageIds": [{"imageTag": tag}]},
+    )
+
+
+@pytest.mark.parametrize("release", platform_facts.releases(), ids=lambda it: str(it.name))
+@pytest.mark.parametrize("processor", Processor)
+def test_the_region_has_the_releases_that_a_source_names(
+    release: platform_facts.Release, processor: Processor
+) -> None:
+    uri = platform_facts.image_uri(release=release, region=REGION, processor=processor)
+    answer = asked(uri[:12], uri.rpartition(":")[2])
+    served_locally = release.name == "24.09"
+    sourced = REGION.availability(release) is Support.YES or served_locally
+    assert bool(answer["images"]) is sourced
+    assert bool(answer["failures"]) is not sourced
+
+
+@pytest.mark.parametrize(
+    ("registry", "name"),
+    [("763104351884", "pytorch-inference"), ("111122223333", "sagemaker-tritonserver")],
+)
+def test_another_repository_lets_nobody_in(registry: str, name: str) -> None:
+    with pytest.raises(ApiError, match="no resource-based policy allows") as refused:
+        asked(registry, "24.09-py3", name)
+    assert refused.value.code == "AccessDeniedException"
+
+
+def test_the_account_s_own_registry_is_ministack_s() -> None:
+    (image,) = asked("000000000000", "1", "own")["images"]
+    assert image["repositoryName"] == "own"
+
+
+def test_every_other_operation_is_ministack_s() -> None:
+    service = registries(OwnRegistry())
+    assert service.is_for("BatchGetImage")
+    assert not service.is_for("CreateRepository")

@@ -1,0 +1,207 @@
+"""Identity, bootstrap, image, roles and counts: right and refused."""
+
+import pytest
+
+from release.preflight import bootstrap, identity, images, parameters, permissions
+from release.preflight.account import Caller
+from release.preflight.rows import Verdict
+from tests.unit.release.preflight.conftest import (
+    ACCOUNT,
+    Aws,
+    MakeAccount,
+    denied,
+    endpoint_stack,
+    error,
+    not_deployed,
+    resources,
+)
+
+OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("stage", "verdict"),
+    [
+        ("region: us-east-1\n", OK),
+        (f'region: us-east-1\naccount: "{ACCOUNT}"\n', OK),
+        ('region: us-east-1\naccount: "999988887777"\n', REFUSED),
+    ],
+)
+def test_the_caller_is_of_the_stage_s_account(
+    make: MakeAccount, stage: str, verdict: Verdict
+) -> None:
+    account, region, caller = identity.ask(make(stage=stage))
+    assert account.verdict is verdict
+    assert ACCOUNT in account.said
+    assert region.said == "us-east-1"
+    assert caller.said.endswith("user/ann")
+
+
+NEEDS = {
+    "prod-text": {
+        "type": "aws:cloudformation:stack",
+        "properties": {
+            "requiresBootstrapStackVersion": 6,
+            "bootstrapStackVersionSsmParameter": "/cdk-bootstrap/q/version",
+        },
+    },
+    "prod-text.assets": {
+        "type": "cdk:asset-manifest",
+        "properties": {
+            "requiresBootstrapStackVersion": 21,
+            "bootstrapStackVersionSsmParameter": "/cdk-bootstrap/q/version",
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(("version", "verdict"), [("21", OK), ("20", REFUSED)])
+def test_the_bootstrap_is_as_new_as_the_newest_need(
+    make: MakeAccount, aws: Aws, version: str, verdict: Verdict
+) -> None:
+    aws.answers["ssm.GetParameter"] = {"Parameter": {"Value": version}}
+    (row,) = bootstrap.ask(make(manifest=NEEDS))
+    assert row.verdict is verdict
+    assert "21" in row.said
+    assert aws.requests("ssm.GetParameter") == [{"Name": "/cdk-bootstrap/q/version"}]
+
+
+def test_an_account_that_was_never_bootstrapped_is_refused(make: MakeAccount, aws: Aws) -> None:
+    account = make(manifest=NEEDS)
+    ssm = account.client("ssm")
+    gone = {"Error": {"Code": "ParameterNotFound"}}
+    aws.answers["ssm.GetParameter"] = ssm.exceptions.ParameterNotFound(gone, "GetParameter")
+    (row,) = bootstrap.ask(account)
+    assert row.verdict is REFUSED
+    assert row.do == f"cdk bootstrap aws://{ACCOUNT}/us-east-1"
+
+
+def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
+    (row,) = images.ask(make(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision")))
+    assert row.verdict is OK
+    (request,) = aws.requests("ecr.BatchGetImage")
+    assert request["registryId"] == "763104351884"
+    assert request["repositoryName"] == "sagemaker-tritonserver"
+    assert request["imageIds"] == [{"imageTag": "25.09-py3"}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "said"),
+    [
+        (
+            {"images": [], "failures": [{"failureCode": "ImageNotFound"}]},
+            REFUSED,
+            "has no tag 25.09-py3",
+        ),
+        (error("RepositoryNotFoundException"), REFUSED, "has no sagemaker-tritonserver here"),
+        (
+            error(
+                "AccessDeniedException",
+                "not authorized to perform: ecr:BatchGetImage on resource: x because no "
+                "resource-based policy allows the ecr:BatchGetImage action",
+            ),
+            REFUSED,
+            "lets no account have sagemaker-tritonserver in us-east-1",
+        ),
+        (denied("ecr:BatchGetImage"), UNKNOWN, "not allowed to ask (ecr:BatchGetImage)"),
+    ],
+)
+def test_an_image_that_cannot_be_pulled_is_refused(
+    make: MakeAccount, aws: Aws, answer: dict[str, object] | Exception, verdict: Verdict, said: str
+) -> None:
+    aws.answers["ecr.BatchGetImage"] = answer
+    (row,) = images.ask(make(prod_text=endpoint_stack()))
+    assert row.verdict is verdict
+    assert said in row.said
+
+
+def test_an_image_of_another_region_is_refused_and_one_of_no_registry_unknown(
+    make: MakeAccount,
+) -> None:
+    elsewhere = "763104351884.dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:25.09-py3"
+    (row,) = images.ask(make(prod_text=endpoint_stack(image=elsewhere)))
+    assert row.verdict is REFUSED
+    (row,) = images.ask(make(prod_text=endpoint_stack(image="triton")))
+    assert row.verdict is UNKNOWN
+
+
+ROLES = {
+    "prod-text": {
+        "type": "aws:cloudformation:stack",
+        "properties": {
+            "assumeRoleArn": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-deploy",
+            "lookupRole": {"arn": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-lookup"},
+        },
+    }
+}
+
+
+def decided(**decisions: str) -> dict[str, object]:
+    return {
+        "EvaluationResults": [
+            {
+                "EvalActionName": "sts:AssumeRole",
+                "EvalResourceName": f"arn:aws:iam::{ACCOUNT}:role/cdk-{name}",
+                "EvalDecision": decision,
+            }
+            for name, decision in decisions.items()
+        ]
+    }
+
+
+def test_roles_of_the_bootstrap_are_simulated(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["iam.SimulatePrincipalPolicy"] = decided(deploy="implicitDeny", lookup="allowed")
+    deploy, lookup = permissions.ask(make(manifest=ROLES))
+    assert (deploy.verdict, lookup.verdict) == (REFUSED, OK)
+    (request,) = aws.requests("iam.SimulatePrincipalPolicy")
+    assert request["PolicySourceArn"] == f"arn:aws:iam::{ACCOUNT}:user/ann"
+    assert request["ResourceArns"] == [
+        f"arn:aws:iam::{ACCOUNT}:role/cdk-deploy",
+        f"arn:aws:iam::{ACCOUNT}:role/cdk-lookup",
+    ]
+
+
+def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None:
+    session = Caller(ACCOUNT, f"arn:aws:sts::{ACCOUNT}:assumed-role/Deploy/session-1")
+    role = {
+        "Path": "/ci/",
+        "RoleName": "Deploy",
+        "RoleId": "AROA1234567890123456",
+        "Arn": f"arn:aws:iam::{ACCOUNT}:role/ci/Deploy",
+        "CreateDate": "2026-01-01",
+    }
+    aws.answers["iam.GetRole"] = {"Role": role}
+    aws.answers["iam.SimulatePrincipalPolicy"] = decided(deploy="allowed")
+    list(permissions.ask(make(caller=session, manifest=ROLES)))
+    assert aws.requests("iam.GetRole") == [{"RoleName": "Deploy"}]
+    (request,) = aws.requests("iam.SimulatePrincipalPolicy")
+    assert request["PolicySourceArn"] == role["Arn"]
+
+
+def test_the_root_user_is_not_simulated(make: MakeAccount) -> None:
+    root = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
+    (row,) = permissions.ask(make(caller=root, manifest=ROLES))
+    assert row.verdict is OK
+
+
+@pytest.mark.parametrize(("there", "verdict"), [(9_999, OK), (10_000, REFUSED)])
+def test_parameters_are_counted_against_what_an_account_may_have(
+    make: MakeAccount, aws: Aws, there: int, verdict: Verdict
+) -> None:
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
+    aws.answers["ssm.DescribeParameters"] = {"Parameters": [{"Name": "p"}] * there}
+    of = {
+        "P": ("AWS::SSM::Parameter", {"Name": "/triton/prod/text/m"}),
+        "A": ("AWS::CloudWatch::Alarm", {}),
+    }
+    alarms, counted = parameters.ask(make(prod_text=of))
+    assert alarms.said.startswith("1 new")
+    assert counted.verdict is verdict
+
+
+def test_what_is_deployed_is_not_new(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["cloudformation.ListStackResources"] = resources(P="/triton/prod/text/m")
+    aws.answers["ssm.DescribeParameters"] = {"Parameters": [{"Name": "p"}] * 10_000}
+    of = {"P": ("AWS::SSM::Parameter", {"Name": "/triton/prod/text/m"})}
+    assert [it.verdict for it in parameters.ask(make(prod_text=of))] == [OK, OK]

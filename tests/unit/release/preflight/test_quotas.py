@@ -1,0 +1,324 @@
+"""Instances and builds against quotas: the peak of a deploy, not what runs afterwards."""
+
+import json
+from typing import Any
+
+import pytest
+
+from release.preflight import build_quotas, fleets, instance_quotas
+from release.preflight.fleets import peaks
+from release.preflight.rows import Row, Verdict
+from tests.unit.release.preflight.conftest import (
+    Aws,
+    MakeAccount,
+    denied,
+    endpoint_stack,
+    error,
+    not_deployed,
+    quotas,
+    resources,
+    runs,
+    template,
+)
+
+OK, REFUSED, UNKNOWN = Verdict.OK, Verdict.REFUSED, Verdict.UNKNOWN
+G5 = "ml.g5.xlarge for endpoint usage"
+ALL = "Number of instances across active endpoints"
+
+
+def allow(aws: Aws, applied: dict[str, float], default: dict[str, float] | None = None) -> None:
+    aws.answers["service-quotas.ListServiceQuotas"] = quotas(**applied)
+    aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas(**(default or {}))
+
+
+def deployed(aws: Aws, before: dict[str, Any] | None) -> None:
+    """Let every stack be deployed with these resources; None: let none be."""
+    if before is None:
+        aws.answers["cloudformation.ListStackResources"] = not_deployed()
+        return
+    aws.answers["cloudformation.ListStackResources"] = resources(Endpoint="prod-text")
+    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(template(before))}
+
+
+def of_type(rows: list[Row]) -> Row:
+    return rows[0]
+
+
+def test_a_new_endpoint_needs_its_instances(make: MakeAccount, aws: Aws) -> None:
+    runs(aws, someone_else=("ml.g5.xlarge", 3))
+    deployed(aws, None)
+    peak = peaks(make(prod_text=endpoint_stack(count=2, most=10)))["ml.g5.xlarge"]
+    assert (peak.running, peak.needed, peak.most) == (3, 5, 13)
+
+
+def test_blue_green_starts_a_second_fleet_of_the_size_that_scaling_chose(
+    make: MakeAccount, aws: Aws
+) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 7))
+    deployed(aws, endpoint_stack(image="another"))
+    account = make(prod_text=endpoint_stack(count=2))
+    assert peaks(account)["ml.g5.xlarge"].needed == 14
+
+
+def test_an_update_that_retains_nothing_starts_what_the_template_says(
+    make: MakeAccount, aws: Aws
+) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 7))
+    deployed(aws, endpoint_stack(image="another"))
+    account = make(prod_text=endpoint_stack(count=2, retain=False))
+    assert peaks(account)["ml.g5.xlarge"].needed == 9
+
+
+def test_an_endpoint_that_does_not_change_starts_nothing(make: MakeAccount, aws: Aws) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 7))
+    deployed(aws, {**endpoint_stack(count=2), "Other": ("AWS::SSM::Parameter", {"Name": "x"})})
+    peak = peaks(make(prod_text=endpoint_stack(count=2)))["ml.g5.xlarge"]
+    assert (peak.needed, peak.starts) == (7, False)
+
+
+@pytest.mark.parametrize(
+    ("batch", "needed"),
+    [
+        ({"Type": "INSTANCE_COUNT", "Value": 2}, 9),
+        ({"Type": "CAPACITY_PERCENT", "Value": 50}, 10),
+        ({"Type": "CAPACITY_PERCENT", "Value": 10}, 8),
+        ({"Type": "INSTANCE_COUNT", "Value": 50}, 14),
+    ],
+)
+def test_a_rolling_update_starts_a_batch(
+    make: MakeAccount, aws: Aws, batch: dict[str, Any], needed: int
+) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 7))
+    deployed(aws, endpoint_stack(image="another"))
+    assert peaks(make(prod_text=endpoint_stack(rolling=batch)))["ml.g5.xlarge"].needed == needed
+
+
+def test_all_that_a_deploy_starts_runs_side_by_side(make: MakeAccount, aws: Aws) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 4), prod_vision=("ml.g5.xlarge", 3))
+    deployed(aws, endpoint_stack(image="another"))
+    account = make(
+        prod_text=endpoint_stack(),
+        prod_vision=endpoint_stack("prod-vision"),
+        prod_new=endpoint_stack("prod-new", count=2),
+    )
+    peak = peaks(account)["ml.g5.xlarge"]
+    assert (peak.running, peak.needed) == (7, 7 + 2 + 4 + 3)
+
+
+def test_a_quota_below_the_peak_is_refused_with_the_command_that_asks_for_more(
+    make: MakeAccount, aws: Aws
+) -> None:
+    runs(aws)
+    deployed(aws, None)
+    allow(aws, {G5: 1, ALL: 20})
+    first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2, most=6)))
+    assert (first.subject, first.verdict) == (G5, REFUSED)
+    assert first.do == (
+        "aws service-quotas request-service-quota-increase --service-code sagemaker "
+        "--quota-code L-0 --desired-value 6"
+    )
+    assert (second.subject, second.verdict) == (ALL, OK)
+
+
+def test_the_quota_of_all_endpoints_together_counts_too(make: MakeAccount, aws: Aws) -> None:
+    runs(aws, other=("ml.m5.xlarge", 9))
+    deployed(aws, None)
+    allow(aws, {G5: 5, ALL: 10})
+    first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
+    assert (first.verdict, second.verdict) == (OK, REFUSED)
+    assert "9 run, 11 at the peak" in second.said
+
+
+def test_scaling_beyond_the_quota_is_said_and_not_refused(make: MakeAccount, aws: Aws) -> None:
+    runs(aws)
+    deployed(aws, None)
+    allow(aws, {G5: 4, ALL: 40})
+    first, _ = instance_quotas.ask(make(prod_text=endpoint_stack(count=2, most=10)))
+    assert first.verdict is OK
+    assert "10 where scaling is at its most" in first.said
+    assert "--desired-value 10" in first.do
+
+
+def test_what_runs_beyond_a_quota_does_not_hinder_a_deploy_that_starts_nothing(
+    make: MakeAccount, aws: Aws
+) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 7))
+    deployed(aws, endpoint_stack(count=2))
+    allow(aws, {G5: 1, ALL: 40})
+    first, _ = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
+    assert first.verdict is OK
+
+
+def test_a_default_counts_where_the_account_has_no_value_of_its_own(
+    make: MakeAccount, aws: Aws
+) -> None:
+    runs(aws)
+    deployed(aws, None)
+    allow(aws, {ALL: 20}, {G5: 0, ALL: 4})
+    first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
+    assert first.verdict is REFUSED
+    assert "quota 0, AWS default" in first.said
+    assert second.said.startswith("quota 20;")
+
+
+def test_a_quota_that_is_not_there_or_may_not_be_read_is_unknown(
+    make: MakeAccount, aws: Aws
+) -> None:
+    runs(aws)
+    deployed(aws, None)
+    allow(aws, {ALL: 20})
+    first, _ = instance_quotas.ask(make(prod_text=endpoint_stack()))
+    assert (first.verdict, first.subject) == (UNKNOWN, G5)
+    aws.answers["service-quotas.ListServiceQuotas"] = denied("servicequotas:ListServiceQuotas")
+    rows = list(instance_quotas.ask(make(prod_text=endpoint_stack())))
+    assert [it.verdict for it in rows] == [UNKNOWN, UNKNOWN]
+    assert "not allowed to ask (servicequotas:ListServiceQuotas)" in rows[0].said
+    assert "2 at the peak" in rows[0].said
+
+
+def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws: Aws) -> None:
+    runs(aws, failed=("ml.g5.xlarge", 3), gone=("ml.g5.xlarge", 4), lost=("ml.g5.xlarge", 5))
+    deployed(aws, None)
+    describe: Any = aws.answers["sagemaker.DescribeEndpoint"]
+    config: Any = aws.answers["sagemaker.DescribeEndpointConfig"]
+
+    def described(request: dict[str, Any]) -> dict[str, Any]:
+        if request["EndpointName"] == "gone":
+            raise error("ValidationException", "Could not find endpoint")
+        found: dict[str, Any] = describe(request)
+        failed = request["EndpointName"] == "failed"
+        return {**found, "EndpointStatus": "Failed" if failed else "InService"}
+
+    def configured(request: dict[str, Any]) -> dict[str, Any]:
+        if request["EndpointConfigName"] == "lost":
+            raise error("ValidationException", "Could not find endpoint configuration")
+        found: dict[str, Any] = config(request)
+        return found
+
+    aws.answers["sagemaker.DescribeEndpoint"] = described
+    aws.answers["sagemaker.DescribeEndpointConfig"] = configured
+    allow(aws, {G5: 9, ALL: 9})
+    rows = list(instance_quotas.ask(make(prod_text=endpoint_stack(count=1))))
+    assert "0 run" in of_type(rows).said
+    assert [it.subject for it in rows if it.verdict is UNKNOWN] == ["lost"]
+
+
+ARCHIVE = {
+    "Target": "cuda-25.09-sm86",
+    "Alternative": "",
+    "Bucket": {"Fn::ImportValue": "prod-models:BucketExport"},
+}
+MODELS = {
+    "Resources": {
+        name: {"Type": "AWS::CodeBuild::Project", "Properties": {"Environment": environment}}
+        for name, environment in {
+            "Gpu": {"Type": "LINUX_GPU_CONTAINER", "ComputeType": "BUILD_GENERAL1_SMALL"},
+            "Cpu": {"Type": "LINUX_CONTAINER", "ComputeType": "BUILD_GENERAL1_MEDIUM"},
+        }.items()
+    }
+    | {"Bucket": {"Type": "AWS::S3::Bucket"}},
+    "Outputs": {"BucketExport": {"Value": {"Ref": "Bucket"}}},
+}
+GPU = "Concurrently running builds for Linux GPU Small environment"
+CPU = "Concurrently running builds for Linux/Medium environment"
+
+
+def archive(model: str, **changes: str) -> tuple[str, dict[str, Any]]:
+    return (
+        "Custom::TritonModel",
+        {**ARCHIVE, "Model": model, "Key": f"text/{model}.tar.gz", **changes},
+    )
+
+
+def write_recipe(account: Any, model: str, text: str) -> None:
+    folder = account.tree.models / model
+    folder.mkdir(parents=True)
+    (folder / "recipe.yaml").write_text(text)
+
+
+def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
+    make: MakeAccount, aws: Aws
+) -> None:
+    deployed(aws, None)
+    allow(aws, {GPU: 0, CPU: 1})
+    account = make(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
+    write_recipe(account, "a", "files: { m/1/model.plan: { to: tensorrt } }")
+    write_recipe(account, "b", "files: { m/1/model.pt: { to: torchscript } }")
+    gpu, cpu = build_quotas.ask(account)
+    assert (gpu.subject, gpu.verdict) == (GPU, REFUSED)
+    assert "models with engines to build: 1" in gpu.said
+    assert (cpu.subject, cpu.verdict) == (CPU, OK)
+    assert "archives to build: 2, 1 at a time" in cpu.said
+
+
+@pytest.mark.parametrize(
+    ("recipe", "changes"),
+    [
+        ("files: { m/1/model.pt: { to: torchscript } }", {}),
+        ("files: { m/1/model.plan: { to: tensorrt } }", {"Target": "cpu-25.09"}),
+        (
+            "files: { m/1/model.plan: { to: tensorrt } }\n"
+            "alternatives: { onnx: { m/1/model.onnx: { to: onnx } } }",
+            {"Alternative": "onnx"},
+        ),
+        (None, {}),
+    ],
+)
+def test_without_an_engine_no_gpu_builder_is_needed(
+    make: MakeAccount, aws: Aws, recipe: str | None, changes: dict[str, str]
+) -> None:
+    deployed(aws, None)
+    allow(aws, {GPU: 0, CPU: 1})
+    account = make(prod_models=MODELS, prod_text={"A": archive("a", **changes)})
+    if recipe:
+        write_recipe(account, "a", recipe)
+    gpu, _ = build_quotas.ask(account)
+    assert gpu.verdict is OK
+
+
+def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["cloudformation.ListStackResources"] = resources(Bucket="the-bucket")
+    allow(aws, {GPU: 0, CPU: 0})
+
+    def head(request: dict[str, Any]) -> dict[str, Any]:
+        assert request["Bucket"] == "the-bucket"
+        assert request["Key"] == "text/a.json"
+        return {}
+
+    aws.answers["s3.HeadObject"] = head
+    account = make(prod_models=MODELS, prod_text={"A": archive("a")})
+    assert [it.verdict for it in build_quotas.ask(account)] == [OK, OK]
+    aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
+    assert [it.verdict for it in build_quotas.ask(account)] == [OK, REFUSED]
+
+
+def test_every_shipped_recipe_is_read_as_the_builder_reads_it() -> None:
+    """Two rooms that may not import each other: whether a model has an engine is said twice."""
+    from pathlib import Path
+    from types import SimpleNamespace
+
+    from model_build import recipe
+    from release.tree import Tree
+
+    root = Path(__file__).parents[4]
+    account: Any = SimpleNamespace(tree=Tree(root))
+    seen = set()
+    for path in sorted((root / "models").glob("*/recipe.yaml")):
+        written = recipe.read(path.parent)
+        for alternative in (None, *written.alternatives):
+            files = written.files_of(alternative).values()
+            expected = any(isinstance(it, recipe.TensorRt) for it in files)
+            asked = {
+                "Model": path.parent.name,
+                "Alternative": alternative or "",
+                "Target": "cuda-25.09-sm86",
+            }
+            assert build_quotas._has_engine(account, asked) is expected, (path, alternative)
+            seen.add(expected)
+    assert seen == {True, False}
+
+
+def test_fleets_name_their_endpoints(make: MakeAccount, aws: Aws) -> None:
+    runs(aws)
+    deployed(aws, None)
+    assert [it.endpoint for it in fleets.fleets(make(prod_text=endpoint_stack()))] == ["prod-text"]
