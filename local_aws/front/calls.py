@@ -147,17 +147,23 @@ def _named(service: str, request: dict[str, Any]) -> str:
             for field, kind in SAGEMAKER.items():
                 if field in request:
                     return _arn(service, f"{kind}/{request[field]}")
+            return str(request.get("ResourceArn", "*"))
         case "codebuild", {"projectName": project}:
             return _arn(service, f"project/{project}")
         case "codebuild", {"ids": [build, *_]} | {"id": build}:
             return _arn(service, f"project/{build.partition(':')[0]}")
-        case "ssm", {"Name": name} | {"Path": name}:
+        case "ecr", {"repositoryName": name}:
+            registry = request.get("registryId", ACCOUNT)
+            return f"arn:aws:ecr:{REGION}:{registry}:repository/{name}"
+        case "ssm", {"Name": name} | {"Path": name} | {"ResourceId": name}:
             return _arn(service, f"parameter{name}")
         case "logs", {"logGroupName": group}:
             stream = request.get("logStreamName", "")
             return _arn(service, f"log-group:{group}:log-stream:{stream}")
         case "states", {"stateMachineArn": machine}:
             return str(machine)
+        case _, {"ResourceArn": named} | {"resourceArn": named}:
+            return str(named)
     return "*"
 
 

@@ -74,6 +74,21 @@ def target(operation: str, **request: object) -> dict[str, Any]:
         ),
         ("sagemaker", target("ListEndpoints"), [("sagemaker:ListEndpoints", "*")]),
         (
+            "sagemaker",
+            target("ListTags", ResourceArn=own("sagemaker", "endpoint/a-text")),
+            [("sagemaker:ListTags", own("sagemaker", "endpoint/a-text"))],
+        ),
+        (
+            "ecr",
+            target("BatchGetImage", registryId="763104351884", repositoryName="triton"),
+            [("ecr:BatchGetImage", "arn:aws:ecr:us-east-1:763104351884:repository/triton")],
+        ),
+        (
+            "logs",
+            target("ListTagsForResource", resourceArn=own("logs", "log-group:g")),
+            [("logs:ListTagsForResource", own("logs", "log-group:g"))],
+        ),
+        (
             "codebuild",
             target("StartBuild", projectName="p"),
             [("codebuild:StartBuild", own("codebuild", "project/p"))],
