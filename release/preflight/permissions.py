@@ -1,54 +1,86 @@
-"""Whether the caller may assume the roles that a deploy needs."""
+"""Whether the caller may do what a delivery does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from release.permissions import ledger
+from release.permissions.names import Place, by_name, filled, filled_condition
 from release.preflight.account import Account
 from release.preflight.rows import Row, Topic
 
-TOPIC = Topic("roles")
+TOPIC = Topic("permissions")
+DELIVERY = "delivery"
+"""The ledger's principal whose permissions a caller needs."""
 
 
 def ask(account: Account) -> Iterator[Row]:
-    """Simulate `sts:AssumeRole` of every role of `cdk bootstrap` that the assembly names.
+    """Simulate every row of the ledger that a delivery needs.
 
-    SimulatePrincipalPolicy asks about policies of identities; that a role trusts the account is
-    the decision of `cdk bootstrap`. It does not know service control policies of an organization
-    that have conditions (API reference).
+    SimulatePrincipalPolicy asks about policies of identities: that a role trusts the account is the
+    decision of `cdk bootstrap`, and policies of buckets and keys are not looked at. It does not
+    know service control policies of an organization that have conditions (API reference). So
+    nothing but the bootstrap's roles is refused: a resource whose whole name CloudFormation chooses
+    is asked for by a pattern, and a policy may be narrower than that.
     """
-    arn = account.caller.arn
-    if arn.endswith(":root"):
-        yield TOPIC.ok("cdk bootstrap's", "the account's root user: no policy limits it")
+    if account.caller.arn.endswith(":root"):
+        yield TOPIC.ok("caller", "the account's root user: no policy limits it")
         return
-    iam = account.client("iam")
+    source = _source(account)
+    denied = False
+    for row in _rows():
+        for action, resource in _denied(account, source, row):
+            denied = True
+            tell = TOPIC.unknown if "*" in resource else TOPIC.refused
+            yield tell(
+                f"{action} on {resource}",
+                f"IAM does not allow it: {row.step}",
+                f"allow it to {account.caller.arn}",
+            )
+    if not denied:
+        yield TOPIC.ok("caller", "may do what a delivery does")
+
+
+def _rows() -> Iterator[ledger.Row]:
+    """Yield what every delivery needs."""
+    (found,) = (it for it in ledger.principals() if it.name == DELIVERY)
+    return (it for it in found.rows if it.when is None)
+
+
+def _denied(account: Account, source: str, row: ledger.Row) -> Iterator[tuple[str, str]]:
+    """Yield the actions of a row that IAM denies, and on what."""
+    suffix = account.pseudo_parameters["AWS::URLSuffix"]
+    names = by_name(
+        Place(
+            partition=account.caller.partition,
+            suffix=suffix,
+            region=account.region,
+            account=account.caller.account,
+            stage=account.stage,
+        )
+    )
     answer = (
-        iam.get_paginator("simulate_principal_policy")
+        account.client("iam")
+        .get_paginator("simulate_principal_policy")
         .paginate(
-            PolicySourceArn=_source(account),
-            ActionNames=["sts:AssumeRole"],
-            ResourceArns=_roles(account),
+            PolicySourceArn=source,
+            ActionNames=list(row.actions),
+            ResourceArns=[it for it in (filled(it, names) for it in row.resources) if it],
+            ContextEntries=_context(filled_condition(row.condition, names)),
         )
         .build_full_result()
     )
     for it in answer["EvaluationResults"]:
-        role = it["EvalResourceName"].rpartition("/")[2]
-        if it["EvalDecision"] == "allowed":
-            yield TOPIC.ok(role, "the caller may assume it")
-        else:
-            yield TOPIC.refused(
-                role,
-                f"the caller may not assume it ({it['EvalDecision']})",
-                f"allow {arn} the action sts:AssumeRole on {it['EvalResourceName']}",
-            )
+        if it["EvalDecision"] != "allowed":
+            yield it["EvalActionName"], it["EvalResourceName"]
 
 
-def _roles(account: Account) -> list[str]:
-    """Return the ARNs of the roles that the cdk CLI assumes for these stacks."""
-    found = set()
-    for artifact in account.manifest.values():
-        properties = artifact.get("properties", {})
-        found.add(properties.get("assumeRoleArn"))
-        found.add(properties.get("lookupRole", {}).get("arn"))
-    return sorted(account.text({"Fn::Sub": it}) for it in found if it)
+def _context(condition: Mapping[str, Mapping[str, list[str]]]) -> list[dict[str, Any]]:
+    """Return the keys of a condition as a call has them that fulfils it."""
+    return [
+        {"ContextKeyName": key, "ContextKeyValues": values[:1], "ContextKeyType": "string"}
+        for keys in condition.values()
+        for key, values in keys.items()
+    ]
 
 
 def _source(account: Account) -> str:

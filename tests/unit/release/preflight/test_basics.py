@@ -126,40 +126,58 @@ def test_an_image_of_another_region_is_refused_and_one_of_no_registry_unknown(
     assert row.verdict is UNKNOWN
 
 
-ROLES = {
-    "prod-text": {
-        "type": "aws:cloudformation:stack",
-        "properties": {
-            "assumeRoleArn": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-deploy",
-            "lookupRole": {"arn": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/cdk-lookup"},
-        },
-    }
-}
+LOOKUP = f"arn:aws:iam::{ACCOUNT}:role/cdk-hnb659fds-lookup-role-{ACCOUNT}-us-east-1"
+ARCHIVES = "arn:aws:s3:::prod-models-modelsbucket*/*"
 
 
-def decided(**decisions: str) -> dict[str, object]:
+def decided(action: str, resource: str, decision: str) -> dict[str, object]:
     return {
         "EvaluationResults": [
             {
-                "EvalActionName": "sts:AssumeRole",
-                "EvalResourceName": f"arn:aws:iam::{ACCOUNT}:role/cdk-{name}",
+                "EvalActionName": action,
+                "EvalResourceName": resource,
                 "EvalDecision": decision,
             }
-            for name, decision in decisions.items()
         ]
     }
 
 
-def test_roles_of_the_bootstrap_are_simulated(make: MakeAccount, aws: Aws) -> None:
-    aws.answers["iam.SimulatePrincipalPolicy"] = decided(deploy="implicitDeny", lookup="allowed")
-    deploy, lookup = permissions.ask(make(manifest=ROLES))
-    assert (deploy.verdict, lookup.verdict) == (REFUSED, OK)
-    (request,) = aws.requests("iam.SimulatePrincipalPolicy")
-    assert request["PolicySourceArn"] == f"arn:aws:iam::{ACCOUNT}:user/ann"
-    assert request["ResourceArns"] == [
-        f"arn:aws:iam::{ACCOUNT}:role/cdk-deploy",
-        f"arn:aws:iam::{ACCOUNT}:role/cdk-lookup",
+def test_all_that_a_delivery_needs_is_simulated(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["iam.SimulatePrincipalPolicy"] = decided("sts:AssumeRole", LOOKUP, "allowed")
+    (row,) = permissions.ask(make())
+    assert row.verdict is OK
+    requests = aws.requests("iam.SimulatePrincipalPolicy")
+    assert {it["PolicySourceArn"] for it in requests} == {f"arn:aws:iam::{ACCOUNT}:user/ann"}
+    asked = {
+        (action, resource): it["ContextEntries"]
+        for it in requests
+        for action in it["ActionNames"]
+        for resource in it["ResourceArns"]
+    }
+    assert asked["sts:AssumeRole", LOOKUP] == []
+    assert asked["s3:GetObject", ARCHIVES] == []
+    assert asked["kms:Decrypt", f"arn:aws:kms:us-east-1:{ACCOUNT}:key/*"] == [
+        {
+            "ContextKeyName": "kms:ViaService",
+            "ContextKeyValues": ["s3.us-east-1.amazonaws.com"],
+            "ContextKeyType": "string",
+        }
     ]
+    assert not [it for it in asked if it[0] == "s3:PutObject"]  # nothing is promoted
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "verdict"),
+    [("sts:AssumeRole", LOOKUP, REFUSED), ("s3:GetObject", ARCHIVES, UNKNOWN)],
+    ids=["a role that must be assumed", "a bucket whose name nobody knows yet"],
+)
+def test_what_iam_denies_is_told_with_the_step_that_needs_it(
+    make: MakeAccount, aws: Aws, action: str, resource: str, verdict: Verdict
+) -> None:
+    aws.answers["iam.SimulatePrincipalPolicy"] = decided(action, resource, "implicitDeny")
+    row = next(iter(permissions.ask(make())))
+    assert (row.verdict, row.subject) == (verdict, f"{action} on {resource}")
+    assert row.said.startswith("IAM does not allow it: ")
 
 
 def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None:
@@ -172,16 +190,16 @@ def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None
         "CreateDate": "2026-01-01",
     }
     aws.answers["iam.GetRole"] = {"Role": role}
-    aws.answers["iam.SimulatePrincipalPolicy"] = decided(deploy="allowed")
-    list(permissions.ask(make(caller=session, manifest=ROLES)))
+    aws.answers["iam.SimulatePrincipalPolicy"] = decided("sts:AssumeRole", LOOKUP, "allowed")
+    list(permissions.ask(make(caller=session)))
     assert aws.requests("iam.GetRole") == [{"RoleName": "Deploy"}]
-    (request,) = aws.requests("iam.SimulatePrincipalPolicy")
+    request, *_ = aws.requests("iam.SimulatePrincipalPolicy")
     assert request["PolicySourceArn"] == role["Arn"]
 
 
 def test_the_root_user_is_not_simulated(make: MakeAccount) -> None:
     root = Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root")
-    (row,) = permissions.ask(make(caller=root, manifest=ROLES))
+    (row,) = permissions.ask(make(caller=root))
     assert row.verdict is OK
 
 
