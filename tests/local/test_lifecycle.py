@@ -183,7 +183,8 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     diff = deployed.cdk("diff", "--fail")
     assert diff.returncode == 1
     changed = [line.split()[1] for line in diff.stdout.splitlines() if line.startswith("[~]")]
-    assert changed == ["Custom::TritonModel", "AWS::SSM::Parameter"]
+    named = ["AWS::SSM::Parameter", "Custom::TritonUpdateGuard"]
+    assert changed == ["Custom::TritonModel", *named]
     assert f"-] {_prefix(deployed)}{before.target_model}" in diff.stdout
 
     with invoked_all_the_while(lambda: ask_line(client)):
