@@ -62,6 +62,12 @@ def archive_prefixes(
 
 def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> None:
     name, status = endpoint["EndpointName"], endpoint["EndpointStatus"]
+    if stack == "UPDATE_ROLLBACK_FAILED":
+        raise BuildError(
+            f"the stack {name} is {stack}: to continue the rollback may send the endpoint where "
+            "what is current now is not. Continue it first, and run this again: aws cloudformation "
+            f"continue-update-rollback --stack-name {name}"
+        )
     if stack.endswith("_IN_PROGRESS"):
         raise BuildError(
             f"the stack {name} is {stack}: what clients are sent to may not change meanwhile. Wait "

@@ -1,7 +1,7 @@
 """What a stack's template says of its endpoint."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from release import parameters
@@ -42,18 +42,24 @@ def scaled_variants_that_change(live: Template, new: Template) -> list[str]:
     """Return the variants that the live template scales and the new one gives other instances.
 
     SageMaker refuses that while they are registered (developer guide, "Update endpoints that use
-    auto scaling"). Variants of other names it refuses always.
+    auto scaling"). An update to variants of other names, or to other hosting, is refused however it
+    is deployed: none changes then.
     """
     before, after = _instance_types(live), _instance_types(new)
+    if before.keys() != after.keys() or bool(prefixes(live)) != bool(prefixes(new)):
+        return []
     return sorted(
         variant
         for variant in _scaled_variants(live).values()
-        if after.get(variant) not in (None, before.get(variant))
+        if after.get(variant) != before.get(variant)
     )
 
 
 def without_scaling(template: Template, variants: list[str]) -> Template:
-    """Return a template without the scalable targets of `variants`, and what refers to them."""
+    """Return a template without the scalable targets of `variants`, and what refers to them.
+
+    CloudFormation takes no template with a `DependsOn` of what is not in it (aws/aws-cdk#1568).
+    """
     targets = [name for name, it in _scaled_variants(template).items() if it in variants]
     left = {
         name: it
@@ -61,7 +67,20 @@ def without_scaling(template: Template, variants: list[str]) -> Template:
         if name not in targets
         and it.get("Properties", {}).get("ScalingTargetId") not in [{"Ref": it} for it in targets]
     }
-    return {**template, "Resources": left}
+    return {
+        **template,
+        "Resources": {name: _depending_on(it, left.keys()) for name, it in left.items()},
+    }
+
+
+def _depending_on(resource: Any, there: Collection[str]) -> Any:
+    if "DependsOn" not in resource:
+        return resource
+    named = resource["DependsOn"]
+    listed = named if isinstance(named, list) else [named]
+    rest = {name: it for name, it in resource.items() if name != "DependsOn"}
+    kept = [it for it in listed if it in there]
+    return {**rest, "DependsOn": kept} if kept else rest
 
 
 def _instance_types(template: Template) -> dict[str, str]:

@@ -37,23 +37,30 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: list[Change
         return "no change"
     if "AWS::SageMaker::EndpointConfig" not in touched:
         return "its instances stay as they are"
-    if before.variants.keys() != after.variants.keys():
-        return (
-            "**refused before it begins**: SageMaker updates no endpoint to variants of other names"
-        )
+    if why := _refused(before, after):
+        return f"**refused before it begins**: {why}"
     count = after.rollback_alarms
     guard = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
     return f"updated in place, {after.update}, {guard}"
 
 
+def _refused(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
+    """Return why the guard refuses a change however it is deployed, None where it does not."""
+    if before.variants.keys() != after.variants.keys():
+        return "SageMaker updates no endpoint to variants of other names"
+    if {it.mode for it in before.variants.values()} != {it.mode for it in after.variants.values()}:
+        return "clients that name a TargetModel, or none, would be refused at once"
+    return None
+
+
 def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     """SageMaker gives no variant other instances while it is registered for scaling."""
+    if _refused(before, after):
+        return []
     names = [
         name
         for name, old in sorted(before.variants.items())
-        if old.scaled
-        and name in after.variants
-        and after.variants[name].instance_type != old.instance_type
+        if old.scaled and after.variants[name].instance_type != old.instance_type
     ]
     if not names:
         return []

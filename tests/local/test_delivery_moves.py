@@ -25,7 +25,7 @@ STAGE = Path("stages", "live.yaml")
 LIVE = """
 account: "000000000000"
 region: us-east-1
-release: "24.05"
+release: "25.04"
 endpoints:
   math:
     models: [times, plus]
@@ -34,7 +34,7 @@ endpoints:
     scaling: { min_count: 2, max_count: 6, max_rps: 60 }
 """
 ENDPOINT, PLACE = "live-math", ("--stage", "live", "--endpoint", "math")
-OLD, NEW = "cpu-24.05", "cpu-24.09"
+OLD, NEW = "cpu-25.04", "cpu-24.09"
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
         DesiredWeightsAndCapacities=[{"VariantName": "AllTraffic", "DesiredInstanceCount": 4}],
     )
     before = _catalog()
-    repository.edit(str(STAGE), '"24.05"', '"24.09"')
+    repository.edit(str(STAGE), '"25.04"', '"24.09"')
     repository.edit(str(STAGE), "[times, plus]", "[times]")
     repository.edit(str(STAGE), "ml.m5.xlarge", "ml.m5.2xlarge")
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
@@ -160,7 +160,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     source = _json(s3, bucket, half.replace(".tar.gz", ".json"))["source"]["key"]
     content = s3.get_object(Bucket=bucket, Key=source)["Body"].read()
     s3.delete_object(Bucket=bucket, Key=source)
-    repository.edit(str(STAGE), '"24.09"', '"24.03"')
+    repository.edit(str(STAGE), '"24.09"', '"25.09"')
     repository.commit("an older release")
     before = _variant()
     said = " ".join(_deliver(repository, code=1).split())

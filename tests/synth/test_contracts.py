@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +24,7 @@ from model_build.manifest import Source
 from model_build.publishing import engines, manifests
 from model_build.publishing.catalog import Catalog
 from release import parameters
-from release.delivery import archive_bucket, building, moving
+from release.delivery import archive_bucket, building, declared, moving
 from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
@@ -183,3 +184,30 @@ def _granted(templates: Templates, role: str) -> list[dict[str, Any]]:
     stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
     (found,) = (it for it in stage.of("AWS::IAM::Role") if f".{role}" in it.id)
     return stage.granted(found)
+
+
+def test_a_template_without_scaling_names_nothing_that_is_not_in_it(templates: Templates) -> None:
+    for stack, template in templates("prod").items():
+        targets = [
+            it["Properties"]["ResourceId"].rpartition("/")[2]
+            for it in template["Resources"].values()
+            if it["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+        ]
+        left = declared.without_scaling(template, targets)
+        there = left["Resources"].keys() | left.get("Parameters", {}).keys()
+        named = {
+            name
+            for it in left["Resources"].values()
+            for name in (*it.get("DependsOn", ()), *_references(it["Properties"]))
+        }
+        assert {it for it in named - there if not it.startswith("AWS::")} == set(), stack
+        assert bool(targets) == (left != template)
+
+
+def _references(value: Any) -> Iterator[str]:
+    match value:
+        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
+            yield name
+        case dict() | list():
+            for inner in value.values() if isinstance(value, dict) else value:
+                yield from _references(inner)

@@ -19,6 +19,9 @@ UNCHANGED = "Nothing was changed."
 LONGEST_REASON = 2000
 """CloudFormation takes no more than 4 KiB of a custom resource's answer."""
 
+SERVING = ("InService", "SystemUpdating")
+"""The latter is AWS's maintenance, which changes nothing (API reference, DescribeEndpoint)."""
+
 Record = dict[str, Any]
 
 
@@ -50,7 +53,9 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
         # EndpointSummary's API reference: it can only be deleted.
         yield f"Endpoint {name} has failed, and can only be deleted: destroy its stack first."
         return
-    if status != "InService":
+    if status not in ("InService", "UpdateRollbackFailed"):
+        # Of the latter, developer guide, "Use rolling deployments": "You can make another call to
+        # the UpdateEndpoint API to return your endpoint to a healthy state".
         yield f"Endpoint {name} is {status}: wait until it is InService, and deploy again."
         return
     old = _config(live["EndpointConfigName"])
@@ -115,7 +120,7 @@ def _other_models(wanted: Record, containers: list[Record]) -> Iterator[str]:
     urls = {it["ModelDataUrl"] for it in containers if it["Mode"] == "SingleModel"}
     served = {it.rpartition("/")[2] for it in urls}
     for model in sorted(it["model"] for it in _entries(wanted["Catalog"])):
-        for archive in sorted(it for it in served if not it.startswith(f"{model}-")):
+        for archive in sorted(it for it in served if it.rpartition("-")[0] != model):
             yield (
                 f"Clients are sent to endpoint {wanted['Endpoint']} for {model}, and {archive} "
                 "would answer them. Deploy a second endpoint, and move the clients."
@@ -154,7 +159,7 @@ def _deviations(wanted: Record, live: Record | None) -> Iterator[str]:
     name = wanted["Endpoint"]
     if live is None:
         yield f"Endpoint {name} is gone."
-    elif live["EndpointStatus"] != "InService":
+    elif live["EndpointStatus"] not in SERVING:
         yield f"Endpoint {name} is {live['EndpointStatus']}: {live.get('FailureReason', '')}"
     elif live["EndpointConfigName"] != wanted["ConfigName"]:
         # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).

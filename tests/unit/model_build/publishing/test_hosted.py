@@ -95,6 +95,7 @@ def test_maintenance_is_no_update(sagemaker: "FakeSageMaker") -> None:
         ("UPDATE_IN_PROGRESS", True),
         ("UPDATE_ROLLBACK_IN_PROGRESS", True),
         ("UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", True),
+        ("UPDATE_ROLLBACK_FAILED", True),
         ("UPDATE_COMPLETE", False),
         ("UPDATE_ROLLBACK_COMPLETE", False),
     ],
@@ -108,5 +109,6 @@ def test_an_update_begins_and_ends_with_the_stacks(
     if not refused:
         assert archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")
         return
-    with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* Wait until it is"):
+    what_helps = "(Wait until it is|Continue it first)"
+    with pytest.raises(BuildError, match=f"^the stack dev-text is {status}: .* {what_helps}"):
         archive_prefixes(sagemaker.client, cloudformation.client, "dev-text")

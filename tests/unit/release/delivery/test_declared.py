@@ -18,7 +18,7 @@ def model(prefix: str, **more: str) -> dict[str, Any]:
     }
 
 
-def template(*, scaled: tuple[str, ...] = (), **types: str) -> Template:
+def template(*, scaled: tuple[str, ...] = (), multi_model: bool = False, **types: str) -> Template:
     """Return an endpoint of variants with these instance types."""
     variants = [{"VariantName": it, "InstanceType": kind} for it, kind in types.items()]
     config = {
@@ -26,6 +26,8 @@ def template(*, scaled: tuple[str, ...] = (), **types: str) -> Template:
         "Properties": {"ProductionVariants": variants},
     }
     found: dict[str, Any] = {"Config": config}
+    if multi_model:
+        found["Model"] = model("text/cpu-24.09/", Mode="MultiModel")
     for name in scaled:
         found[f"{name}Target"] = {
             "Type": "AWS::ApplicationAutoScaling::ScalableTarget",
@@ -73,6 +75,8 @@ def test_the_catalog_s_entries_name_archives_where_clients_choose_them() -> None
         (template(A="g6", B="g5"), ["A"]),
         (template(A="g5", B="g6"), []),  # B is not scaled
         (template(B="g5"), []),  # refused, however it is deployed
+        (template(A="g6"), []),  # so is this
+        (template(A="g6", B="g5", multi_model=True), []),  # and this
         (template(A="g5", B="g5", C="g6", scaled=("C",)), []),
     ],
 )
@@ -81,6 +85,15 @@ def test_a_scaled_variant_that_gets_other_instances_changes(
 ) -> None:
     live = template(A="g5", B="g5", scaled=("A",))
     assert declared.scaled_variants_that_change(live, new) == changed
+
+
+def test_without_scaling_nothing_depends_on_what_is_not_there() -> None:
+    live = template(A="g5", B="g5", scaled=("A", "B"))
+    live["Resources"]["Entry"] = {"DependsOn": ["ATarget", "APolicy", "BTarget"], "Type": "T"}
+    live["Resources"]["Other"] = {"DependsOn": "ATarget", "Type": "T"}
+    left = declared.without_scaling(live, ["A"])["Resources"]
+    assert left["Entry"] == {"DependsOn": ["BTarget"], "Type": "T"}
+    assert left["Other"] == {"Type": "T"}
 
 
 def test_without_scaling_a_template_is_what_it_was_in_all_else() -> None:

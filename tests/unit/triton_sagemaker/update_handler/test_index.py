@@ -272,6 +272,22 @@ def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) 
     assert refusal(ask).startswith("Endpoint prod-text would be hosted in another way")
 
 
+def test_another_update_mends_a_rolling_one_whose_rollback_failed(
+    ask: Event, account: Account
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "UpdateRollbackFailed"}
+    assert ask("Guard")
+
+
+def test_maintenance_of_aws_is_no_failed_update(ask: Event, account: Account) -> None:
+    account.endpoint = {
+        "EndpointName": "prod-text",
+        "EndpointConfigName": "new",
+        "EndpointStatus": "SystemUpdating",
+    }
+    assert ask("Check")
+
+
 def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
     ask: Event, account: Account
 ) -> None:
@@ -280,9 +296,9 @@ def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
     }
     account.catalog, account.keys = [None], []
     assert ask("Guard")
-    account.models["new-model"] = {"ModelDataUrl": "s3://models/text/other-1.tar.gz"}
+    account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
     assert refusal(ask) == (
-        "Clients are sent to endpoint prod-text for m, and other-1.tar.gz would answer them. "
+        "Clients are sent to endpoint prod-text for m, and m-large-1.tar.gz would answer them. "
         "Deploy a second endpoint, and move the clients. Nothing was changed."
     )
 
