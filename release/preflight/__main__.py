@@ -2,10 +2,12 @@
 
 Changes nothing, but for --changesets, which makes and removes change sets, --probe, which runs one
 build, and --record, which writes files. Exit code 0: nothing is refused. 1: something is, or AWS
-could not be asked at all. A row that is unknown does not count.
+could not be asked at all. 130: it was interrupted; what it had made is removed. A row that is
+unknown does not count.
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -25,6 +27,7 @@ from release.preflight.topics import ALL, Topics
 from release.tree import CheckoutError
 
 NOTHING_REFUSED, REFUSED = range(2)
+INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,6 +42,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS cannot be asked: {error}", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        left = "; ".join(getattr(interrupt, "__notes__", ())) or "what was made is removed"
+        print(f"interrupted: {left}", file=sys.stderr)
+        return INTERRUPTED
     return REFUSED
 
 
@@ -102,4 +109,5 @@ def _recorded(account: Account, seen: Seen) -> Iterator[str]:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how GitHub ends a job
     sys.exit(main())

@@ -1,9 +1,11 @@
 """What CloudFormation itself says of a deploy, before it: change sets that are made and removed."""
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
 from release.preflight.account import PATIENT, Account
 from release.preflight.asking import depends_on, why
+from release.preflight.removing import Made
 from release.preflight.rows import Row, Topic, Verdict
 
 TOPIC = Topic("change sets")
@@ -20,6 +23,12 @@ NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
 NEWER_BOOTSTRAP = "cdk bootstrap: newer deploy roles may read the events of a change set"
 
 REVIEW, GONE = "REVIEW_IN_PROGRESS", "DELETE_COMPLETE"
+
+NOT_YET = "InvalidChangeSetStatus"
+"""DeleteChangeSet's answer where "the change set status might be CREATE_IN_PROGRESS" (its API
+reference)."""
+POLL_SECONDS, POLLS = 3, 40
+"""How often and how many times the removal of such a one is tried: our choice."""
 
 
 def ask(account: Account) -> Iterator[Row]:
@@ -30,12 +39,14 @@ def ask(account: Account) -> Iterator[Row]:
     """
     for stack, artifact in account.manifest.items():
         if artifact["type"] == "aws:cloudformation:stack":
+            left: list[Row] = []
             try:
-                yield from _of_stack(account, stack, artifact["properties"])
+                yield from _of_stack(account, stack, artifact["properties"], left)
             except ClientError as error:
                 yield _unmade(stack, error)
             except BotoCoreError as error:
                 yield TOPIC.unknown(stack, why(error))
+            yield from left
 
 
 def _unmade(stack: str, error: ClientError) -> Row:
@@ -46,7 +57,7 @@ def _unmade(stack: str, error: ClientError) -> Row:
     return TOPIC.unknown(stack, why(error))
 
 
-def _of_stack(account: Account, stack: str, properties: Any) -> Iterator[Row]:
+def _of_stack(account: Account, stack: str, properties: Any, left: list[Row]) -> Iterator[Row]:
     missing = _missing_exports(account, stack)
     if missing:
         yield TOPIC.unknown(stack, depends_on(missing))
@@ -55,7 +66,7 @@ def _of_stack(account: Account, stack: str, properties: Any) -> Iterator[Row]:
     cloudformation = _assumed(account, properties["assumeRoleArn"]).client(
         "cloudformation", config=PATIENT
     )
-    with _change_set(account, cloudformation, stack, properties) as (made, reason):
+    with _change_set(account, cloudformation, stack, properties, left) as (made, reason):
         try:
             found = [*_validation(stack, cloudformation, made)]
         except ClientError as error:
@@ -68,19 +79,27 @@ def _of_stack(account: Account, stack: str, properties: Any) -> Iterator[Row]:
 
 @contextmanager
 def _change_set(
-    account: Account, cloudformation: Any, stack: str, properties: Any
+    account: Account, cloudformation: Any, stack: str, properties: Any, left: list[Row]
 ) -> Iterator[tuple[str, str]]:
     """Make a change set; give its ARN and, where it failed, the reason.
 
     It is removed at the end of the `with` block, also when that is interrupted, and with it the
     stack under review that one of a new stack brings. A stack that was under review before, which
-    somebody else's change set has made, stays.
+    somebody else's change set has made, stays. What cannot be removed is added to `left`.
     """
-    status = _status(cloudformation, stack)
-    new = status in (None, GONE, REVIEW)
+    found = _described(cloudformation, stack)
+    brings = found is None or found["StackStatus"] == GONE
+    new = brings or found["StackStatus"] == REVIEW
     name = f"preflight-{uuid.uuid4().hex[:12]}"
-    made = stack
-    try:
+    with Made(TOPIC, left) as made:
+        made.remove(
+            f"change set {name} of {stack}",
+            f"aws cloudformation delete-stack --stack-name {stack}"
+            if brings
+            else f"aws cloudformation delete-change-set --stack-name {stack} "
+            f"--change-set-name {name}",
+            partial(_remove, cloudformation, stack, name, stack_too=brings),
+        )
         answer = cloudformation.create_change_set(
             StackName=stack,
             ChangeSetName=name,
@@ -89,10 +108,7 @@ def _change_set(
             RoleARN=account.text({"Fn::Sub": properties["cloudFormationExecutionRoleArn"]}),
             Capabilities=CAPABILITIES,
         )
-        made = answer["StackId"]
         yield answer["Id"], _reason(cloudformation, answer["Id"])
-    finally:
-        _remove(cloudformation, made, name, stack_too=status in (None, GONE))
 
 
 def _reason(cloudformation: Any, change_set: str) -> str:
@@ -126,28 +142,55 @@ def _validation(stack: str, cloudformation: Any, change_set: str) -> Iterator[Ro
 
 
 def _remove(cloudformation: Any, stack: str, change_set: str, *, stack_too: bool) -> None:
-    """Remove a change set, and the stack under review that it brought."""
+    """Remove a change set, and the stack under review that it brought.
+
+    The stack goes also where the change set would not: a change set is nothing without its stack.
+    """
+    brought = _under_review(cloudformation, stack) if stack_too else None
     try:
-        cloudformation.delete_change_set(StackName=stack, ChangeSetName=change_set)
-    except ClientError as error:
-        # There is none where making it was refused.
-        if error.response["Error"]["Code"] not in ("ChangeSetNotFound", "ValidationError"):
+        _remove_change_set(cloudformation, stack, change_set)
+    except ClientError:
+        if brought is None:
             raise
-    if stack_too and _status(cloudformation, stack) == REVIEW:
-        cloudformation.delete_stack(StackName=stack)
+    if brought is not None:
+        cloudformation.delete_stack(StackName=brought)
         cloudformation.get_waiter("stack_delete_complete").wait(
-            StackName=stack, WaiterConfig={"Delay": 2, "MaxAttempts": 150}
+            StackName=brought, WaiterConfig={"Delay": 2, "MaxAttempts": 150}
         )
 
 
-def _status(cloudformation: Any, stack: str) -> str | None:
+def _remove_change_set(cloudformation: Any, stack: str, change_set: str) -> None:
+    """Remove a change set as soon as CloudFormation has made it."""
+    for polls in range(1, POLLS + 1):
+        try:
+            cloudformation.delete_change_set(StackName=stack, ChangeSetName=change_set)
+        except ClientError as error:
+            code = error.response["Error"]["Code"]
+            # There is none where making it was refused.
+            if code in ("ChangeSetNotFound", "ValidationError"):
+                return
+            if code != NOT_YET or polls == POLLS:
+                raise
+            time.sleep(POLL_SECONDS)
+        else:
+            return
+
+
+def _under_review(cloudformation: Any, stack: str) -> str | None:
+    """Return the ARN of a stack that has nothing but change sets."""
+    found = _described(cloudformation, stack)
+    return str(found["StackId"]) if found and found["StackStatus"] == REVIEW else None
+
+
+def _described(cloudformation: Any, stack: str) -> Any:
+    """Return what CloudFormation says of a stack, None where there is none."""
     try:
         (found,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise
         return None
-    return str(found["StackStatus"])
+    return found
 
 
 def _missing_exports(account: Account, stack: str) -> str | None:

@@ -49,6 +49,7 @@ class CloudFormation:
         self.sets: set[str] = set()
         self.deleted: list[str] = []
         self.set_status, self.reason = "CREATE_COMPLETE", ""
+        self.unremovable = 0
         self.refusal: Exception | None = None
         self.events: list[dict[str, Any]] = []
         aws.answers |= {
@@ -76,7 +77,12 @@ class CloudFormation:
     def _stacks(self) -> dict[str, Any]:
         if self.status is None:
             raise error("ValidationError", "Stack with id prod-text does not exist")
-        stack = {"StackName": "prod-text", "CreationTime": "2026-01-01", "StackStatus": self.status}
+        stack = {
+            "StackName": "prod-text",
+            "StackId": STACK_ID,
+            "CreationTime": "2026-01-01",
+            "StackStatus": self.status,
+        }
         return {"Stacks": [stack]}
 
     def _create(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -88,11 +94,15 @@ class CloudFormation:
         return {"Id": SET_ID, "StackId": STACK_ID}
 
     def _delete_set(self, request: dict[str, Any]) -> dict[str, Any]:
+        if self.unremovable:
+            self.unremovable -= 1
+            raise error("InvalidChangeSetStatus", "CREATE_IN_PROGRESS", "DeleteChangeSet")
         self.sets.discard(request["ChangeSetName"])
         return {}
 
     def _delete(self, request: dict[str, Any]) -> dict[str, Any]:
         self.deleted.append(request["StackName"])
+        self.sets.clear()
         self.status = "DELETE_COMPLETE"
         return {}
 
@@ -101,6 +111,7 @@ class CloudFormation:
 def _one_session(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions of assumed roles are asked as the caller's is."""
     monkeypatch.setattr(boto3, "Session", lambda **_: aws.session)
+    monkeypatch.setattr(change_sets, "POLL_SECONDS", 0)
 
 
 def asked(make: MakeAccount, **resources: Any) -> list[Any]:
@@ -196,9 +207,7 @@ def test_events_that_may_not_be_read_leave_the_reason(make: MakeAccount, aws: Aw
     assert refused.said == "AWS::EarlyValidation said no"
 
 
-@pytest.mark.parametrize("when", ["CreateChangeSet", "DescribeChangeSet", "DescribeEvents"])
-def test_an_interrupt_removes_what_was_made(make: MakeAccount, aws: Aws, when: str) -> None:
-    there = CloudFormation(aws, None)
+def interrupt(aws: Aws, when: str) -> None:
     before: Any = aws.answers[f"cloudformation.{when}"]
 
     def interrupted(request: dict[str, Any]) -> dict[str, Any]:
@@ -206,9 +215,48 @@ def test_an_interrupt_removes_what_was_made(make: MakeAccount, aws: Aws, when: s
         raise KeyboardInterrupt
 
     aws.answers[f"cloudformation.{when}"] = interrupted
+
+
+@pytest.mark.parametrize("when", ["CreateChangeSet", "DescribeChangeSet", "DescribeEvents"])
+@pytest.mark.parametrize("unremovable", [0, 2, change_sets.POLLS])
+def test_an_interrupt_removes_what_was_made(
+    make: MakeAccount, aws: Aws, when: str, unremovable: int
+) -> None:
+    there = CloudFormation(aws, None)
+    there.unremovable = unremovable
+    interrupt(aws, when)
     with pytest.raises(KeyboardInterrupt):
         asked(make)
-    assert (there.sets, there.status) == (set(), "DELETE_COMPLETE")
+    assert (there.sets, there.status, there.deleted) == (set(), "DELETE_COMPLETE", [STACK_ID])
+    assert len(aws.requests("cloudformation.DeleteChangeSet")) == min(
+        unremovable + 1, change_sets.POLLS
+    )
+
+
+def test_an_interrupt_goes_through_and_names_what_could_not_be_removed(
+    make: MakeAccount, aws: Aws
+) -> None:
+    there = CloudFormation(aws, "UPDATE_COMPLETE")
+    there.unremovable = change_sets.POLLS
+    interrupt(aws, "DescribeChangeSet")
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        asked(make)
+    (name,) = there.sets
+    (note,) = interrupted.value.__notes__
+    assert note.startswith(f"change set {name} of prod-text is left: AWS answers DeleteChangeSet")
+    assert note.endswith(f"delete-change-set --stack-name prod-text --change-set-name {name}")
+
+
+def test_a_stack_that_cannot_be_removed_is_a_row_beside_what_was_found(
+    make: MakeAccount, aws: Aws
+) -> None:
+    CloudFormation(aws, None)
+    aws.answers["cloudformation.DeleteStack"] = denied("cloudformation:DeleteStack")
+    found, left = asked(make)
+    assert found.verdict is Verdict.OK
+    assert left.verdict is Verdict.UNKNOWN
+    assert "is left: not allowed to ask (cloudformation:DeleteStack)" in left.said
+    assert left.do == "aws cloudformation delete-stack --stack-name prod-text"
 
 
 def test_imports_of_what_is_not_exported_depend_on_that_stack(make: MakeAccount, aws: Aws) -> None:

@@ -1,6 +1,10 @@
 """What a person and a program read, and what a delivery makes of it."""
 
 import json
+import os
+import runpy
+import signal
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,6 +67,48 @@ def test_only_a_refusal_ends_with_1(
     monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(SimpleNamespace()))
     monkeypatch.setattr(command, "rows_of", lambda *_: iter(rows))
     assert command.main(["--stage", "prod"]) == code
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [("", "what was made is removed"), ("change set c is left", "change set c is left")],
+)
+def test_an_interrupt_is_one_clear_line_and_130(
+    clone: Clone,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    note: str,
+    said: str,
+) -> None:
+    def interrupted(*_: object) -> None:
+        interrupt = KeyboardInterrupt()
+        if note:
+            interrupt.add_note(note)
+        raise interrupt
+
+    monkeypatch.chdir(clone.root)
+    monkeypatch.setattr(command, "account_of", interrupted)
+    assert command.main(["--stage", "prod"]) == 130
+    assert capsys.readouterr().err == f"interrupted: {said}\n"
+
+
+def test_a_terminated_preflight_is_interrupted(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def terminated(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    monkeypatch.chdir(clone.root)
+    monkeypatch.setattr("release.preflight.preflight.account_of", terminated)
+    monkeypatch.setattr(sys, "argv", ["preflight", "--stage", "prod"])
+    monkeypatch.delitem(sys.modules, "release.preflight.__main__")
+    try:
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module("release.preflight", run_name="__main__")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert ended.value.code == 130
 
 
 def test_without_credentials_there_is_one_clear_line(
