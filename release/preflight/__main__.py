@@ -10,8 +10,9 @@ import argparse
 import signal
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import partial
+from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -22,7 +23,7 @@ from release.preflight.asking import rows_of
 from release.preflight.preflight import NoCredentials, account_of
 from release.preflight.price_list import NoPrices
 from release.preflight.rows import Verdict
-from release.preflight.seen import Seen, record
+from release.preflight.seen import Seen, record, record_gpu
 from release.preflight.topics import ALL, Topics
 from release.tree import CheckoutError
 
@@ -80,11 +81,14 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(account: Account, options: argparse.Namespace) -> int:
     seen = Seen()
-    rows = list(rows_of(_topics(options, seen), account))
+    try:
+        rows = list(rows_of(_topics(options, seen), account))
+    finally:
+        if options.record:
+            _said(record_gpu(account, seen, _facts(account), _today()))
     print(rendering.as_json(rows) if options.json else rendering.table(rows))
     if options.record:
-        for line in _recorded(account, seen):
-            print(line, file=sys.stderr)
+        _said(record(account, _facts(account), _today()))
     refused = any(it.verdict is Verdict.REFUSED for it in rows)
     return REFUSED if refused else NOTHING_REFUSED
 
@@ -103,9 +107,17 @@ def _topics(options: argparse.Namespace, seen: Seen) -> Topics:
     return topics
 
 
-def _recorded(account: Account, seen: Seen) -> Iterator[str]:
-    facts = account.tree.root / "platform_facts"
-    yield from record(account, seen, facts, datetime.now(UTC).date())
+def _facts(account: Account) -> Path:
+    return account.tree.root / "platform_facts"
+
+
+def _today() -> date:
+    return datetime.now(UTC).date()
+
+
+def _said(lines: Iterator[str]) -> None:
+    for line in lines:
+        print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":

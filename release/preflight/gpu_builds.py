@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
+from botocore.exceptions import BotoCoreError, ClientError
+
 import platform_facts
 from release.preflight.account import Account
+from release.preflight.answers import why
 from release.preflight.gpu_probe import GPU, PROJECT, TOPIC, Gpu, ProbeFailed, probe, rows
 from release.preflight.rows import Row
 from release.preflight.seen import Seen
@@ -26,16 +29,20 @@ def ask(account: Account) -> Iterator[Row]:
 
 
 def ask_a_build(account: Account, seen: Seen) -> Iterator[Row]:
-    """Run a build; remember what it saw."""
+    """Run a build; remember what it saw, and say what it left."""
     if not _images(account):
         return
+    left: list[Row] = []
     try:
-        found, image = probe(account)
+        found, image = probe(account, left)
     except ProbeFailed as error:
         yield TOPIC.unknown("probe", str(error))
-        return
-    seen.gpu = found
-    yield from rows(found, image)
+    except (ClientError, BotoCoreError) as error:
+        yield TOPIC.unknown("probe", why(error))
+    else:
+        seen.gpu = found
+        yield from rows(found, image)
+    yield from left
 
 
 def _images(account: Account) -> list[str]:

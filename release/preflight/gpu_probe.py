@@ -1,17 +1,20 @@
 """One short build on CodeBuild's GPU, which says what no document says."""
 
 import json
+import re
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 import platform_facts
 from release.preflight.account import Account, NotDeployed
+from release.preflight.removing import Made
 from release.preflight.rows import Row, Topic
 
 TOPIC = Topic("GPU build")
@@ -25,6 +28,9 @@ WAIT_MINUTES = 30
 """For a place in the queue, the image of some 10 GB, and the commands."""
 ROLE_SECONDS = 60
 """How long a new role may take until CodeBuild can assume it; no source was found for a bound."""
+STOP_SECONDS = 120
+"""How long a stopped build may take to end: our choice."""
+_VERSION = re.compile(r"\d+(\.\d+)+")
 
 COMMAND = f"""python3 - <<'END'
 import json, subprocess
@@ -47,6 +53,14 @@ except Exception as error:
 print("{MARK}" + json.dumps(found), flush=True)
 END
 """
+TRUST = {
+    "Version": "2012-10-17",
+    "Statement": {
+        "Effect": "Allow",
+        "Principal": {"Service": "codebuild.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+    },
+}
 BUILDSPEC = json.dumps({"version": "0.2", "phases": {"build": {"commands": [COMMAND]}}})
 
 
@@ -61,6 +75,11 @@ class Gpu:
     gpu: str
     cuda: str
     tensorrt: str
+
+    @property
+    def was_seen(self) -> bool:
+        """Whether driver and CUDA are versions, not what nvidia-smi failed with."""
+        return all(_VERSION.fullmatch(it) for it in (self.driver, self.cuda))
 
 
 class ProbeFailed(Exception):
@@ -90,20 +109,21 @@ def rows(found: Gpu, image: str) -> Iterator[Row]:
         )
 
 
-def probe(account: Account) -> tuple[Gpu, str]:
+def probe(account: Account, left: list[Row]) -> tuple[Gpu, str]:
     """Run the build; return what it saw, and with which image. Raises `ProbeFailed`.
 
     It is a build of the stage's own GPU project, or of one that is made for it and removed, with
-    its role.
+    its role. What cannot be removed is added to `left`.
     """
     for stack, name, project in account.resources(PROJECT):
         if project["Environment"]["Type"] == GPU:
             image = str(project["Environment"]["Image"])
             try:
-                return _built(account, account.deployed(stack)[name]), image
+                own = account.deployed(stack)[name]
             except (NotDeployed, KeyError):
-                with _own_project(account, project["Environment"]) as own:
-                    return _built(account, own), image
+                with _own_project(account, project["Environment"], left) as made:
+                    return _built(account, made, left), image
+            return _built(account, own, left), image
     raise ProbeFailed("the stage has no GPU project")
 
 
@@ -115,7 +135,7 @@ def _cuda_needed(image: str) -> str | None:
     return None
 
 
-def _built(account: Account, project: str) -> Gpu:
+def _built(account: Account, project: str, left: list[Row]) -> Gpu:
     codebuild = account.client("codebuild")
     build = codebuild.start_build(
         projectName=project,
@@ -124,11 +144,11 @@ def _built(account: Account, project: str) -> Gpu:
         timeoutInMinutesOverride=WAIT_MINUTES // 2,
         queuedTimeoutInMinutesOverride=WAIT_MINUTES,
     )["build"]["id"]
-    try:
-        record = _ended(codebuild, build)
-    except BaseException:
-        codebuild.stop_build(id=build)
-        raise
+    with Made(TOPIC, left) as running:
+        do = f"aws codebuild stop-build --id {build}"
+        running.remove(f"build {build}", do, partial(_stop, codebuild, build))
+        record = _ended(codebuild, build, 2 * WAIT_MINUTES * 60)
+        running.stay()
     if record["buildStatus"] != "SUCCEEDED":
         contexts = [it for phase in record.get("phases", ()) for it in phase.get("contexts", ())]
         reasons = [it["message"] for it in contexts if it.get("message")]
@@ -136,14 +156,24 @@ def _built(account: Account, project: str) -> Gpu:
     return _seen(account, record["logs"])
 
 
-def _ended(codebuild: Any, build: str) -> Any:
-    deadline = time.monotonic() + 2 * WAIT_MINUTES * 60
+def _stop(codebuild: Any, build: str) -> None:
+    """Stop a build, and wait for its end: until then it writes its log, and makes the log's group.
+
+    Raises what AWS answers where it cannot be stopped.
+    """
+    codebuild.stop_build(id=build)
+    with suppress(ProbeFailed, BotoCoreError, ClientError):
+        _ended(codebuild, build, STOP_SECONDS)
+
+
+def _ended(codebuild: Any, build: str, seconds: float) -> Any:
+    deadline = time.monotonic() + seconds
     while True:
         (record,) = codebuild.batch_get_builds(ids=[build])["builds"]
         if record["buildStatus"] != "IN_PROGRESS":
             return record
         if time.monotonic() > deadline:
-            raise ProbeFailed(f"{build} has not ended in {2 * WAIT_MINUTES} minutes")
+            raise ProbeFailed(f"{build} has not ended in {seconds / 60:.0f} minutes")
         time.sleep(POLL_SECONDS)
 
 
@@ -162,55 +192,68 @@ def _seen(account: Account, logs: Any) -> Gpu:
 
 
 @contextmanager
-def _own_project(account: Account, environment: Any) -> Iterator[str]:
-    """Make a project with its role, for the length of the `with` block."""
+def _own_project(account: Account, environment: Any, left: list[Row]) -> Iterator[str]:
+    """Make a project with its role, for the length of the `with` block.
+
+    The log group, which a build makes, goes when the role that could make it again is gone.
+    """
     name = f"triton-preflight-{uuid.uuid4().hex[:8]}"
     group = f"/aws/codebuild/{name}"
-    iam, codebuild = account.client("iam"), account.client("codebuild")
-    iam.create_role(
-        RoleName=name,
-        Description="One build of triton-sagemaker's preflight, which removes it",
-        AssumeRolePolicyDocument=json.dumps(
-            {
-                "Version": "2012-10-17",
-                "Statement": {
-                    "Effect": "Allow",
-                    "Principal": {"Service": "codebuild.amazonaws.com"},
-                    "Action": "sts:AssumeRole",
-                },
-            }
-        ),
-    )
-    try:
-        arn = (
-            f"arn:{account.caller.partition}:logs:{account.region}:{account.caller.account}:"
-            f"log-group:{group}:*"
+    iam, codebuild, logs = (account.client(it) for it in ("iam", "codebuild", "logs"))
+    with Made(TOPIC, left) as made:
+
+        def remove(what: str, do: str, delete: Callable[..., object], **named: str) -> None:
+            made.remove(what, f"aws {do}", partial(_delete, delete, **named))
+
+        iam.create_role(
+            RoleName=name,
+            Description="One build of triton-sagemaker's preflight, which removes it",
+            AssumeRolePolicyDocument=json.dumps(TRUST),
         )
-        actions = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"]
-        statement = {
-            "Effect": "Allow",
-            "Action": actions,
-            "Resource": [arn.removesuffix(":*"), arn],
-        }
-        document = {"Version": "2012-10-17", "Statement": statement}
-        iam.put_role_policy(RoleName=name, PolicyName=name, PolicyDocument=json.dumps(document))
+        remove(
+            f"log group {group}",
+            f"logs delete-log-group --log-group-name {group}",
+            logs.delete_log_group,
+            logGroupName=group,
+        )
+        remove(
+            f"role {name}", f"iam delete-role --role-name {name}", iam.delete_role, RoleName=name
+        )
+        document = json.dumps(_may_write(account, group))
+        iam.put_role_policy(RoleName=name, PolicyName=name, PolicyDocument=document)
+        remove(
+            f"policy {name} of the role {name}",
+            f"iam delete-role-policy --role-name {name} --policy-name {name}",
+            iam.delete_role_policy,
+            RoleName=name,
+            PolicyName=name,
+        )
         role = iam.get_role(RoleName=name)["Role"]["Arn"]
         _create_project(codebuild, name, role, environment)
+        remove(
+            f"project {name}",
+            f"codebuild delete-project --name {name}",
+            codebuild.delete_project,
+            name=name,
+        )
         yield name
-    finally:
-        codebuild.delete_project(name=name)
-        with _if_there():
-            account.client("logs").delete_log_group(logGroupName=group)
-        with _if_there():
-            iam.delete_role_policy(RoleName=name, PolicyName=name)
-        iam.delete_role(RoleName=name)
 
 
-@contextmanager
-def _if_there() -> Iterator[None]:
+def _may_write(account: Account, group: str) -> Any:
+    """Return the policy of who may write a log group's logs."""
+    arn = (
+        f"arn:{account.caller.partition}:logs:{account.region}:{account.caller.account}:"
+        f"log-group:{group}"
+    )
+    actions = ["logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents"]
+    statement = {"Effect": "Allow", "Action": actions, "Resource": [arn, f"{arn}:*"]}
+    return {"Version": "2012-10-17", "Statement": statement}
+
+
+def _delete(delete: Callable[..., object], **named: str) -> None:
     """Delete what may not be there."""
     try:
-        yield
+        delete(**named)
     except ClientError as error:
         if error.response["Error"]["Code"] not in ("NoSuchEntity", "ResourceNotFoundException"):
             raise

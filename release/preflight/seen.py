@@ -32,29 +32,26 @@ class Seen:
     gpu: Gpu | None = None
 
 
-def record(account: Account, seen: Seen, facts: Path, day: date) -> Iterator[str]:
-    """Write the tables in the folder `facts`; yield a line for each, with what is in it now.
+def record_gpu(account: Account, seen: Seen, facts: Path, day: date) -> Iterator[str]:
+    """Write what a probe saw, which was paid for, into the folder `facts`; yield a line of it."""
+    if seen.gpu is None:
+        return
+    if not seen.gpu.was_seen:
+        yield f"{TABLE}: nothing of CodeBuild's GPU: the probe read no driver or no CUDA"
+        return
+    _write(facts, "codebuild_gpu", {**_source(account, day), **vars(seen.gpu)})
+    yield f"{TABLE}: CodeBuild's GPU in {account.region}"
+
+
+def record(account: Account, facts: Path, day: date) -> Iterator[str]:
+    """Write what the account says into the folder `facts`; yield a line for each table.
 
     Raises `NoPrices`, and what AWS answers; what was written before stays.
     """
-    path = facts / TABLE
-    text = path.read_text(encoding="utf-8")
-    rows: Rows = tomllib.loads(text)
-    # No account: what was seen is of AWS, not of a customer.
-    row = {
-        "region": account.region,
-        "date": day,
-        "source": f"preflight, {day}, {account.region}; account not named",
-    }
-    if seen.gpu is not None:
-        found = seen.gpu
-        _put(rows, "codebuild_gpu", {**row, **vars(found)})
-        yield f"{TABLE}: CodeBuild's GPU in {account.region}"
     defaults = _default_quotas(account)
     if defaults:
-        _put(rows, "hosting", {**row, "default_quotas": defaults})
+        _write(facts, "hosting", {**_source(account, day), "default_quotas": defaults})
         yield f"{TABLE}: {len(defaults)} instance types in {account.region}"
-    path.write_text(with_rows(text, rows), encoding="utf-8")
 
     regions = sorted({*platform_facts.prices().per_hour, account.region})
     client = pricing(account)
@@ -81,10 +78,19 @@ def prices_written(found: Mapping[str, Mapping[str, float]], day: date) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _put(rows: Rows, name: str, row: dict[str, Any]) -> None:
-    """Put a row in the place of the one of its region."""
+def _source(account: Account, day: date) -> dict[str, Any]:
+    """Return where and when something was seen: of AWS, so that no account is named."""
+    source = f"preflight, {day}, {account.region}; account not named"
+    return {"region": account.region, "date": day, "source": source}
+
+
+def _write(facts: Path, name: str, row: dict[str, Any]) -> None:
+    """Write a row in the place of the one of its region."""
+    path = facts / TABLE
+    text = path.read_text(encoding="utf-8")
+    rows: Rows = tomllib.loads(text)
     kept = [it for it in rows.get(name, ()) if it["region"] != row["region"]]
-    rows[name] = [*kept, row]
+    path.write_text(with_rows(text, {**rows, name: [*kept, row]}), encoding="utf-8")
 
 
 def _default_quotas(account: Account) -> dict[str, int]:

@@ -13,8 +13,8 @@ from release.preflight import facts, gpu_builds, gpu_probe, prices
 from release.preflight.gpu_probe import MARK, Gpu, ProbeFailed
 from release.preflight.instance_quotas import quota_name
 from release.preflight.price_list import NoPrices, hosting_prices
-from release.preflight.rows import Verdict
-from release.preflight.seen import Seen, prices_written, record
+from release.preflight.rows import Row, Verdict
+from release.preflight.seen import Seen, prices_written, record, record_gpu
 from tests.unit.release.preflight.conftest import (
     Aws,
     MakeAccount,
@@ -28,6 +28,11 @@ from tests.unit.release.preflight.conftest import (
 )
 
 DAY = date(2026, 11, 22)
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu_probe, "POLL_SECONDS", 0)
 
 
 def product(usage_type: str, usd: str) -> str:
@@ -187,10 +192,12 @@ def test_an_interrupted_probe_stops_its_build(make: MakeAccount, aws: Aws) -> No
     assert aws.requests("codebuild.StopBuild") == [{"id": "gpu:1"}]
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_without_a_project_one_is_made_and_removed_with_its_role(
-    make: MakeAccount, aws: Aws, fails: bool
-) -> None:
+MADE = ("codebuild.DeleteProject", "iam.DeleteRolePolicy", "iam.DeleteRole", "logs.DeleteLogGroup")
+"""What removes a project of the probe's own, in its order: the log group when nobody can make it
+again."""
+
+
+def own_project(aws: Aws) -> None:
     aws.answers["cloudformation.ListStackResources"] = not_deployed()
     builds(aws, MARK + json.dumps(SAID))
     role = {
@@ -210,18 +217,77 @@ def test_without_a_project_one_is_made_and_removed_with_its_role(
         "codebuild.DeleteProject": {},
         "logs.DeleteLogGroup": error("ResourceNotFoundException"),
     }
-    if fails:
-        aws.answers["codebuild.CreateProject"] = denied("codebuild:CreateProject")
-    account = make(prod_models=GPU, prod_text=MODEL)
-    if fails:
-        with pytest.raises(Exception, match="codebuild:CreateProject"):
-            gpu_probe.probe(account)
-    else:
-        assert gpu_probe.probe(account)[0].driver == "580.1"
+
+
+def test_without_a_project_one_is_made_and_removed_with_its_role(
+    make: MakeAccount, aws: Aws
+) -> None:
+    own_project(aws)
+    left: list[Row] = []
+    assert gpu_probe.probe(make(prod_models=GPU, prod_text=MODEL), left)[0].driver == "580.1"
+    assert [name for name, _ in aws.asked if name in MADE] == list(MADE)
     (made,) = aws.requests("iam.CreateRole")
     assert aws.requests("iam.DeleteRole") == [{"RoleName": made["RoleName"]}]
     assert aws.requests("codebuild.DeleteProject") == [{"name": made["RoleName"]}]
-    assert aws.requests("logs.DeleteLogGroup")
+    assert left == []
+
+
+def test_a_project_that_may_not_be_made_leaves_no_role(make: MakeAccount, aws: Aws) -> None:
+    own_project(aws)
+    aws.answers["codebuild.CreateProject"] = denied("codebuild:CreateProject")
+    (row,) = gpu_builds.ask_a_build(make(prod_models=GPU, prod_text=MODEL), Seen())
+    assert "codebuild:CreateProject" in row.said
+    assert [name for name, _ in aws.asked if name in MADE] == list(MADE[1:])
+
+
+@pytest.mark.parametrize("stays", MADE)
+def test_what_cannot_be_removed_is_a_row_and_the_rest_is_removed(
+    make: MakeAccount, aws: Aws, stays: str
+) -> None:
+    own_project(aws)
+    aws.answers[stays] = denied(stays)
+    seen = Seen()
+    *rows, left = gpu_builds.ask_a_build(make(prod_models=GPU, prod_text=MODEL), seen)
+    assert [it.verdict for it in rows] == [Verdict.OK] * 3
+    assert seen.gpu is not None
+    assert left.verdict is Verdict.UNKNOWN
+    assert left.said.startswith("is left: not allowed to ask")
+    assert aws.requests("iam.CreateRole")[0]["RoleName"] in left.do
+    assert [name for name, _ in aws.asked if name in MADE] == list(MADE)
+
+
+def test_an_interrupt_waits_for_the_stopped_build_before_its_log_goes(
+    make: MakeAccount, aws: Aws
+) -> None:
+    own_project(aws)
+    running: dict[str, Any] = {"builds": [{"id": "gpu:1", "buildStatus": "IN_PROGRESS"}]}
+    stopped = {"builds": [{"id": "gpu:1", "buildStatus": "STOPPED"}]}
+    answers: Any = iter([KeyboardInterrupt(), running, running, stopped])
+
+    def asked(_: dict[str, Any]) -> dict[str, Any]:
+        answer: Any = next(answers)
+        if isinstance(answer, KeyboardInterrupt):
+            raise answer
+        return dict(answer)
+
+    aws.answers["codebuild.BatchGetBuilds"] = asked
+    aws.answers["codebuild.DeleteProject"] = denied("codebuild:DeleteProject")
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        list(gpu_builds.ask_a_build(make(prod_models=GPU, prod_text=MODEL), Seen()))
+    assert list(answers) == []
+    assert [name for name, _ in aws.asked if name in MADE] == list(MADE)
+    (note,) = interrupted.value.__notes__
+    assert "is left: not allowed to ask" in note
+
+
+def test_a_build_that_cannot_be_stopped_is_said(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["cloudformation.ListStackResources"] = resources(Gpu="p")
+    builds(aws)
+    aws.answers["codebuild.BatchGetBuilds"] = denied("codebuild:BatchGetBuilds")
+    aws.answers["codebuild.StopBuild"] = denied("codebuild:StopBuild")
+    failed, left = gpu_builds.ask_a_build(make(prod_models=GPU, prod_text=MODEL), Seen())
+    assert "codebuild:BatchGetBuilds" in failed.said
+    assert (left.subject, left.do) == ("build gpu:1", "aws codebuild stop-build --id gpu:1")
 
 
 def test_a_stage_without_gpus_asks_for_none(make: MakeAccount) -> None:
@@ -230,7 +296,7 @@ def test_a_stage_without_gpus_asks_for_none(make: MakeAccount) -> None:
     assert list(gpu_builds.ask(account)) == []
     assert list(gpu_builds.ask_a_build(account, Seen())) == []
     with pytest.raises(ProbeFailed, match="no GPU project"):
-        gpu_probe.probe(make(prod_models={}, prod_text=cpu))
+        gpu_probe.probe(make(prod_models={}, prod_text=cpu), [])
 
 
 def test_what_was_seen_is_written_as_rows_and_read_again(
@@ -245,7 +311,10 @@ def test_what_was_seen_is_written_as_rows_and_read_again(
     account = make()
     for driver in ("570.1", "580.1"):
         gpu = Gpu(driver, 'NVIDIA "A10G"', "13.0", "no\nmodule")
-        lines = list(record(account, Seen(gpu), tmp_path, DAY))
+        lines = [
+            *record_gpu(account, Seen(gpu), tmp_path, DAY),
+            *record(account, tmp_path, DAY),
+        ]
     assert len(lines) == 3
     text = table.read_text()
     assert text.startswith("# What was seen.\n# Kept.\n")
@@ -272,6 +341,21 @@ def test_what_was_seen_is_written_as_rows_and_read_again(
     assert [it.verdict for it in rows] == [Verdict.OK] * 3
 
 
+@pytest.mark.parametrize(
+    ("driver", "cuda"),
+    [("[Errno 2] No such file or directory: 'nvidia-smi'", ""), ("580.1", ""), ("", "13.0")],
+)
+def test_a_probe_that_saw_no_gpu_is_shown_and_not_recorded(
+    make: MakeAccount, tmp_path: Path, driver: str, cuda: str
+) -> None:
+    found = Gpu(driver, "", cuda, "10.13")
+    assert driver in next(gpu_probe.rows(found, IMAGE)).said
+    (line,) = record_gpu(make(), Seen(found), tmp_path, DAY)
+    assert line == "seen.toml: nothing of CodeBuild's GPU: the probe read no driver or no CUDA"
+    assert list(tmp_path.glob("*.toml")) == []
+    assert list(record_gpu(make(), Seen(), tmp_path, DAY)) == []
+
+
 def test_without_prices_the_table_of_prices_stays(
     make: MakeAccount, aws: Aws, tmp_path: Path
 ) -> None:
@@ -282,7 +366,7 @@ def test_without_prices_the_table_of_prices_stays(
     table.write_text(prices_written({"us-east-1": {"ml.g5.xlarge": 1.0}}, DAY))
     before = table.read_text()
     with pytest.raises(Exception, match="pricing:GetProducts"):
-        list(record(make(), Seen(), tmp_path, DAY))
+        list(record(make(), tmp_path, DAY))
     assert table.read_text() == before
 
 
