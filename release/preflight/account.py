@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import boto3
-from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from release.preflight.clients import client
+from release.preflight.once import Known, once
 from release.preflight.running import RunningEndpoint, running_endpoints
 from release.preflight.service_quotas import ServiceQuotas
 from release.tree import Template, Tree, templates
-
-PATIENT = Config(retries={"mode": "standard", "total_max_attempts": 10})
-"""For throttling: a preflight asks much at once."""
 
 SUFFIXES = {"aws": "amazonaws.com", "aws-cn": "amazonaws.com.cn"}
 """Partition -> AWS::URLSuffix."""
@@ -57,7 +55,8 @@ class Account:
     stage: str
     assembly: Path
     _clients: dict[str, Any] = field(default_factory=dict, repr=False)
-    _resources: dict[str, dict[str, str] | None] = field(default_factory=dict, repr=False)
+    _resources: Known[dict[str, str] | None] = field(default_factory=dict, repr=False)
+    _running: Known[dict[str, RunningEndpoint]] = field(default_factory=dict, repr=False)
 
     @property
     def region(self) -> str:
@@ -67,8 +66,7 @@ class Account:
     def client(self, service: str) -> Any:
         """Return a client in the stage's region."""
         if service not in self._clients:
-            session: Any = self.session
-            self._clients[service] = session.client(service, config=PATIENT)
+            self._clients[service] = client(self.session, service)
         return self._clients[service]
 
     @cached_property
@@ -76,10 +74,10 @@ class Account:
         """What Service Quotas says, each service asked once."""
         return ServiceQuotas(self.client("service-quotas"))
 
-    @cached_property
+    @property
     def running(self) -> dict[str, RunningEndpoint]:
         """Every endpoint of the account in the region, by its name."""
-        return running_endpoints(self.client("sagemaker"))
+        return once(self._running, "endpoints", lambda: running_endpoints(self.client("sagemaker")))
 
     @cached_property
     def templates(self) -> dict[str, Template]:
@@ -105,9 +103,7 @@ class Account:
 
         A stack under review, or whose creation failed, is one that has nothing yet.
         """
-        if stack not in self._resources:
-            self._resources[stack] = self._asked_resources(stack)
-        found = self._resources[stack]
+        found = once(self._resources, stack, lambda: self._asked_resources(stack))
         if found is None:
             raise NotDeployed(stack)
         return found

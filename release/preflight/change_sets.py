@@ -12,8 +12,9 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
-from release.preflight.account import PATIENT, Account
+from release.preflight.account import Account
 from release.preflight.asking import depends_on, why
+from release.preflight.clients import client
 from release.preflight.removing import Made
 from release.preflight.rows import Row, Topic, Verdict
 
@@ -63,9 +64,7 @@ def _of_stack(account: Account, stack: str, properties: Any, left: list[Row]) ->
         yield TOPIC.unknown(stack, depends_on(missing))
         return
     _upload_template(account, stack)
-    cloudformation = _assumed(account, properties["assumeRoleArn"]).client(
-        "cloudformation", config=PATIENT
-    )
+    cloudformation = client(_assumed(account, properties["assumeRoleArn"]), "cloudformation")
     with _change_set(account, cloudformation, stack, properties, left) as (made, reason):
         try:
             found = [*_validation(stack, cloudformation, made)]
@@ -239,12 +238,12 @@ def _upload_template(account: Account, stack: str) -> None:
 
 
 def _put(account: Account, place: Any, path: Path) -> None:
-    s3: Any = _assumed(account, place["assumeRoleArn"]).client("s3", config=PATIENT)
+    s3: Any = client(_assumed(account, place["assumeRoleArn"]), "s3")
     bucket = account.text({"Fn::Sub": place["bucketName"]})
     s3.put_object(Bucket=bucket, Key=place["objectKey"], Body=path.read_bytes())
 
 
-def _assumed(account: Account, role: str) -> Any:
+def _assumed(account: Account, role: str) -> boto3.Session:
     """Return a session of a role of `cdk bootstrap`."""
     credentials = account.client("sts").assume_role(
         RoleArn=account.text({"Fn::Sub": role}), RoleSessionName="preflight"

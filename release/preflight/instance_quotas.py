@@ -46,7 +46,7 @@ def ask(account: Account) -> Iterator[Row]:
     for endpoint in account.running.values():
         if endpoint.lost:
             yield TOPIC.unknown(
-                endpoint.name, "its configuration was deleted: its instances are not counted here"
+                endpoint.name, f"{endpoint.lost}: its instances are not counted here"
             )
 
 

@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 from release.preflight.account import Account, NotDeployed, Unresolved
 from release.preflight.rows import Row, Topic
+from release.preflight.running import described
 
 TOPIC = Topic("names")
 OWNER = "aws:cloudformation:stack-name"
@@ -103,10 +104,11 @@ def _left_behind(account: Account) -> Iterator[Row]:
 
 
 def _endpoint(account: Account, name: str) -> dict[str, str] | None:
-    found = account.running.get(name)
+    sagemaker = account.client("sagemaker")
+    found = described(sagemaker, name)
     if found is None:
         return None
-    tags = account.client("sagemaker").list_tags(ResourceArn=found.arn)["Tags"]
+    tags = sagemaker.list_tags(ResourceArn=found["EndpointArn"])["Tags"]
     return {it["Key"]: it["Value"] for it in tags}
 
 

@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 import boto3
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from release.preflight.account import PATIENT, Account, Caller
+from release.preflight.account import Account, Caller
 from release.preflight.asking import rows_of
+from release.preflight.clients import client
 from release.preflight.rows import Row
 from release.preflight.topics import BEFORE_A_DELIVERY
 from release.tree import Tree
@@ -29,7 +30,7 @@ NOBODY = (
 def caller(session: boto3.Session) -> Caller:
     """Return who asks. Raises `NoCredentials`, and what AWS and the SDK raise."""
     try:
-        said = session.client("sts", config=PATIENT).get_caller_identity()
+        said = client(session, "sts").get_caller_identity()
     except NoCredentialsError:
         raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
     except ClientError as error:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import platform_facts
-from release.preflight.account import PATIENT, Account
+from release.preflight.account import Account
+from release.preflight.clients import client
 from release.preflight.fleets import fleets
 from release.preflight.price_list import API_REGIONS, NoPrices, hosting_prices
 from release.preflight.rows import Row, Topic
@@ -37,6 +38,5 @@ def ask(account: Account) -> Iterator[Row]:
 
 def pricing(account: Account) -> Any:
     """Return a client of the partition's Price List API."""
-    session: Any = account.session
     region = API_REGIONS.get(account.caller.partition, API_REGIONS["aws"])
-    return session.client("pricing", region_name=region, config=PATIENT)
+    return client(account.session, "pricing", region)

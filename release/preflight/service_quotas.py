@@ -3,6 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from release.preflight.once import Known, once
+
+PAGE = 100
+"""The most that a page of ListServiceQuotas and ListAWSDefaultServiceQuotas has (API reference)."""
+
 
 @dataclass(frozen=True)
 class Quota:
@@ -27,8 +32,8 @@ class ServiceQuotas:
     """The quotas of a region, each service asked once."""
 
     client: Any
-    _defaults: dict[str, dict[str, Quota]] = field(default_factory=dict)
-    _known: dict[str, dict[str, Quota]] = field(default_factory=dict)
+    _defaults: Known[dict[str, Quota]] = field(default_factory=dict)
+    _known: Known[dict[str, Quota]] = field(default_factory=dict)
 
     def of(self, service: str) -> dict[str, Quota]:
         """Return quota name -> quota of a service.
@@ -36,20 +41,26 @@ class ServiceQuotas:
         "If the applied quota value is not available for a quota, the quota is not retrieved"
         (API reference of ListServiceQuotas): AWS's default counts then.
         """
-        if service not in self._known:
-            own = self._listed("list_service_quotas", service, applied=True)
-            self._known[service] = self.defaults(service) | own
-        return self._known[service]
+        return once(
+            self._known,
+            service,
+            lambda: (
+                self.defaults(service) | self._listed("list_service_quotas", service, applied=True)
+            ),
+        )
 
     def defaults(self, service: str) -> dict[str, Quota]:
         """Return quota name -> AWS's default of a service."""
-        if service not in self._defaults:
-            listed = self._listed("list_aws_default_service_quotas", service, applied=False)
-            self._defaults[service] = listed
-        return self._defaults[service]
+        return once(
+            self._defaults,
+            service,
+            lambda: self._listed("list_aws_default_service_quotas", service, applied=False),
+        )
 
     def _listed(self, operation: str, service: str, *, applied: bool) -> dict[str, Quota]:
-        pages = self.client.get_paginator(operation).paginate(ServiceCode=service)
+        pages = self.client.get_paginator(operation).paginate(
+            ServiceCode=service, PaginationConfig={"PageSize": PAGE}
+        )
         return {
             it["QuotaName"]: Quota(service, it["QuotaCode"], it["QuotaName"], it["Value"], applied)
             for page in pages

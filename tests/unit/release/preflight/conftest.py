@@ -202,21 +202,28 @@ def runs(aws: Aws, **endpoints: tuple[str, int]) -> None:
             for name in of
         ]
     }
-    aws.answers["sagemaker.DescribeEndpoint"] = lambda request: {
-        "EndpointName": request["EndpointName"],
-        "EndpointArn": arn(request["EndpointName"]),
-        "EndpointConfigName": request["EndpointName"],
-        "EndpointStatus": "InService",
-        "CreationTime": now,
-        "LastModifiedTime": now,
-        "ProductionVariants": [
-            {
-                "VariantName": "AllTraffic",
-                "CurrentInstanceCount": of[request["EndpointName"]][1],
-                "DesiredInstanceCount": of[request["EndpointName"]][1],
-            }
-        ],
-    }
+
+    def described(request: dict[str, Any]) -> dict[str, Any]:
+        name = request["EndpointName"]
+        if name not in of:
+            raise error("ValidationException", "Could not find endpoint", "DescribeEndpoint")
+        return {
+            "EndpointName": name,
+            "EndpointArn": arn(name),
+            "EndpointConfigName": name,
+            "EndpointStatus": "InService",
+            "CreationTime": now,
+            "LastModifiedTime": now,
+            "ProductionVariants": [
+                {
+                    "VariantName": "AllTraffic",
+                    "CurrentInstanceCount": of[name][1],
+                    "DesiredInstanceCount": of[name][1],
+                }
+            ],
+        }
+
+    aws.answers["sagemaker.DescribeEndpoint"] = described
     aws.answers["sagemaker.DescribeEndpointConfig"] = lambda request: {
         "EndpointConfigName": request["EndpointConfigName"],
         "EndpointConfigArn": arn(request["EndpointConfigName"]),

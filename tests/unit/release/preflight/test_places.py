@@ -190,6 +190,7 @@ def test_an_endpoint_of_somebody_is_refused(make: MakeAccount, aws: Aws) -> None
     runs(aws, prod_text=("ml.g5.xlarge", 1))
     aws.answers["cloudformation.ListStackResources"] = not_deployed()
     aws.answers["sagemaker.ListTags"] = {"Tags": []}
+    aws.answers["sagemaker.ListEndpoints"] = denied("sagemaker:ListEndpoints")
     (row,) = names.ask(make(prod_text=endpoint_stack()))
     assert (row.subject, row.verdict) == ("endpoint prod-text", REFUSED)
     assert row.do == "aws sagemaker delete-endpoint --endpoint-name prod-text"

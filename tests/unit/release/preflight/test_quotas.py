@@ -1,11 +1,14 @@
 """Instances and builds against quotas: the peak of a deploy, not what runs afterwards."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from release.preflight import build_quotas, fleets, instance_quotas
+from release.preflight.account import Account
 from release.preflight.fleets import peaks
 from release.preflight.rows import Row, Verdict
 from tests.unit.release.preflight.conftest import (
@@ -201,6 +204,56 @@ def test_endpoints_that_fail_go_or_went_hold_no_instances(make: MakeAccount, aws
     rows = list(instance_quotas.ask(make(prod_text=endpoint_stack(count=1))))
     assert "0 run" in of_type(rows).said
     assert [it.subject for it in rows if it.verdict is UNKNOWN] == ["lost"]
+
+
+@pytest.mark.parametrize("operation", ["DescribeEndpoint", "DescribeEndpointConfig"])
+def test_an_endpoint_that_may_not_be_asked_is_said_and_the_others_count(
+    make: MakeAccount, aws: Aws, operation: str
+) -> None:
+    runs(aws, another_team_s=("ml.g5.xlarge", 3), ours=("ml.g5.xlarge", 4))
+    deployed(aws, None)
+    answer: Any = aws.answers[f"sagemaker.{operation}"]
+
+    def narrowed(request: dict[str, Any]) -> dict[str, Any]:
+        if "another-team-s" in request.values():
+            raise denied(f"sagemaker:{operation}")
+        found: dict[str, Any] = answer(request)
+        return found
+
+    aws.answers[f"sagemaker.{operation}"] = narrowed
+    allow(aws, {G5: 9, ALL: 9})
+    first, _, lost = instance_quotas.ask(make(prod_text=endpoint_stack(count=1)))
+    assert "4 run, 5 at the peak" in first.said
+    assert (lost.subject, lost.verdict) == ("another-team-s", UNKNOWN)
+    assert lost.said == (
+        f"not allowed to ask (sagemaker:{operation}): its instances are not counted here"
+    )
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "asked"),
+    [
+        ("sagemaker", "ListEndpoints", lambda it: it.running),
+        ("service-quotas", "ListServiceQuotas", lambda it: it.quotas.of("sagemaker")),
+        ("service-quotas", "ListAWSDefaultServiceQuotas", lambda it: it.quotas.of("sagemaker")),
+        ("cloudformation", "ListStackResources", lambda it: it.deployed("prod-text")),
+    ],
+)
+def test_what_was_answered_with_an_error_is_not_asked_again(
+    make: MakeAccount,
+    aws: Aws,
+    service: str,
+    operation: str,
+    asked: Callable[[Account], object],
+) -> None:
+    allow(aws, {})
+    aws.answers[f"{service}.{operation}"] = denied("a:B")
+    account = make()
+    for _ in range(2):
+        with pytest.raises(ClientError):
+            asked(account)
+    (request,) = aws.requests(f"{service}.{operation}")
+    assert service == "cloudformation" or request["MaxResults"] == 100
 
 
 ARCHIVE = {

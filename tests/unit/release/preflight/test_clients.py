@@ -1,0 +1,58 @@
+"""How long a preflight waits for a network, and for AWS."""
+
+from typing import Any
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError
+from botocore.httpsession import URLLib3Session
+
+from release.preflight.clients import client
+from tests.unit.release.preflight.conftest import REGION
+
+
+class Raw:
+    """The body of a response."""
+
+    def stream(self, **_: object) -> list[bytes]:
+        return [b'{"__type": "ThrottlingException", "message": "Rate exceeded"}']
+
+
+def answers(monkeypatch: pytest.MonkeyPatch, answer: Exception | AWSResponse) -> list[object]:
+    """Let the network answer each request so; return the requests."""
+    sent: list[object] = []
+
+    def send(_: object, request: object) -> AWSResponse:
+        sent.append(request)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(URLLib3Session, "send", send)
+    monkeypatch.setattr("botocore.endpoint.time.sleep", lambda _: None)
+    return sent
+
+
+def asking() -> Any:
+    return client(boto3.Session("key", "secret", region_name=REGION), "sagemaker")
+
+
+@pytest.mark.parametrize("kind", [ConnectTimeoutError, EndpointConnectionError])
+def test_a_network_that_leads_nowhere_is_tried_twice(
+    monkeypatch: pytest.MonkeyPatch, kind: type[ConnectTimeoutError | EndpointConnectionError]
+) -> None:
+    sent = answers(monkeypatch, kind(endpoint_url="https://nowhere"))
+    with pytest.raises(kind):
+        asking().list_endpoints()
+    assert len(sent) == 2
+    assert asking().meta.config.connect_timeout == 5
+
+
+def test_a_service_that_throttles_is_asked_ten_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    throttled = AWSResponse("https://here", 400, HTTPHeaders(), Raw())
+    sent = answers(monkeypatch, throttled)
+    with pytest.raises(ClientError, match="Rate exceeded"):
+        asking().list_endpoints()
+    assert len(sent) == 10
