@@ -55,6 +55,7 @@ class History:
     ) -> None:
         self._ssm, self._stage, self._models_stack = ssm, stage, models_stack
         self.name = parameters.delivered(stage)
+        self._begun: list[Delivery] = []
 
     def deliveries(self) -> list[Delivery]:
         """Return them, the newest last."""
@@ -88,11 +89,15 @@ class History:
             for it in found[after:]
         ]
         kept = [it for it in (*found[:after], *taken) if it.outcome in WORTH_KEEPING]
-        self._write([*kept, Delivery(commit, now, Outcome.STARTED)])
+        self._begun = [*kept, Delivery(commit, now, Outcome.STARTED)]
+        self._write(self._begun)
 
     def end(self, outcome: Outcome) -> None:
-        """Record how that ended."""
-        *before, last = self.deliveries()
+        """Record how what was begun has ended, in whatever stack of models the stage has by now.
+
+        The cdk CLI deletes a stack whose first deploy failed, and makes another one.
+        """
+        *before, last = self._begun
         self._write([*before, replace(last, outcome=outcome)])
 
     def target(self, wanted: str | None) -> Delivery:

@@ -156,6 +156,16 @@ def test_what_was_delivered_to_a_stage_that_was_destroyed_is_not_rolled_back_to(
     assert roll_back(history) == "c"
 
 
+def test_a_delivery_after_a_first_one_that_failed_ends_in_another_stack(
+    history: History, stack: list[str | None]
+) -> None:
+    deliver(history, "a", outcome=Outcome.FAILED)
+    history.begin("b")
+    stack[0] = "arn:models/2"  # the CLI replaces one that is ROLLBACK_COMPLETE
+    history.end(Outcome.DELIVERED)
+    assert [(it.commit, it.outcome) for it in history.deliveries()] == [("b", Outcome.DELIVERED)]
+
+
 def test_a_record_that_names_no_stack_is_of_the_stage_as_it_is(
     history: History, ssm: FakeSsm
 ) -> None:
