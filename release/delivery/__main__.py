@@ -2,7 +2,7 @@
 
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
 it back. 2: it is deployed, and wrong. 3: it was interrupted, or its credentials have expired: AWS
-goes on with what was begun, and the same command takes it up.
+goes on with what was begun, and the same command takes it up, once CodeBuild has ended its builds.
 """
 
 import argparse
@@ -44,7 +44,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (Unfinished, KeyboardInterrupt) as error:
         print(
             f"unfinished: {str(error) or 'interrupted'}\n  AWS goes on with what was begun: run "
-            "the same command again, which waits for that and continues",
+            "the same command again, which waits for stacks and endpoints and continues. It "
+            "starts builds that still run a second time: wait for those in CodeBuild first",
             file=sys.stderr,
         )
         return UNFINISHED

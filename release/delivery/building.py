@@ -10,8 +10,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.credentials import said
-from release.delivery.errors import NotDelivered
+from release.delivery.credentials import expired, said
+from release.delivery.errors import NotDelivered, Unfinished
 from release.delivery.steps import say
 
 START_FUNCTION, POLL_FUNCTION = "StartFunction", "PollFunction"
@@ -59,7 +59,8 @@ class Builder:
     def build(self, archives: Sequence[Properties]) -> None:
         """Build `archives`, and say how it goes.
 
-        Raises `NotDelivered` at the first that fails; the others go on, and are found next time.
+        Raises `NotDelivered` at the first that fails, `Unfinished` where the credentials have
+        expired; the others go on, and are found next time.
         """
         running: list[_Build] = []
         for archive in archives:
@@ -91,7 +92,7 @@ class Builder:
     def _still_running(self, builds: Sequence[_Build]) -> list[_Build]:
         running: list[_Build] = []
         for number, build in enumerate(builds):
-            with _naming_others([*running, *builds[number + 1 :]]):
+            with _naming_others([*running, *builds[number + 1 :]], asked=build):
                 done = self._asked(self.poll, build.event)["IsComplete"]
             if done:
                 say(f"  built {build.key} ({build.minutes})")
@@ -100,11 +101,14 @@ class Builder:
         return running
 
     def _asked(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
-        """Return a function's answer. Raises `NotDelivered` with what it failed with."""
+        """Return a function's answer.
+
+        Raises `NotDelivered` with what it failed with, `Unfinished` as `build` does.
+        """
         try:
             answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
-            raise NotDelivered(said(error)) from None
+            raise (Unfinished if expired(error) else NotDelivered)(said(error)) from None
         told: dict[str, Any] = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             key = event["ResourceProperties"]["Key"]
@@ -113,12 +117,13 @@ class Builder:
 
 
 @contextmanager
-def _naming_others(builds: Sequence[_Build]) -> Iterator[None]:
-    """Let a failure say which builds go on."""
+def _naming_others(builds: Sequence[_Build], *, asked: _Build | None = None) -> Iterator[None]:
+    """Let a failure say which builds go on: also the one `asked` for, where nobody could ask."""
     try:
         yield
-    except NotDelivered as error:
-        others = ", ".join(it.name for it in builds)
-        raise NotDelivered(
+    except (NotDelivered, Unfinished) as error:
+        unknown = [asked] if asked and isinstance(error, Unfinished) else []
+        others = ", ".join(it.name for it in (*unknown, *builds))
+        raise type(error)(
             f"{error}\n  goes on in CodeBuild: {others}" if others else str(error)
         ) from None

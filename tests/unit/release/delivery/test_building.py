@@ -9,7 +9,7 @@ from botocore.response import StreamingBody
 
 from release.delivery import building
 from release.delivery.building import Builder
-from release.delivery.errors import NotDelivered
+from release.delivery.errors import NotDelivered, Unfinished
 
 TEXT, VISION = (
     {"Key": f"{name}.tar.gz", "Model": name, "Bucket": "models", "WaitMinutes": "50"}
@@ -25,8 +25,13 @@ class FakeLambda:
         self.started: list[dict[str, Any]] = []
         self.has_archive: set[str] = set()
         self.refused: set[str] = set()
+        self.expires_after: int | None = None
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
+        if self.expires_after == 0:
+            raise ClientError({"Error": {"Code": "ExpiredTokenException"}}, "Invoke")
+        if self.expires_after is not None:
+            self.expires_after -= 1
         event = json.loads(Payload)
         key = event["ResourceProperties"]["Key"]
         if FunctionName == "start":
@@ -149,3 +154,19 @@ def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) 
     functions.polls = {"text.tar.gz": ["Build failed: the gate"]}
     with pytest.raises(NotDelivered, match=r"^text\.tar\.gz: Build failed: the gate$"):
         Builder(functions, "start", "poll", 143).build([TEXT])
+
+
+@pytest.mark.parametrize(
+    ("calls", "named"),
+    [(1, "text.tar.gz (b:t)"), (2, "text.tar.gz (b:t), vision.tar.gz (b:v)")],
+    ids=["while they are started", "while they are watched"],
+)
+def test_credentials_that_expire_leave_builds_unfinished_and_all_of_them_named(
+    functions: FakeLambda, calls: int, named: str
+) -> None:
+    functions.expires_after = calls
+    with pytest.raises(Unfinished) as raised:
+        Builder(functions, "start", "poll", 143).build([TEXT, VISION])
+    first, second = str(raised.value).splitlines()
+    assert first.startswith("the credentials have expired: get new ones")
+    assert second == f"  goes on in CodeBuild: {named}"

@@ -72,7 +72,8 @@ def test_what_goes_on_at_aws_ends_with_3_and_how_to_take_it_up(
     assert ends(monkeypatch, error) == 3
     told = capsys.readouterr().err
     assert told.startswith(said)
-    assert "run the same command again" in told
+    assert "run the same command again, which waits for stacks and endpoints" in told
+    assert "starts builds that still run a second time: wait for those in CodeBuild first" in told
 
 
 def test_credentials_that_had_expired_before_are_said_to_have(
