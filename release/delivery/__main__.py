@@ -1,8 +1,9 @@
 """Deliver a commit to a stage, verify that it serves as it should, and roll back.
 
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
-it back. 2: it is deployed, and wrong. 3: it was interrupted, or its credentials have expired: AWS
-goes on with what was begun, and the same command takes it up, once CodeBuild has ended its builds.
+it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
+interrupted, or its credentials have expired: AWS goes on with what was begun, and the same command
+takes it up, once CodeBuild has ended its builds.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from release.delivery import golden, smoke
 from release.delivery.assembly import synthesised
 from release.delivery.credentials import said
 from release.delivery.delivering import deliver, roll_back
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.tree import CheckoutError
 
 DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED = range(4)
@@ -35,6 +36,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (NotDelivered, CheckoutError) as error:
         print(f"not delivered: {error}", file=sys.stderr)
         return NOT_DELIVERED
+    except RollbackFailed as error:
+        print(f"deployed, and wrong: {error}", file=sys.stderr)
+        return WRONG
     except DeliveredWrong as error:
         print(
             f"deployed, and wrong: {error}\n  Roll back: make rollback STAGE={options.stage}",

@@ -1,7 +1,7 @@
 """Deploy an assembly, and verify that it serves."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from release.delivery.building import POLL_FUNCTION, START_FUNCTION, Builder, Pr
 from release.delivery.credentials import expired, said
 from release.delivery.declared import named_archives, prefixes
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.delivery.live import live_template, stack_template
 from release.delivery.moving import Move, advice
 from release.delivery.promotion import promote
@@ -51,6 +51,7 @@ class Deployment:
         `session` is in the other stage's region. Raises `NotDelivered` where there is no such
         bucket, or this stage's holds other bytes.
         """
+        self._at_rest()
         other = self._bucket(stage, session)
         if other is None:
             raise NotDelivered(
@@ -73,6 +74,7 @@ class Deployment:
         hour. Raises `NotDelivered` with the reason of the first build that fails, or where an
         archive cannot be built again.
         """
+        self._at_rest()
         bucket = self._bucket(self.assembly.stage, self.session)
         missing = {
             key: stack
@@ -167,21 +169,24 @@ class Deployment:
         the new template without it would not do.
 
         Raises `NotDelivered` with CloudFormation's reasons, once what was scaled is scaled again,
-        and `DeliveredWrong` where it is not; `Unfinished` where CloudFormation goes on or reasons
-        cannot be read, such as after the credentials have expired.
+        and `DeliveredWrong` where it is not; `RollbackFailed` where CloudFormation could not bring
+        a stack back; `Unfinished` where CloudFormation goes on or nobody can ask, such as after the
+        credentials have expired.
         """
         begun: list[Unscaled] = []
-        stacks = tuple(self.assembly.templates)
-        with _unfinished(f"CloudFormation may be at work on {', '.join(stacks)}"):
-            self._wait(stacks)  # else what is live is not what it will be
+        stacks = self._at_rest()
         try:
-            for endpoint in self.assembly.endpoints:
-                live = self._live_template(endpoint)
-                if live and (it := unscaled(endpoint, live, self._new_template(endpoint))):
-                    say(f"  {endpoint.name} is deployed twice: first {it.variants} without scaling")
-                    begun.append(it)
-                    self._deploy_template(it, it.without)
-            self._deploy(*stacks)
+            with _unfinished(_at_work(stacks)):
+                for endpoint in self.assembly.endpoints:
+                    live = self._live_template(endpoint)
+                    if live and (it := unscaled(endpoint, live, self._new_template(endpoint))):
+                        say(
+                            f"  {endpoint.name} is deployed twice: "
+                            f"first {it.variants} without scaling"
+                        )
+                        begun.append(it)
+                        self._deploy_template(it, it.without)
+                self._deploy(*stacks)
         except NotDelivered as error:
             raise NotDelivered(
                 "\n  ".join([str(error), *self._scaled_again(begun, error)])
@@ -189,21 +194,20 @@ class Deployment:
         except (Unfinished, DeliveredWrong, BotoCoreError, ClientError, EndpointError) as error:
             if not begun:
                 raise
-            kind = Unfinished if isinstance(error, Unfinished) else DeliveredWrong
-            raise kind("\n  ".join([str(error), *(it.left for it in begun)])) from None
+            raise _kind(error)("\n  ".join([str(error), *(it.left for it in begun)])) from None
 
     def _scaled_again(self, begun: list[Unscaled], because: NotDelivered) -> list[str]:
         """Bring scaling back where a stack was rolled back to what it is without; say so."""
         said = []
         for it in begun:
             try:
-                live = stack_template(self.session.client("cloudformation"), it.endpoint.stack)
-                if live != it.without:
-                    continue  # it has its new template, or the first deploy was rolled back too
-                self._deploy_template(it, it.live)
-            except (Unfinished, NotDelivered, BotoCoreError, ClientError) as error:
-                kind = Unfinished if isinstance(error, Unfinished) else DeliveredWrong
-                raise kind(f"{because}\n  {it.left}\n  {error}") from None
+                with _unfinished(_at_work([it.endpoint.stack])):
+                    live = stack_template(self.session.client("cloudformation"), it.endpoint.stack)
+                    if live != it.without:
+                        continue  # it has its new template, or the first deploy was rolled back too
+                    self._deploy_template(it, it.live)
+            except (Unfinished, DeliveredWrong, NotDelivered, ClientError, EndpointError) as error:
+                raise _kind(error)(f"{because}\n  {it.left}\n  {error}") from None
             said.append(f"{it.endpoint.name}: {it.variants} scales again, as before")
         return said
 
@@ -213,7 +217,7 @@ class Deployment:
 
     def _deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         cloudformation = self.session.client("cloudformation")
-        with _unfinished(f"CloudFormation may be at work on {', '.join(stacks)}"):
+        with _unfinished(_at_work(stacks)):
             self._wait(stacks)
             events, before = newest_events(cloudformation, stacks), self._served()
             with step(f"cdk deploy: {', '.join(stacks)}"):
@@ -221,15 +225,25 @@ class Deployment:
                     return
                 try:
                     going_on = under_way.in_progress(cloudformation, stacks)
+                    stuck = under_way.rollback_failed(cloudformation, stacks)
                     reasons = reasons_since(cloudformation, stacks, events)
-                    serves = _compared(before, self._served())
+                    serves = [] if stuck else _compared(before, self._served())
                 except (ClientError, EndpointError) as error:
                     raise Unfinished(
                         f"the cdk CLI failed, and CloudFormation may be at work: {said(error)}"
                     ) from error
                 if going_on:
                     raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
+                if stuck:
+                    raise RollbackFailed("\n  ".join([*reasons, *map(_way_on, stuck)]))
                 raise NotDelivered("\n  ".join([*reasons, *serves]))
+
+    def _at_rest(self) -> tuple[str, ...]:
+        """Return all stacks once nothing changes any more of them: what is live is read then."""
+        stacks = tuple(self.assembly.templates)
+        with _unfinished(_at_work(stacks)):
+            self._wait(stacks)
+        return stacks
 
     def _wait(self, stacks: tuple[str, ...]) -> None:
         """Return when nothing changes any more of what is to be deployed."""
@@ -296,6 +310,23 @@ def _unfinished(what: str) -> Iterator[None]:
         if not isinstance(error, BotoCoreError) and not expired(error):
             raise
         raise Unfinished(f"{what}: {said(error)}") from error
+
+
+def _at_work(stacks: Iterable[str]) -> str:
+    return f"CloudFormation may be at work on {', '.join(stacks)}"
+
+
+def _kind(error: Exception) -> type[Exception]:
+    """Return how a deploy of which a part was done ends with `error`."""
+    return type(error) if isinstance(error, (Unfinished, DeliveredWrong)) else DeliveredWrong
+
+
+def _way_on(stack: str) -> str:
+    return (
+        f"{stack} is UPDATE_ROLLBACK_FAILED: CloudFormation could not bring it back, and its "
+        "endpoint may serve the new configuration. Once the cause is gone: "
+        f"aws cloudformation continue-update-rollback --stack-name {stack}; then deliver again"
+    )
 
 
 def _refuse(wrong: list[str]) -> None:

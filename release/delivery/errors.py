@@ -9,5 +9,12 @@ class DeliveredWrong(Exception):
     """It is deployed, and an endpoint or a model is not what the commit says."""
 
 
+class RollbackFailed(DeliveredWrong):
+    """CloudFormation could not bring a stack back, and deploys nothing until it is told to go on.
+
+    The message says how.
+    """
+
+
 class Unfinished(Exception):
     """It was begun, and goes on at AWS, or nobody could ask: the next delivery takes it up."""

@@ -43,6 +43,15 @@ def in_progress(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -
     return [f"{stack} ({status})" for stack, status in found.items() if status]
 
 
+def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
+    """Return those of `stacks` that CloudFormation could not bring back, and updates no more.
+
+    They are left to `ContinueUpdateRollback` (CloudFormation user guide, "Continue rolling back an
+    update").
+    """
+    return [it for it in stacks if _status(cloudformation, it) == "UPDATE_ROLLBACK_FAILED"]
+
+
 def _wait(name: str, status: Callable[[], str | None]) -> None:
     start = said = time.monotonic()
     found = status()
@@ -61,16 +70,21 @@ def _in_progress(cloudformation: "CloudFormationClient", stack: str) -> str | No
 
     One in REVIEW_IN_PROGRESS has a change set that nobody executed: the cdk CLI replaces it.
     """
+    status = _status(cloudformation, stack)
+    if status and status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
+        return status
+    return None
+
+
+def _status(cloudformation: "CloudFormationClient", stack: str) -> str | None:
+    """Return the status of a stack, None where there is none."""
     try:
         (described,) = cloudformation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":
             raise
         return None
-    status = described["StackStatus"]
-    if status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
-        return status
-    return None
+    return described["StackStatus"]
 
 
 def _changing(sagemaker: "SageMakerClient", endpoint: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,7 +16,7 @@ from endpoint_client import EndpointError
 from release.delivery import cdk, deployment, smoke, under_way
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
 EXPIRED = ClientError(
@@ -32,6 +33,7 @@ class FakeAws:
     """A session and all its clients. `objects` are in the bucket.
 
     `statuses` are those of the stack, one for each time that it is described, then it is at rest.
+    So are those of its `endpoint`.
     """
 
     region_name = "us-east-1"
@@ -40,6 +42,7 @@ class FakeAws:
         self.objects: set[str] = set()
         self.has_stack = True
         self.statuses: list[str] = []
+        self.endpoint: list[str] = []
         self.refuses: Exception | None = None
         self.built: list[dict[str, str]] = []
         self.manifest = b"{}"
@@ -59,6 +62,9 @@ class FakeAws:
         status = self.statuses.pop(0) if self.statuses else "UPDATE_COMPLETE"
         outputs = [{"OutputKey": name, "OutputValue": it} for name, it in OUTPUTS.items()]
         return {"Stacks": [{"Outputs": outputs, "StackStatus": status}]}
+
+    def describe_endpoint(self, **_: str) -> dict[str, str]:
+        return {"EndpointStatus": self.endpoint.pop(0) if self.endpoint else "InService"}
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         assert Bucket == "bucket"
@@ -263,6 +269,29 @@ def test_where_only_the_move_misses_something_that_is_built(
     assert cli.runs == [("deploy", "prod-models"), ("publish-assets", "prod-text")]
 
 
+@pytest.mark.parametrize(
+    "head",
+    [Deployment.build, lambda it: it.promote_from("dev", session=it.session)],
+    ids=["build", "promote"],
+)
+def test_what_serves_is_read_once_an_earlier_delivery_has_ended(
+    head: Callable[[Deployment], None],
+    aws: FakeAws,
+    moving: Deployment,
+    cli: FakeCdk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def live(*_: Any) -> dict[str, Any]:
+        assert (aws.statuses, aws.endpoint) == ([], [])
+        return moved_to(OLD)
+
+    monkeypatch.setattr(deployment, "live_template", live)
+    monkeypatch.setattr(deployment, "promote", lambda *_, **__: "")
+    aws.statuses, aws.endpoint = ["UPDATE_IN_PROGRESS"] * 2, ["Updating"] * 2
+    head(moving)
+    assert (aws.statuses, aws.endpoint) == ([], [])
+
+
 def test_what_cannot_be_built_for_a_move_is_told_before_anything_is_deployed(
     aws: FakeAws, cli: FakeCdk, moving: Deployment
 ) -> None:
@@ -319,6 +348,19 @@ def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
     cli.fails = "deploy"
     with pytest.raises(NotDelivered, match="models: no"):
         delivered.deploy()
+
+
+def test_a_stack_that_could_not_be_rolled_back_is_told_with_the_way_on(
+    cli: FakeCdk, delivered: Deployment
+) -> None:
+    at_rest = ["UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
+    cli.fails, cli.leaves = "deploy", [*at_rest, *at_rest]
+    with pytest.raises(RollbackFailed) as failed:
+        delivered.deploy()
+    first, second = str(failed.value).splitlines()
+    assert first == "models: no"
+    assert second.startswith("  prod-vision is UPDATE_ROLLBACK_FAILED")
+    assert "aws cloudformation continue-update-rollback --stack-name prod-vision;" in second
 
 
 def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(

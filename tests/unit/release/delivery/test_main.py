@@ -7,7 +7,7 @@ from botocore.exceptions import ClientError, NoCredentialsError
 from release.checkouts import Clone
 from release.delivery import __main__ as program
 from release.delivery.__main__ import main
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,13 @@ def test_what_is_deployed_and_wrong_ends_with_2_and_the_way_back(
     assert capsys.readouterr().err == (
         "deployed, and wrong: Y is missing\n  Roll back: make rollback STAGE=prod\n"
     )
+
+
+def test_what_cloudformation_could_not_roll_back_ends_with_2_and_not_with_a_rollback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends(monkeypatch, RollbackFailed("continue")) == 2
+    assert capsys.readouterr().err == "deployed, and wrong: continue\n"
 
 
 def test_aws_that_refuses_ends_with_1(

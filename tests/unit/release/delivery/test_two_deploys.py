@@ -8,12 +8,12 @@ from typing import Any, cast
 
 import boto3
 import pytest
-from botocore.exceptions import NoCredentialsError
+from botocore.exceptions import ClientError, NoCredentialsError
 
 from release.delivery import cdk, deployment, smoke, under_way
 from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.tree import Template
 from tests.unit.release.delivery.test_declared import template
 
@@ -34,6 +34,7 @@ class Stack:
         self.tried: list[Template] = []
         self.fails: set[int] = set()
         self.going_on: list[str] = []
+        self.stuck: list[str] = []
 
     def deploy(self, folder: Path, *_: str) -> bool:
         wanted = json.loads((folder / "prod-text.template.json").read_text())
@@ -65,6 +66,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(under_way, name, lambda *_: None)
     monkeypatch.setattr(under_way, "in_progress", lambda *_: found.going_on)
+    monkeypatch.setattr(under_way, "rollback_failed", lambda *_: found.stuck)
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
     monkeypatch.setattr(deployment, "live_template", lambda *_: found.live)
@@ -157,7 +159,61 @@ def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
 
     stack.fails = {2}
     monkeypatch.setattr(deployment, "stack_template", expired)
-    with pytest.raises(DeliveredWrong, match="may run without scaling"):
+    with pytest.raises(Unfinished, match="may run without scaling"):
+        delivered.deploy()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ClientError({"Error": {"Code": "ExpiredTokenException"}}, "DescribeEndpoint"),
+        KeyboardInterrupt(),
+    ],
+    ids=["expired", "interrupted"],
+)
+@pytest.mark.parametrize(
+    ("asked", "fails"), [("live_template", set()), ("stack_template", {2})], ids=["next", "back"]
+)
+def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_be_off(
+    stack: Stack,
+    delivered: Deployment,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    fails: set[int],
+    error: BaseException,
+) -> None:
+    def live(*_: Any) -> Template | None:
+        if stack.tried:
+            raise error
+        return stack.live
+
+    endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
+    monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if fails else 2])
+    monkeypatch.setattr(deployment, asked, live)
+    stack.fails = fails
+    with pytest.raises(Unfinished) as failed:
+        delivered.deploy()
+    assert LEFT in str(failed.value)
+
+
+def test_a_stack_that_could_not_be_rolled_back_says_the_way_on_and_that_scaling_may_be_off(
+    stack: Stack, delivered: Deployment
+) -> None:
+    stack.fails, stack.stuck = {2}, ["prod-text"]
+    with pytest.raises(RollbackFailed, match="continue-update-rollback") as failed:
+        delivered.deploy()
+    assert str(failed.value).splitlines()[-1].strip() == LEFT
+    assert stack.tried == [WITHOUT, NEW]
+
+
+def test_a_stack_that_could_not_be_brought_back_to_its_scaling_says_the_way_on(
+    stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack.fails = {2, 3}
+    monkeypatch.setattr(
+        under_way, "rollback_failed", lambda *_: ["prod-text"] if len(stack.tried) == 3 else []
+    )
+    with pytest.raises(RollbackFailed, match="continue-update-rollback"):
         delivered.deploy()
 
 
