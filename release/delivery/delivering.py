@@ -62,6 +62,7 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
         synthesised(tree, stage) as assembly,
     ):
         deployment = Deployment(assembly, _session(tree, stage))
+        deployment.refuse_lost_exports()
         history.begin(target.commit, back_to=target)
         _remembered(history, lambda: _put_in_place(deployment, tree))
     return target.commit

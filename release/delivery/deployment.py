@@ -26,6 +26,7 @@ from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
 from release.delivery.time_budget import TimeBudget
 from release.delivery.unscaled import Unscaled, unscaled
+from release.exports import exporter, exports, imports
 from release.tree import Template
 
 VERIFY_SECONDS = 30 * 60
@@ -44,6 +45,27 @@ class Deployment:
         budget = self._time_budget()
         for line in budget.lines() if budget else ():
             say(line)
+
+    def refuse_lost_exports(self) -> None:
+        """Raise `NotDelivered` where an endpoint imports what the stacks will no longer export.
+
+        CloudFormation refuses to delete an export that another stack imports (user guide, "Get
+        exported outputs from a deployed CloudFormation stack"), and endpoints change last. One
+        whose stack left the app is not asked.
+        """
+        self._at_rest()
+        new = self.assembly.templates
+        exported = frozenset[str]().union(*map(exports, new.values()))
+        for endpoint in self.assembly.endpoints:
+            imported = imports(self._live_template(endpoint) or {})
+            lost = sorted(it for it in imported - exported if exporter(it) in new)
+            if lost:
+                raise NotDelivered(
+                    f"{endpoint.stack} imports {', '.join(lost)}, which CloudFormation would "
+                    "refuse to delete, and that commit does not have: nothing was changed, roll "
+                    "forward with a commit upon what is live that brings back what shall serve "
+                    f"(make deliver STAGE={self.assembly.stage})"
+                )
 
     def promote_from(self, stage: str, *, session: boto3.Session) -> None:
         """Copy the archives that this stage needs from the bucket of another one.

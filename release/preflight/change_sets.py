@@ -12,6 +12,7 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError, WaiterError
 
+from release.exports import exporter, imports
 from release.preflight.account import Account
 from release.preflight.asking import depends_on, why
 from release.preflight.clients import client
@@ -197,26 +198,12 @@ def _missing_exports(account: Account, stack: str) -> str | None:
 
     CloudFormation makes no change set with an import of what is not exported.
     """
-    wanted = {
-        export for export in _imports(account.templates[stack]) if export.partition(":")[0] != stack
-    }
+    wanted = {it for it in imports(account.templates[stack]) if exporter(it) != stack}
     if not wanted:
         return None
     pages = account.client("cloudformation").get_paginator("list_exports").paginate()
     there = {it["Name"] for page in pages for it in page["Exports"]}
-    return next((it.partition(":")[0] for it in sorted(wanted - there)), None)
-
-
-def _imports(value: Any) -> Iterator[str]:
-    match value:
-        case {"Fn::ImportValue": str(export)}:
-            yield export
-        case dict():
-            for it in value.values():
-                yield from _imports(it)
-        case list():
-            for it in value:
-                yield from _imports(it)
+    return next((exporter(it) for it in sorted(wanted - there)), None)
 
 
 def _template_url(account: Account, properties: Any) -> str:

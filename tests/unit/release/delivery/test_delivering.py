@@ -1,19 +1,31 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from botocore.exceptions import ClientError
 
+from release.checkouts import Clone
 from release.delivery import delivering
+from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
-from release.delivery.history import History, Outcome
+from release.delivery.history import Delivery, History, Outcome
 
 
 class Kept:
     """A history that keeps what it is told."""
 
     def __init__(self) -> None:
+        self.begun: list[str] = []
         self.outcomes: list[Outcome] = []
+
+    def target(self, _: str | None) -> Delivery:
+        return Delivery("a" * 40, "then", Outcome.DELIVERED)
+
+    def begin(self, commit: str, **_: Any) -> None:
+        self.begun.append(commit)
 
     def end(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -75,3 +87,24 @@ def test_what_cannot_be_remembered_does_not_change_how_it_ended(
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 2
     assert all("still says that this delivery is in progress" in line for line in said)
+
+
+def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_remembered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def refuse(_: Deployment) -> None:
+        raise NotDelivered("roll forward")
+
+    @contextmanager
+    def given(*_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(templates={}, models=tmp_path)
+
+    history = Kept()
+    monkeypatch.setattr(delivering, "_history", lambda *_: history)
+    monkeypatch.setattr(delivering, "_session", lambda *_: None)
+    monkeypatch.setattr(delivering, "synthesised", given)
+    monkeypatch.setattr(Clone, "checked_out", given)
+    monkeypatch.setattr(Deployment, "refuse_lost_exports", refuse)
+    with pytest.raises(NotDelivered, match="roll forward"):
+        delivering.roll_back(Clone(tmp_path), "prod", to=None)
+    assert (history.begun, history.outcomes) == ([], [])

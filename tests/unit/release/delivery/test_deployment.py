@@ -322,6 +322,35 @@ def test_an_endpoint_that_is_new_or_stays_or_is_hosted_otherwise_does_not_move(
     assert [it["Key"] for it in aws.built] == [f"{NEW}{ARCHIVE}"]
 
 
+def test_what_a_live_endpoint_imports_may_not_leave_with_a_rollback(
+    cli: FakeCdk, moving: Deployment, tmp_path: Path
+) -> None:
+    kept = {name: {"Export": {"Name": name}} for name in (EXPORT, "prod-models:Provider")}
+    path = tmp_path / "prod-models.template.json"
+    path.write_text(json.dumps({"Outputs": {**kept, "StartFunction": {"Value": "start"}}}))
+    Deployment(Assembly(tmp_path, "prod"), moving.session).refuse_lost_exports()
+    path.write_text(json.dumps({"Outputs": {EXPORT: kept[EXPORT]}}))
+    with pytest.raises(NotDelivered, match=r"prod-text imports prod-models:Provider, .* forward"):
+        Deployment(Assembly(tmp_path, "prod"), moving.session).refuse_lost_exports()
+    assert cli.runs == []
+
+
+def test_what_is_imported_from_outside_the_stage_stays(moving: Deployment) -> None:
+    moving.refuse_lost_exports()
+
+
+@pytest.mark.parametrize("live", [None, {"Resources": {}}])
+def test_an_endpoint_that_is_not_there_or_imports_nothing_loses_nothing(
+    moving: Deployment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    live: dict[str, Any] | None,
+) -> None:
+    (tmp_path / "prod-models.template.json").write_text("{}")
+    monkeypatch.setattr(deployment, "live_template", lambda *_: live)
+    moving.refuse_lost_exports()
+
+
 @pytest.mark.parametrize(("fails", "said"), [("deploy", "models: no"), ("publish-assets", "CLI")])
 def test_what_cannot_be_deployed_or_published_is_not_built(
     fails: str, said: str, aws: FakeAws, cli: FakeCdk, delivered: Deployment
