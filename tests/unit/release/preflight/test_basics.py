@@ -271,7 +271,7 @@ def test_the_root_user_is_not_simulated(make: MakeAccount) -> None:
     assert row.verdict is OK
 
 
-@pytest.mark.parametrize(("there", "verdict"), [(9_999, OK), (10_000, REFUSED)])
+@pytest.mark.parametrize(("there", "verdict"), [(9_999, OK), (10_000, UNKNOWN)])
 def test_parameters_are_counted_against_what_an_account_may_have(
     make: MakeAccount, aws: Aws, there: int, verdict: Verdict
 ) -> None:

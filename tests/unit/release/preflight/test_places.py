@@ -217,6 +217,18 @@ def test_free_names_of_every_kind_are_counted(make: MakeAccount, aws: Aws) -> No
     assert row.said == "4 new names are free"
 
 
+def test_a_parameter_on_a_later_page_is_taken(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
+    aws.answers["ssm.DescribeParameters"] = lambda request: (
+        {"Parameters": [{"Name": "/triton/p"}]}
+        if "NextToken" in request
+        else {"Parameters": [], "NextToken": "more"}
+    )
+    aws.answers["ssm.ListTagsForResource"] = {"TagList": []}
+    (row,) = names.ask(make(prod_text={"P": ("AWS::SSM::Parameter", {"Name": "/triton/p"})}))
+    assert (row.subject, row.verdict) == ("parameter /triton/p", REFUSED)
+
+
 def test_an_endpoint_of_somebody_is_refused(make: MakeAccount, aws: Aws) -> None:
     runs(aws, prod_text=("ml.g5.xlarge", 1))
     aws.answers["cloudformation.ListStackResources"] = not_deployed()
