@@ -16,9 +16,17 @@ Condition = dict[str, dict[str, str | tuple[str, ...]]]
 """Operator -> condition key -> one value or several, as in a policy."""
 
 Feature = Literal[
-    "engine builds", "encrypted volumes", "private network", "promotion", "Triton metrics"
+    "engine builds",
+    "encrypted volumes",
+    "preflight",
+    "private network",
+    "promotion",
+    "Triton metrics",
 ]
-"""What a stage or endpoint may lack, and with it the need."""
+"""What a stage or endpoint may lack, and with it the need.
+
+A delivery goes on without its preflight: what only that asks is not needed to deploy.
+"""
 
 
 class _Entry(BaseModel):

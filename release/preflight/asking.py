@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.preflight.account import Account, NotDeployed
+from release.preflight.account import Account, NotDeployed, Unresolved
 from release.preflight.answers import DENIED, why
 from release.preflight.rows import Row, Topic
 
@@ -25,6 +25,8 @@ def _asked(topic: Topic, ask: Ask, account: Account) -> Iterator[Row]:
         yield from ask(account)
     except NotDeployed as stack:
         yield topic.unknown(topic.name, depends_on(str(stack)))
+    except Unresolved as value:
+        yield topic.unknown(topic.name, f"only CloudFormation knows {value}")
     except (ClientError, BotoCoreError) as error:
         yield topic.unknown(topic.name, why(error))
 

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from botocore.exceptions import ClientError
 
-from release.preflight.account import Account, NotDeployed, Unresolved
+from release.preflight.account import Account, NotDeployed
 from release.preflight.rows import Row, Topic
 from release.preflight.service_quotas import Quota
 
@@ -53,9 +53,9 @@ def ask(account: Account) -> Iterator[Row]:
 
 
 def _row(name: str, quota: Quota, needed: int, what: str) -> Row:
-    said = f"quota {quota.value:g}; {what} to build: {needed}"
+    said = f"{quota}; {what} to build: {needed}"
     if needed and quota.value < 1:
-        return TOPIC.refused(name, said, quota.request(1))
+        return quota.too_small(TOPIC, said, 1)
     rounds = f", {quota.value:g} at a time" if needed > quota.value else ""
     return TOPIC.ok(name, said + rounds)
 
@@ -66,24 +66,24 @@ def _missing(account: Account) -> list[Any]:
     An archive's manifest is written last: where it is, the archive is complete.
     """
     found = [it for _, _, it in account.resources(ARCHIVE)]
+    if not found:
+        return []
     try:
-        bucket = _bucket(account)
+        bucket = _bucket(account, found[0])
     except NotDeployed:
         return found
     return [it for it in found if not _is_there(account, bucket, it["Key"])]
 
 
-def _bucket(account: Account) -> str:
-    """Return the name of the bucket of archives. Raises `NotDeployed`."""
-    for _, _, it in account.resources(ARCHIVE):
-        stack, _, export = str(it["Bucket"]["Fn::ImportValue"]).partition(":")
-        outputs = account.templates[stack]["Outputs"]
-        logical_id = outputs[export]["Value"]["Ref"]
-        deployed = account.deployed(stack)
-        if logical_id not in deployed:
-            raise NotDeployed(stack)
-        return deployed[logical_id]
-    raise Unresolved("no archive")
+def _bucket(account: Account, archive: Any) -> str:
+    """Return the name of the bucket that an archive is in. Raises `NotDeployed`."""
+    stack, _, export = str(archive["Bucket"]["Fn::ImportValue"]).partition(":")
+    outputs = account.templates[stack]["Outputs"]
+    logical_id = outputs[export]["Value"]["Ref"]
+    deployed = account.deployed(stack)
+    if logical_id not in deployed:
+        raise NotDeployed(stack)
+    return deployed[logical_id]
 
 
 def _is_there(account: Account, bucket: str, key: str) -> bool:

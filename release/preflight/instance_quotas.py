@@ -60,9 +60,9 @@ def _row(account: Account, name: str, peak: Peak) -> Row:
         return TOPIC.unknown(name, f"{why(error)}{_default(account, name)}; {needs}")
     if quota is None:
         return TOPIC.unknown(name, f"Service Quotas has none of this name here; {needs}")
-    said = f"quota {quota.value:g}{'' if quota.applied else ', AWS default'}; {needs}"
+    said = f"{quota}; {needs}"
     if peak.starts and peak.needed > quota.value:
-        return TOPIC.refused(name, said, quota.request(max(peak.needed, peak.most)))
+        return quota.too_small(TOPIC, said, max(peak.needed, peak.most))
     return TOPIC.ok(name, said, quota.request(peak.most) if peak.most > quota.value else "")
 
 

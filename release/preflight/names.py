@@ -127,7 +127,9 @@ def _log_group(account: Account, name: str) -> dict[str, str] | None:
 def _parameter(account: Account, name: str) -> dict[str, str] | None:
     ssm = account.client("ssm")
     filters = [{"Key": "Name", "Option": "Equals", "Values": [name]}]
-    if not ssm.describe_parameters(ParameterFilters=filters)["Parameters"]:
+    # An empty page with a token of the next is allowed (API reference of DescribeParameters).
+    pages = ssm.get_paginator("describe_parameters").paginate(ParameterFilters=filters)
+    if not any(page["Parameters"] for page in pages):
         return None
     tags = ssm.list_tags_for_resource(ResourceType="Parameter", ResourceId=name)["TagList"]
     return {it["Key"]: it["Value"] for it in tags}

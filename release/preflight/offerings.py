@@ -13,6 +13,7 @@ from release.preflight.rows import Row, Topic
 
 TOPIC = Topic("offered")
 SUBNET = "AWS::EC2::Subnet"
+PROBABLY = "the network will probably be in"
 
 
 def ask(account: Account) -> Iterator[Row]:
@@ -20,7 +21,8 @@ def ask(account: Account) -> Iterator[Row]:
 
     A quota of the type's name is SageMaker's own sign that it hosts on it here; EC2's offerings are
     those of the same type without "ml.", which SageMaker's instances are made of. That either is
-    complete has no source: only where both are silent is a type refused.
+    complete has no source: only where both are silent is a type refused, and its zones are asked
+    only where EC2 knows it.
     """
     types = sorted({kind for fleet in fleets(account) for kind in fleet.most})
     zones = {} if not any(account.resources(SUBNET)) else _zones(account)
@@ -31,7 +33,7 @@ def ask(account: Account) -> Iterator[Row]:
             yield _of_sagemaker(account, kind, why(error))
             continue
         yield _of_region(account, kind, bool(in_ec2))
-        if zones:
+        if zones and in_ec2:
             yield _of_zones(kind, set(_offered(account, kind, "availability-zone")), zones)
 
 
@@ -67,9 +69,9 @@ def _of_zones(kind: str, offering: set[str], zones: dict[str, str]) -> Row:
     subject = f"{kind} in zones"
     of = next(iter(zones.values()))
     if not having:
-        return TOPIC.refused(
+        return (TOPIC.unknown if of == PROBABLY else TOPIC.refused)(
             subject,
-            f"{of}: {', '.join(missing)}, and EC2 offers it in {', '.join(sorted(offering))}",
+            f"{of} {', '.join(missing)}, and EC2 offers it in {', '.join(sorted(offering))}",
             "choose another instance_type, or a network in zones that have it",
         )
     if missing:
@@ -86,7 +88,7 @@ def _zones(account: Account) -> dict[str, str]:
     """
     ec2 = account.client("ec2")
     try:
-        subnets = [account.deployed(stack)[name] for stack, name, _ in account.resources(SUBNET)]
+        subnets = [_deployed(account, stack, name) for stack, name, _ in account.resources(SUBNET)]
         found = ec2.describe_subnets(SubnetIds=subnets)["Subnets"]
         return {it["AvailabilityZone"]: "the network is in" for it in found}
     except NotDeployed:
@@ -99,7 +101,15 @@ def _zones(account: Account) -> dict[str, str]:
             it["ZoneName"] for it in ec2.describe_availability_zones()["AvailabilityZones"]
         }
         count = len(list(account.resources(SUBNET)))
-        return dict.fromkeys(sorted(names)[:count], "the network will probably be in")
+        return dict.fromkeys(sorted(names)[:count], PROBABLY)
+
+
+def _deployed(account: Account, stack: str, logical_id: str) -> str:
+    """Return the id of a subnet. Raises `NotDeployed` for one that is to come as well."""
+    found = account.deployed(stack)
+    if logical_id not in found:
+        raise NotDeployed(stack)
+    return found[logical_id]
 
 
 def _chosen_by_the_stage(account: Account) -> list[Any]:

@@ -9,6 +9,10 @@ TOPIC = Topic("counts")
 MOST_PARAMETERS = 10_000
 """Standard parameters of an account in a region
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-advanced-parameters.html)."""
+DEFAULT_TIER = "/ssm/parameter-store/default-parameter-tier"
+"""The setting by which parameters that name no tier, as the templates' do, get one: with
+Intelligent-Tiering, the one after the last standard parameter is an advanced one
+(https://docs.aws.amazon.com/systems-manager/latest/userguide/ps-default-tier.html). Not asked."""
 
 
 def ask(account: Account) -> Iterator[Row]:
@@ -28,8 +32,11 @@ def ask(account: Account) -> Iterator[Row]:
     there = sum(len(page["Parameters"]) for page in pages)
     said = f"{there} of {MOST_PARAMETERS} are there, this deploy adds {new}"
     if new and there + new > MOST_PARAMETERS:
-        yield TOPIC.refused(
-            "parameters", said, "delete some: aws ssm delete-parameters --names ..."
+        yield TOPIC.unknown(
+            "parameters",
+            f"{said}; the account's default tier may be intelligent, and make advanced ones",
+            f"aws ssm get-service-setting --setting-id {DEFAULT_TIER}, "
+            "or delete some: aws ssm delete-parameters --names ...",
         )
     else:
         yield TOPIC.ok("parameters", said)

@@ -1,7 +1,8 @@
 """Whether the caller may do what a delivery does."""
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from release.permissions import ledger
 from release.permissions.names import Place, by_name, filled, filled_condition
@@ -11,16 +12,31 @@ from release.preflight.rows import Row, Topic
 TOPIC = Topic("permissions")
 DELIVERY = "delivery"
 """The ledger's principal whose permissions a caller needs."""
+NEEDED_ROLES = re.compile(r":role/cdk-\w+-(deploy|file-publishing)-role-")
+"""The roles without which the cdk CLI deploys nothing. Where it may not assume the lookup role, it
+says "Proceeding with default credentials" (aws-cdk/lib/index.js)."""
+
+
+class Denial(NamedTuple):
+    """What IAM's simulation does not allow; `why` it is not sure, empty where it is."""
+
+    action: str
+    resource: str
+    why: str
 
 
 def ask(account: Account) -> Iterator[Row]:
     """Simulate every row of the ledger that a delivery needs.
 
     SimulatePrincipalPolicy asks about policies of identities: that a role trusts the account is the
-    decision of `cdk bootstrap`, and policies of buckets and keys are not looked at. It does not
-    know service control policies of an organization that have conditions (API reference). So
-    nothing but the bootstrap's roles is refused: a resource whose whole name CloudFormation chooses
-    is asked for by a pattern, and a policy may be narrower than that.
+    decision of `cdk bootstrap`, and policies of buckets and keys are not looked at. It "evaluates
+    ... service control policies (SCPs) including their condition keys and resource scoping, and the
+    inputs that you provide"; MissingContextValues names the keys of the identity's policies that
+    were not provided, and "doesn't include context keys referenced by" SCPs (botocore 1.43's model
+    of iam, service-2). So only a denial that lacks no key and is not an organization's is sure, and
+    only one of the bootstrap's roles that a deploy assumes is refused: the other steps may not
+    happen in this deploy, and a resource whose whole name CloudFormation chooses is asked for by a
+    pattern, which a policy may be narrower than.
     """
     if account.caller.arn.endswith(":root"):
         yield TOPIC.ok("caller", "the account's root user: no policy limits it")
@@ -28,12 +44,12 @@ def ask(account: Account) -> Iterator[Row]:
     source = _source(account)
     denied = False
     for row in _rows():
-        for action, resource in _denied(account, source, row):
+        for it in _denied(account, source, row):
             denied = True
-            tell = TOPIC.unknown if "*" in resource else TOPIC.refused
-            yield tell(
-                f"{action} on {resource}",
-                f"IAM does not allow it: {row.step}",
+            sure = not it.why and NEEDED_ROLES.search(it.resource)
+            yield (TOPIC.refused if sure else TOPIC.unknown)(
+                f"{it.action} on {it.resource}",
+                f"IAM does not allow it{it.why}: {row.step}",
                 f"allow it to {account.caller.arn}",
             )
     if not denied:
@@ -46,8 +62,8 @@ def _rows() -> Iterator[ledger.Row]:
     return (it for it in found.rows if it.when is None)
 
 
-def _denied(account: Account, source: str, row: ledger.Row) -> Iterator[tuple[str, str]]:
-    """Yield the actions of a row that IAM denies, and on what."""
+def _denied(account: Account, source: str, row: ledger.Row) -> Iterator[Denial]:
+    """Yield what IAM denies of a row."""
     suffix = account.pseudo_parameters["AWS::URLSuffix"]
     names = by_name(
         Place(
@@ -70,8 +86,31 @@ def _denied(account: Account, source: str, row: ledger.Row) -> Iterator[tuple[st
         .build_full_result()
     )
     for it in answer["EvaluationResults"]:
-        if it["EvalDecision"] != "allowed":
-            yield it["EvalActionName"], it["EvalResourceName"]
+        yield from _denials(it)
+
+
+def _denials(result: dict[str, Any]) -> Iterator[Denial]:
+    """Yield what one action is denied on.
+
+    EvalResourceName at the top is "the ARN template for the simulated resource type ... To find the
+    decision for a specific resource, use ResourceSpecificResults" (botocore's model of iam).
+    """
+    own = {
+        "EvalResourceName": result["EvalResourceName"],
+        "EvalResourceDecision": result["EvalDecision"],
+        "MissingContextValues": result.get("MissingContextValues", ()),
+    }
+    by_organization = not result.get("OrganizationsDecisionDetail", {}).get(
+        "AllowedByOrganizations", True
+    )
+    for it in result.get("ResourceSpecificResults") or [own]:
+        if it["EvalResourceDecision"] != "allowed":
+            why = ""
+            if missing := it.get("MissingContextValues"):
+                why = f", without knowing {', '.join(missing)}"
+            elif by_organization:
+                why = ", by a policy of the organization, whose conditions it does not tell"
+            yield Denial(result["EvalActionName"], it["EvalResourceName"], why)
 
 
 def _context(condition: Mapping[str, Mapping[str, list[str]]]) -> list[dict[str, Any]]:

@@ -25,6 +25,10 @@ NOBODY = (
     *("SignatureDoesNotMatch", "UnrecognizedClientException"),
 )
 """How STS answers credentials that are none."""
+NOT_HERE = ("InvalidClientTokenId", "UnrecognizedClientException")
+"""Those of them that a region which the account has not enabled answers as well
+(https://blog.leapp.cloud/how-to-fix-aws-invalidclienttokenid-the-security-token-included-in-the-request-is-invalid;
+no page of AWS was found that says so)."""
 
 
 def caller(session: boto3.Session) -> Caller:
@@ -34,8 +38,15 @@ def caller(session: boto3.Session) -> Caller:
     except NoCredentialsError:
         raise NoCredentials("there are none: aws configure, or AWS_PROFILE") from None
     except ClientError as error:
-        if error.response["Error"]["Code"] in NOBODY:
-            raise NoCredentials(error.response["Error"]["Message"]) from None
+        code, message = error.response["Error"]["Code"], error.response["Error"]["Message"]
+        if code in NOT_HERE:
+            region = session.region_name
+            raise NoCredentials(
+                f"{message} Or {region} is not enabled in this account: "
+                f"aws account enable-region --region-name {region}"
+            ) from None
+        if code in NOBODY:
+            raise NoCredentials(message) from None
         raise
     return Caller(said["Account"], said["Arn"])
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from release.preflight.once import Known, once
+from release.preflight.rows import Row, Topic
 
 PAGE = 100
 """The most that a page of ListServiceQuotas and ListAWSDefaultServiceQuotas has (API reference)."""
@@ -18,6 +19,19 @@ class Quota:
     name: str
     value: float
     applied: bool
+
+    def __str__(self) -> str:
+        return f"quota {self.value:g}{'' if self.applied else ', AWS default'}"
+
+    def too_small(self, topic: Topic, said: str, desired: float) -> Row:
+        """Return the row of a quota that a deploy does not fit into.
+
+        AWS's default stands in where no value is applied, and nothing says that an account has no
+        more than it (no source was found): it is not refused by that.
+        """
+        return (topic.refused if self.applied else topic.unknown)(
+            self.name, said, self.request(desired)
+        )
 
     def request(self, desired: float) -> str:
         """Return the command that asks AWS for more."""

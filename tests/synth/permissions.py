@@ -99,7 +99,7 @@ def every(site: Site) -> Iterator[Held]:
 
 def features(site: Site, endpoint: str) -> set[Feature]:
     """Return what a stage, or an endpoint of it, has: read off its resources, not its policies."""
-    found: set[Feature] = set()
+    found: set[Feature] = {"preflight"}  # every delivery begins with it
     own = [it for it in site.deployed.resources.values() if _endpoint(site, it) == endpoint]
     containers = [
         it.properties["PrimaryContainer"] for it in own if it.kind == "AWS::SageMaker::Model"

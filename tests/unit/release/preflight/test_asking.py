@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from release.preflight.account import Account, NotDeployed
+from release.preflight.account import Account, NotDeployed, Unresolved
 from release.preflight.asking import rows_of
 from release.preflight.rows import Row, Topic, Verdict
 from tests.unit.release.preflight.conftest import MakeAccount, denied, error
@@ -26,6 +26,7 @@ def fine(_: Account) -> Iterator[Row]:
             "not allowed to ask (DescribeSubnets)",
         ),
         (NotDeployed("prod-models"), "depends on prod-models, which is not deployed"),
+        (Unresolved('{"Ref": "X"}'), 'only CloudFormation knows {"Ref": "X"}'),
         (error("Throttled", "too fast", "ListThings"), "AWS answers ListThings with: too fast"),
         (error("400", "", "ListThings"), "AWS answers ListThings with: 400"),
         (

@@ -1,5 +1,8 @@
 """Identity, bootstrap, image, roles and counts: right and refused."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from release.preflight import bootstrap, identity, images, parameters, permissions
@@ -126,24 +129,48 @@ def test_an_image_of_another_region_is_refused_and_one_of_no_registry_unknown(
     assert row.verdict is UNKNOWN
 
 
-LOOKUP = f"arn:aws:iam::{ACCOUNT}:role/cdk-hnb659fds-lookup-role-{ACCOUNT}-us-east-1"
+ROLES = f"arn:aws:iam::{ACCOUNT}:role/cdk-hnb659fds-{{}}-role-{ACCOUNT}-us-east-1"
+DEPLOY, LOOKUP = ROLES.format("deploy"), ROLES.format("lookup")
+PUBLISH = ROLES.format("file-publishing")
 ARCHIVES = "arn:aws:s3:::prod-models-modelsbucket*/*"
+DELIVERED = f"arn:aws:ssm:us-east-1:{ACCOUNT}:parameter/triton/prod/delivered"
 
 
-def decided(action: str, resource: str, decision: str) -> dict[str, object]:
-    return {
-        "EvaluationResults": [
+def deciding(
+    denied: tuple[str, str] | None = None,
+    *,
+    missing: list[str] | None = None,
+    organizations: dict[str, bool] | None = None,
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Answer as IAM: a template of the resource's ARN on top, and one decision a resource."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        return {"EvaluationResults": [decided(it, request) for it in request["ActionNames"]]}
+
+    def decided(action: str, request: dict[str, Any]) -> dict[str, Any]:
+        resources = [
             {
-                "EvalActionName": action,
-                "EvalResourceName": resource,
-                "EvalDecision": decision,
+                "EvalResourceName": it,
+                "EvalResourceDecision": "implicitDeny" if (action, it) == denied else "allowed",
+                "MissingContextValues": missing or [],
             }
+            for it in request["ResourceArns"]
         ]
-    }
+        denies = any(it["EvalResourceDecision"] != "allowed" for it in resources)
+        return {
+            "EvalActionName": action,
+            "EvalResourceName": "arn:${Partition}:service:${Region}:${Account}:kind/${Name}",
+            "EvalDecision": "implicitDeny" if denies else "allowed",
+            "MissingContextValues": missing or [],
+            "ResourceSpecificResults": resources,
+            **({"OrganizationsDecisionDetail": organizations} if organizations else {}),
+        }
+
+    return answer
 
 
 def test_all_that_a_delivery_needs_is_simulated(make: MakeAccount, aws: Aws) -> None:
-    aws.answers["iam.SimulatePrincipalPolicy"] = decided("sts:AssumeRole", LOOKUP, "allowed")
+    aws.answers["iam.SimulatePrincipalPolicy"] = deciding()
     (row,) = permissions.ask(make())
     assert row.verdict is OK
     requests = aws.requests("iam.SimulatePrincipalPolicy")
@@ -164,20 +191,61 @@ def test_all_that_a_delivery_needs_is_simulated(make: MakeAccount, aws: Aws) -> 
         }
     ]
     assert not [it for it in asked if it[0] == "s3:PutObject"]  # nothing is promoted
+    # The preflight alone asks these, and does without.
+    assert not {it[0] for it in asked} & {"sns:GetTopicAttributes", "ecr:BatchGetImage"}
 
 
 @pytest.mark.parametrize(
     ("action", "resource", "verdict"),
-    [("sts:AssumeRole", LOOKUP, REFUSED), ("s3:GetObject", ARCHIVES, UNKNOWN)],
-    ids=["a role that must be assumed", "a bucket whose name nobody knows yet"],
+    [
+        ("sts:AssumeRole", DEPLOY, REFUSED),
+        ("sts:AssumeRole", PUBLISH, REFUSED),
+        ("sts:AssumeRole", LOOKUP, UNKNOWN),
+        ("s3:GetObject", ARCHIVES, UNKNOWN),
+        ("ssm:PutParameter", DELIVERED, UNKNOWN),
+    ],
 )
 def test_what_iam_denies_is_told_with_the_step_that_needs_it(
     make: MakeAccount, aws: Aws, action: str, resource: str, verdict: Verdict
 ) -> None:
-    aws.answers["iam.SimulatePrincipalPolicy"] = decided(action, resource, "implicitDeny")
-    row = next(iter(permissions.ask(make())))
+    aws.answers["iam.SimulatePrincipalPolicy"] = deciding((action, resource))
+    (row,) = permissions.ask(make())
     assert (row.verdict, row.subject) == (verdict, f"{action} on {resource}")
     assert row.said.startswith("IAM does not allow it: ")
+
+
+@pytest.mark.parametrize(
+    ("unsure", "said"),
+    [
+        (
+            {"missing": ["aws:MultiFactorAuthPresent"]},
+            "IAM does not allow it, without knowing aws:MultiFactorAuthPresent: ",
+        ),
+        (
+            {"organizations": {"AllowedByOrganizations": False}},
+            "IAM does not allow it, by a policy of the organization",
+        ),
+    ],
+)
+def test_a_denial_that_may_not_hold_in_a_deploy_is_unknown(
+    make: MakeAccount, aws: Aws, unsure: dict[str, Any], said: str
+) -> None:
+    answer = deciding(("sts:AssumeRole", DEPLOY), **unsure)
+    aws.answers["iam.SimulatePrincipalPolicy"] = answer
+    (row,) = permissions.ask(make())
+    assert row.verdict is UNKNOWN
+    assert row.said.startswith(said)
+
+
+def test_a_result_without_decisions_by_resource_is_read_itself(make: MakeAccount, aws: Aws) -> None:
+    only = {
+        "EvalActionName": "sts:AssumeRole",
+        "EvalResourceName": "*",
+        "EvalDecision": "implicitDeny",
+    }
+    aws.answers["iam.SimulatePrincipalPolicy"] = {"EvaluationResults": [only]}
+    row, *_ = permissions.ask(make())
+    assert (row.verdict, row.subject) == (UNKNOWN, "sts:AssumeRole on *")
 
 
 def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None:
@@ -190,7 +258,7 @@ def test_a_session_is_simulated_as_its_role(make: MakeAccount, aws: Aws) -> None
         "CreateDate": "2026-01-01",
     }
     aws.answers["iam.GetRole"] = {"Role": role}
-    aws.answers["iam.SimulatePrincipalPolicy"] = decided("sts:AssumeRole", LOOKUP, "allowed")
+    aws.answers["iam.SimulatePrincipalPolicy"] = deciding()
     list(permissions.ask(make(caller=session)))
     assert aws.requests("iam.GetRole") == [{"RoleName": "Deploy"}]
     request, *_ = aws.requests("iam.SimulatePrincipalPolicy")
@@ -203,7 +271,7 @@ def test_the_root_user_is_not_simulated(make: MakeAccount) -> None:
     assert row.verdict is OK
 
 
-@pytest.mark.parametrize(("there", "verdict"), [(9_999, OK), (10_000, REFUSED)])
+@pytest.mark.parametrize(("there", "verdict"), [(9_999, OK), (10_000, UNKNOWN)])
 def test_parameters_are_counted_against_what_an_account_may_have(
     make: MakeAccount, aws: Aws, there: int, verdict: Verdict
 ) -> None:

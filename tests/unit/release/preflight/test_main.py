@@ -174,6 +174,14 @@ def test_credentials_that_aws_does_not_know_are_none(aws: Aws) -> None:
     aws.answers["sts.GetCallerIdentity"] = error("ExpiredToken", "The token has expired")
     with pytest.raises(NoCredentials, match="The token has expired"):
         caller(aws.session)
+    for code in ("InvalidClientTokenId", "UnrecognizedClientException"):
+        aws.answers["sts.GetCallerIdentity"] = error(code, "The token is invalid.")
+        with pytest.raises(NoCredentials) as told:
+            caller(aws.session)
+        assert str(told.value) == (
+            "The token is invalid. Or us-east-1 is not enabled in this account: "
+            "aws account enable-region --region-name us-east-1"
+        )
     aws.answers["sts.GetCallerIdentity"] = NoCredentialsError()
     with pytest.raises(NoCredentials):
         caller(aws.session)

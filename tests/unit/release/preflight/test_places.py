@@ -114,6 +114,37 @@ def test_a_network_to_come_is_in_the_first_zones_with_a_default_subnet(
     assert "EC2 offers it in a, b" in zones.said
 
 
+def test_zones_that_are_only_probable_refuse_nothing(make: MakeAccount, aws: Aws) -> None:
+    offer(aws, ["c"])
+    aws.answers["ec2.DescribeSubnets"] = subnets("a", "b", "c")
+    _, zones = offerings.ask(make(prod_network=NETWORK, prod_text=endpoint_stack()))
+    assert zones.verdict is UNKNOWN
+    assert zones.said == "the network will probably be in a, b, and EC2 offers it in c"
+
+
+def test_the_zones_of_a_type_that_ec2_does_not_list_are_not_asked(
+    make: MakeAccount, aws: Aws
+) -> None:
+    offer(aws, [])
+    network = {"Subnet": ("AWS::EC2::Subnet", {"AvailabilityZone": "a"})}
+    (row,) = offerings.ask(make(prod_network=network, prod_text=endpoint_stack()))
+    assert row.verdict is OK
+
+
+def test_a_new_subnet_of_a_deployed_network_is_one_to_come(make: MakeAccount, aws: Aws) -> None:
+    offer(aws, ["a", "b"])
+    aws.answers["cloudformation.ListStackResources"] = lambda request: (
+        resources(Subneta="subnet-a")
+        if request["StackName"] == "prod-network"
+        else {"StackResourceSummaries": []}
+    )
+    network = {
+        f"Subnet{zone}": ("AWS::EC2::Subnet", {"AvailabilityZone": zone}) for zone in ("a", "b")
+    }
+    _, zones = offerings.ask(make(prod_network=network, prod_text=endpoint_stack()))
+    assert zones.said == "the network will be in: EC2 offers it in a, b"
+
+
 def test_zones_that_the_stage_names_are_taken(make: MakeAccount, aws: Aws) -> None:
     offer(aws, ["a", "c"])
     network = {
@@ -184,6 +215,18 @@ def test_free_names_of_every_kind_are_counted(make: MakeAccount, aws: Aws) -> No
     aws.answers["sns.GetTopicAttributes"] = sns.exceptions.NotFoundException({}, "Get")
     (row,) = names.ask(account)
     assert row.said == "4 new names are free"
+
+
+def test_a_parameter_on_a_later_page_is_taken(make: MakeAccount, aws: Aws) -> None:
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
+    aws.answers["ssm.DescribeParameters"] = lambda request: (
+        {"Parameters": [{"Name": "/triton/p"}]}
+        if "NextToken" in request
+        else {"Parameters": [], "NextToken": "more"}
+    )
+    aws.answers["ssm.ListTagsForResource"] = {"TagList": []}
+    (row,) = names.ask(make(prod_text={"P": ("AWS::SSM::Parameter", {"Name": "/triton/p"})}))
+    assert (row.subject, row.verdict) == ("parameter /triton/p", REFUSED)
 
 
 def test_an_endpoint_of_somebody_is_refused(make: MakeAccount, aws: Aws) -> None:

@@ -159,8 +159,9 @@ def test_a_default_counts_where_the_account_has_no_value_of_its_own(
     deployed(aws, None)
     allow(aws, {ALL: 20}, {G5: 0, ALL: 4})
     first, second = instance_quotas.ask(make(prod_text=endpoint_stack(count=2)))
-    assert first.verdict is REFUSED
+    assert first.verdict is UNKNOWN  # nobody says that the account has no more
     assert "quota 0, AWS default" in first.said
+    assert "--desired-value 2" in first.do
     assert second.said.startswith("quota 20;")
 
 
@@ -327,6 +328,20 @@ def test_without_an_engine_no_gpu_builder_is_needed(
         write_recipe(account, "a", recipe)
     gpu, _ = build_quotas.ask(account)
     assert gpu.verdict is OK
+
+
+def test_a_default_alone_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
+    deployed(aws, None)
+    allow(aws, {GPU: 1}, {CPU: 0})
+    _, cpu = build_quotas.ask(make(prod_models=MODELS, prod_text={"A": archive("a")}))
+    assert cpu.verdict is UNKNOWN
+    assert "quota 0, AWS default" in cpu.said
+    assert "--desired-value 1" in cpu.do
+
+
+def test_projects_without_archives_need_no_builds(make: MakeAccount, aws: Aws) -> None:
+    allow(aws, {GPU: 0, CPU: 0})
+    assert [it.verdict for it in build_quotas.ask(make(prod_models=MODELS))] == [OK, OK]
 
 
 def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> None:

@@ -101,12 +101,25 @@ def test_a_family_that_no_table_has_is_said(make: MakeAccount, aws: Aws) -> None
     names["ml.g98.xlarge for training job usage"] = 1
     aws.answers["service-quotas.ListServiceQuotas"] = quotas(**names)
     aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
-    (row,) = facts.ask(make())
+    _, row = facts.ask(make())
     assert row.said == "SageMaker has g99, which platform_facts/instances.toml has not"
     del names[quota_name("ml.g99.xlarge")]
     aws.answers["service-quotas.ListServiceQuotas"] = quotas(**names)
-    (row,) = facts.ask(make())
+    _, row = facts.ask(make())
     assert "has all that SageMaker has" in row.said
+
+
+def test_an_inference_ami_that_no_table_has_is_said_without_a_call(
+    make: MakeAccount, aws: Aws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "has all of the SDK's" in next(facts.ask(make())).said
+    *older, newest = platform_facts.inference_amis()
+    monkeypatch.setattr(platform_facts, "inference_amis", lambda: older)
+    row = next(facts.ask(make()))
+    assert row.said == (
+        f"the SDK has {newest.name}, which platform_facts/inference_amis.toml has not"
+    )
+    assert aws.asked == []
 
 
 IMAGE = "nvcr.io/nvidia/tensorrt:26.05-py3"
