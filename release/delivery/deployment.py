@@ -240,7 +240,6 @@ class Deployment:
     def _deploy(self, *stacks: str, assembly: Path | None = None) -> None:
         cloudformation = self.session.client("cloudformation")
         with _unfinished(_at_work(stacks)):
-            self._wait(stacks)
             events, before = newest_events(cloudformation, stacks), self._served()
             with step(f"cdk deploy: {', '.join(stacks)}"):
                 if cdk.deploy(assembly or self.assembly.folder, *stacks):
@@ -264,14 +263,10 @@ class Deployment:
         """Return all stacks once nothing changes any more of them: what is live is read then."""
         stacks = tuple(self.assembly.templates)
         with _unfinished(_at_work(stacks)):
-            self._wait(stacks)
+            under_way.wait_for_stacks(self.session.client("cloudformation"), stacks)
+            names = [it.name for it in self.assembly.endpoints]
+            under_way.wait_for_endpoints(self.session.client("sagemaker"), names)
         return stacks
-
-    def _wait(self, stacks: tuple[str, ...]) -> None:
-        """Return when nothing changes any more of what is to be deployed."""
-        under_way.wait_for_stacks(self.session.client("cloudformation"), stacks)
-        named = [it.name for it in self.assembly.endpoints if it.stack in stacks]
-        under_way.wait_for_endpoints(self.session.client("sagemaker"), named)
 
     def verify(self, models: Path) -> None:
         """Compare endpoints with the assembly, and answers with the golden files in `models`.
