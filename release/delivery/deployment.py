@@ -18,7 +18,7 @@ from release.delivery.credentials import expired, said
 from release.delivery.declared import named_archives, prefixes
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
-from release.delivery.live import live_template, stack_template
+from release.delivery.live import live_template
 from release.delivery.moving import Move, advice
 from release.delivery.promotion import promote
 from release.delivery.smoke import Served
@@ -27,6 +27,7 @@ from release.delivery.steps import say, step
 from release.delivery.time_budget import TimeBudget
 from release.delivery.unscaled import Unscaled, unscaled
 from release.exports import exporter, exports, imports
+from release.stack_template import stack_template
 from release.tree import Template
 
 VERIFY_SECONDS = 30 * 60

@@ -1,11 +1,11 @@
 """The template that an endpoint was deployed with."""
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
 from release.delivery.assembly import StackEndpoint
+from release.stack_template import stack_template
 from release.tree import Template
 
 if TYPE_CHECKING:
@@ -27,16 +27,3 @@ def live_template(
             raise
         return None
     return stack_template(cloudformation, endpoint.stack)
-
-
-def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Template | None:
-    """Return the template that a stack was last deployed with, None where there is no stack."""
-    try:
-        answer = cloudformation.get_template(StackName=stack, TemplateStage="Original")
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "ValidationError":
-            raise
-        return None
-    body: Any = answer["TemplateBody"]  # a dictionary, whatever the stubs say
-    template: Template = json.loads(body) if isinstance(body, str) else body
-    return template

@@ -15,6 +15,7 @@ from release.preflight.clients import client
 from release.preflight.once import Known, once
 from release.preflight.running import RunningEndpoint, running_endpoints
 from release.preflight.service_quotas import ServiceQuotas
+from release.stack_template import stack_template
 from release.tree import Template, Tree, templates
 
 SUFFIXES = {"aws": "amazonaws.com", "aws-cn": "amazonaws.com.cn"}
@@ -114,12 +115,7 @@ class Account:
             self.deployed(stack)
         except NotDeployed:
             return None
-        answer = self.client("cloudformation").get_template(
-            StackName=stack, TemplateStage="Original"
-        )
-        body = answer["TemplateBody"]
-        template: Template = json.loads(body) if isinstance(body, str) else dict(body)
-        return template
+        return stack_template(self.client("cloudformation"), stack)
 
     def text(self, value: Any, known: Mapping[str, str] | None = None) -> str:
         """Return what CloudFormation makes of a text of a template. Raises `Unresolved`.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError, WaiterError
 
 from release.review.synthesis import Synthesis
+from release.stack_template import stack_template
 from release.tree import NotSynthesised, Template
 
 if TYPE_CHECKING:
@@ -84,10 +85,8 @@ class Deployed:
 
     def _template(self, stack: str) -> Template | None:
         """Return a stack's template, None where no CDK app made it."""
-        answer = self.cloudformation.get_template(StackName=stack, TemplateStage="Original")
-        body: Any = answer["TemplateBody"]
         try:
-            template = json.loads(body) if isinstance(body, str) else dict(body)
+            template = stack_template(self.cloudformation, stack) or {}
         except ValueError:
             return None
         resources = template.get("Resources", {}).values()

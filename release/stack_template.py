@@ -1,0 +1,27 @@
+"""The template that a stack was deployed with."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
+
+from release.tree import Template
+
+if TYPE_CHECKING:
+    from mypy_boto3_cloudformation import CloudFormationClient
+
+
+def stack_template(cloudformation: "CloudFormationClient", stack: str) -> Template | None:
+    """Return the template that a stack was last deployed with, None where there is no stack.
+
+    Raises `ValueError` for one that is not JSON, which no CDK app made.
+    """
+    try:
+        answer = cloudformation.get_template(StackName=stack, TemplateStage="Original")
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        return None
+    body: Any = answer["TemplateBody"]  # a dictionary, whatever the stubs say
+    template: Template = json.loads(body) if isinstance(body, str) else dict(body)
+    return template
