@@ -1,7 +1,5 @@
 """How GitHub's workflows reach the account of a stage: as roles, for hours, without keys."""
 
-from functools import partial
-
 from aws_cdk import ArnFormat, CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
@@ -221,82 +219,46 @@ class DeliveryStack(Stack):
         Without one of them, its row says so and the delivery goes on. CloudFormation begins its own
         role's name with the stack's.
         """
-        of_service = partial(self.format_arn, arn_format=ArnFormat.COLON_RESOURCE_NAME)
+        version = f"cdk-bootstrap/{DefaultStackSynthesizer.DEFAULT_QUALIFIER}/version"
         return [
             iam.PolicyStatement(actions=ACCOUNT_WIDE, resources=["*"]),
-            iam.PolicyStatement(
-                actions=["cloudformation:GetTemplate", "cloudformation:ListStackResources"],
-                resources=[
-                    self.format_arn(
-                        service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
-                    )
-                ],
+            self._may(
+                *("cloudformation:GetTemplate", "cloudformation:ListStackResources"),
+                resource=f"stack/{stage_name}-*",
             ),
-            iam.PolicyStatement(
-                actions=["ssm:GetParameter"],
-                resources=[
-                    self.format_arn(
-                        service="ssm",
-                        resource="parameter",
-                        resource_name=(
-                            f"cdk-bootstrap/{DefaultStackSynthesizer.DEFAULT_QUALIFIER}/version"
-                        ),
-                    )
-                ],
+            self._may("ssm:GetParameter", resource=f"parameter/{version}"),
+            self._may(
+                "ecr:BatchGetImage", resource="repository/sagemaker-tritonserver", account="*"
             ),
-            iam.PolicyStatement(
-                actions=["ecr:BatchGetImage"],
-                resources=[
-                    self.format_arn(
-                        service="ecr",
-                        account="*",
-                        resource="repository",
-                        resource_name="sagemaker-tritonserver",
-                    )
-                ],
+            self._may(
+                "logs:ListTagsForResource",
+                resource=f"log-group:/aws/sagemaker/Endpoints/{stage_name}-*",
             ),
-            iam.PolicyStatement(
-                actions=["logs:ListTagsForResource"],
-                resources=[
-                    of_service(
-                        service="logs",
-                        resource="log-group",
-                        resource_name=f"/aws/sagemaker/Endpoints/{stage_name}-*",
-                    )
-                ],
+            self._may("sagemaker:ListTags", resource=f"endpoint/{stage_name}-*"),
+            self._may("ssm:ListTagsForResource", resource=f"parameter/triton/{stage_name}/*"),
+            self._may(
+                *("sns:GetTopicAttributes", "sns:ListTagsForResource"),
+                resource=f"{stage_name}-alarms",
             ),
-            iam.PolicyStatement(
-                actions=["sagemaker:ListTags"],
-                resources=[
-                    self.format_arn(
-                        service="sagemaker", resource="endpoint", resource_name=f"{stage_name}-*"
-                    )
-                ],
-            ),
-            iam.PolicyStatement(
-                actions=["ssm:ListTagsForResource"],
-                resources=[
-                    self.format_arn(
-                        service="ssm", resource="parameter", resource_name=f"triton/{stage_name}/*"
-                    )
-                ],
-            ),
-            iam.PolicyStatement(
-                actions=["sns:GetTopicAttributes", "sns:ListTagsForResource"],
-                resources=[self.format_arn(service="sns", resource=f"{stage_name}-alarms")],
-            ),
-            iam.PolicyStatement(
-                actions=["iam:GetRole", "iam:SimulatePrincipalPolicy"],
-                resources=[
-                    self.format_arn(
-                        service="iam",
-                        region="",
-                        resource="role",
-                        resource_name=f"{stage_name}-delivery-Deploy*",
-                    )
-                ],
+            self._may(
+                *("iam:GetRole", "iam:SimulatePrincipalPolicy"),
+                resource=f"role/{stage_name}-delivery-Deploy*",
+                region="",
             ),
         ]
+
+    def _may(
+        self, *actions: str, resource: str, region: str | None = None, account: str | None = None
+    ) -> iam.PolicyStatement:
+        """Allow actions of one service on one of its resources, as an ARN ends with it."""
+        arn = self.format_arn(
+            service=actions[0].partition(":")[0],
+            region=region,
+            account=account,
+            arn_format=ArnFormat.NO_RESOURCE_NAME,
+            resource=resource,
+        )
+        return iam.PolicyStatement(actions=list(actions), resources=[arn])
 
     def _model_bucket(self, stage_name: str) -> str:
         """Return the ARN of a stage's model bucket; CloudFormation adds to its name."""
