@@ -28,7 +28,7 @@ change fails in between."""
 BUILD_END_MINUTES = 5
 """After its deadline a build says how it ended: `GRACE_SECONDS` of its handler, and a poll."""
 VERIFY_MINUTES = 30
-"""When the last model is asked: `VERIFY_SECONDS` of `release.delivery.deployment`."""
+"""When the last model is asked: `VERIFY_SECONDS` of `release.delivery.verifying`."""
 ANSWER_MINUTES = 7
 """A model that loads is asked five times, 70 s each, 15 s apart in all: `endpoint_client`."""
 LONGEST_BUILD_MINUTES = 220

@@ -8,12 +8,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from release.checkouts import Clone
 from release.delivery import golden
 from release.delivery.archive_bucket import stack_id
+from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
+from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History, Outcome
+from release.delivery.lost_exports import refuse_lost_exports
 from release.delivery.steps import say
+from release.delivery.verifying import verify
 from release.tree import Tree
 
 DIRTY = (
@@ -41,7 +45,7 @@ def deliver(
         deployment = Deployment(assembly, session)
         deployment.say_how_long()
         if from_stage is not None:
-            deployment.promote_from(from_stage, session=_session(clone, from_stage))
+            promote_from(deployment, from_stage, session=_session(clone, from_stage))
         history.begin(commit)
         _remembered(history, lambda: _put_in_place(deployment, clone))
 
@@ -62,16 +66,16 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
         synthesised(tree, stage) as assembly,
     ):
         deployment = Deployment(assembly, _session(tree, stage))
-        deployment.refuse_lost_exports()
+        refuse_lost_exports(deployment)
         history.begin(target.commit, back_to=target)
         _remembered(history, lambda: _put_in_place(deployment, tree))
     return target.commit
 
 
 def _put_in_place(deployment: Deployment, tree: Tree) -> None:
-    deployment.build()
-    deployment.deploy()
-    deployment.verify(tree.models)
+    build(deployment)
+    deploy(deployment)
+    verify(deployment, tree.models)
 
 
 def _remembered(history: History, put_in_place: Callable[[], None]) -> None:

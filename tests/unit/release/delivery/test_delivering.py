@@ -104,7 +104,7 @@ def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_rememb
     monkeypatch.setattr(delivering, "_session", lambda *_: None)
     monkeypatch.setattr(delivering, "synthesised", given)
     monkeypatch.setattr(Clone, "checked_out", given)
-    monkeypatch.setattr(Deployment, "refuse_lost_exports", refuse)
+    monkeypatch.setattr(delivering, "refuse_lost_exports", refuse)
     with pytest.raises(NotDelivered, match="roll forward"):
         delivering.roll_back(Clone(tmp_path), "prod", to=None)
     assert (history.begun, history.outcomes) == ([], [])

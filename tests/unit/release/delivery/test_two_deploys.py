@@ -4,14 +4,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, cast
 
 import boto3
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
-from release.delivery import cdk, deployment, smoke, under_way
+from release.delivery import cdk, deploying, deployment, smoke, under_way
 from release.delivery.assembly import Assembly, StackEndpoint
+from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
 from release.tree import Template
@@ -70,7 +72,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
     monkeypatch.setattr(deployment, "live_template", lambda *_: found.live)
-    monkeypatch.setattr(deployment, "stack_template", lambda *_: found.live)
+    monkeypatch.setattr(deploying, "stack_template", lambda *_: found.live)
     return found
 
 
@@ -90,7 +92,7 @@ def delivered(stack: Stack, tmp_path: Path) -> Deployment:
 def test_the_live_template_without_scaling_comes_first(
     stack: Stack, delivered: Deployment, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    delivered.deploy()
+    deploy(delivered)
     assert stack.tried == [WITHOUT, NEW]
     assert TWICE in capsys.readouterr().out
 
@@ -104,7 +106,7 @@ def test_whatever_else_changes_is_deployed_once(
     stack: Stack, delivered: Deployment, live: Template | None
 ) -> None:
     stack.live = live
-    delivered.deploy()
+    deploy(delivered)
     assert stack.tried == [NEW]
 
 
@@ -113,7 +115,7 @@ def test_where_the_second_is_rolled_back_scaling_is_brought_back(
 ) -> None:
     stack.fails = {2}
     with pytest.raises(NotDelivered) as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert stack.tried == [WITHOUT, NEW, OLD]
     said = str(failed.value).splitlines()
     assert said[0] == "prod-text: no GPU"
@@ -125,7 +127,7 @@ def test_where_the_first_is_rolled_back_nothing_was_changed(
 ) -> None:
     stack.fails = {1}
     with pytest.raises(NotDelivered) as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert stack.tried == [WITHOUT]
     assert "again" not in str(failed.value)
 
@@ -138,7 +140,7 @@ def test_a_stack_that_has_its_new_template_scales_by_that(
 
     monkeypatch.setattr(cdk, "deploy", another_stack_fails)
     with pytest.raises(NotDelivered):
-        delivered.deploy()
+        deploy(delivered)
     assert stack.tried == [WITHOUT, NEW]
 
 
@@ -147,7 +149,7 @@ def test_where_scaling_cannot_be_brought_back_it_is_wrong_and_said(
 ) -> None:
     stack.fails = {2, 3}
     with pytest.raises(DeliveredWrong) as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert [it.strip() for it in str(failed.value).splitlines() if "scaling" in it] == [LEFT]
 
 
@@ -158,9 +160,9 @@ def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
         raise NoCredentialsError
 
     stack.fails = {2}
-    monkeypatch.setattr(deployment, "stack_template", expired)
+    monkeypatch.setattr(deploying, "stack_template", expired)
     with pytest.raises(Unfinished, match="may run without scaling"):
-        delivered.deploy()
+        deploy(delivered)
 
 
 @pytest.mark.parametrize(
@@ -172,12 +174,15 @@ def test_where_nobody_can_look_whether_it_is_scaled_it_is_said(
     ids=["expired", "interrupted"],
 )
 @pytest.mark.parametrize(
-    ("asked", "fails"), [("live_template", set()), ("stack_template", {2})], ids=["next", "back"]
+    ("where", "asked", "fails"),
+    [(deployment, "live_template", set()), (deploying, "stack_template", {2})],
+    ids=["next", "back"],
 )
 def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_be_off(
     stack: Stack,
     delivered: Deployment,
     monkeypatch: pytest.MonkeyPatch,
+    where: ModuleType,
     asked: str,
     fails: set[int],
     error: BaseException,
@@ -189,10 +194,10 @@ def test_what_ends_between_the_deploys_is_unfinished_and_says_that_scaling_may_b
 
     endpoints = [StackEndpoint("prod-text", "text", "prod-text", "Config")] * 2
     monkeypatch.setattr(Assembly, "endpoints", endpoints[: 1 if fails else 2])
-    monkeypatch.setattr(deployment, asked, live)
+    monkeypatch.setattr(where, asked, live)
     stack.fails = fails
     with pytest.raises(Unfinished) as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert LEFT in str(failed.value)
 
 
@@ -201,7 +206,7 @@ def test_a_stack_that_could_not_be_rolled_back_says_the_way_on_and_that_scaling_
 ) -> None:
     stack.fails, stack.stuck = {2}, ["prod-text"]
     with pytest.raises(RollbackFailed, match="continue-update-rollback") as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert str(failed.value).splitlines()[-1].strip() == LEFT
     assert stack.tried == [WITHOUT, NEW]
 
@@ -214,7 +219,7 @@ def test_a_stack_that_could_not_be_brought_back_to_its_scaling_says_the_way_on(
         under_way, "rollback_failed", lambda *_: ["prod-text"] if len(stack.tried) == 3 else []
     )
     with pytest.raises(RollbackFailed, match="continue-update-rollback"):
-        delivered.deploy()
+        deploy(delivered)
 
 
 def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
@@ -227,7 +232,7 @@ def test_what_fails_between_the_deploys_is_not_told_as_if_nothing_was_changed(
 
     monkeypatch.setattr(deployment, "newest_events", expired)
     with pytest.raises(Unfinished, match="may run without scaling"):
-        delivered.deploy()
+        deploy(delivered)
     assert stack.tried == [WITHOUT]
 
 
@@ -240,7 +245,7 @@ def test_where_nobody_knows_how_it_ended_it_is_said_that_scaling_may_be_off(
     stack.fails = {2}
     monkeypatch.setattr(deployment, "reasons_since", unreadable)
     with pytest.raises(Unfinished) as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert str(failed.value).splitlines()[-1].strip() == LEFT
     assert stack.tried == [WITHOUT, NEW]
 
@@ -250,6 +255,6 @@ def test_where_cloudformation_goes_on_it_is_said_that_scaling_may_be_off(
 ) -> None:
     stack.fails, stack.going_on = {2}, ["prod-text (UPDATE_IN_PROGRESS)"]
     with pytest.raises(Unfinished, match=r"UPDATE_IN_PROGRESS\) goes on") as failed:
-        delivered.deploy()
+        deploy(delivered)
     assert str(failed.value).splitlines()[-1].strip() == LEFT
     assert stack.tried == [WITHOUT, NEW]

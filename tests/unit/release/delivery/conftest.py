@@ -1,0 +1,63 @@
+"""A stage on its way to an account in memory."""
+
+import json
+from pathlib import Path
+from typing import cast
+
+import boto3
+import pytest
+
+from release.delivery import archives, cdk, deployment, smoke, under_way
+from release.delivery.assembly import Assembly
+from release.delivery.deployment import Deployment
+from tests.unit.release.delivery.fakes import (
+    BEFORE,
+    NEW,
+    OLD,
+    Catalog,
+    FakeAws,
+    FakeCdk,
+    endpoint_stack,
+    moved_to,
+)
+
+
+@pytest.fixture
+def aws() -> FakeAws:
+    return FakeAws()
+
+
+@pytest.fixture
+def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
+    fake = FakeCdk(aws)
+    monkeypatch.setattr(cdk, "deploy", fake.deploy)
+    monkeypatch.setattr(cdk, "publish_assets", fake.publish_assets)
+    monkeypatch.setattr(under_way, "POLL_SECONDS", 0)
+    monkeypatch.setattr(smoke, "served", lambda *_: {})
+    monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
+    monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["models: no"])
+    return fake
+
+
+@pytest.fixture
+def delivered(aws: FakeAws, tmp_path: Path) -> Deployment:
+    for name in ("text", "vision"):
+        path = tmp_path / f"prod-{name}.template.json"
+        path.write_text(json.dumps(endpoint_stack(name)))
+    budget = {"type": "triton:time-budget", "data": {"rows": [], "builds": 143}}
+    metadata = tmp_path / "prod-models.metadata.json"
+    metadata.write_text(json.dumps({"/prod-models": [budget]}))
+    return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
+
+
+@pytest.fixture
+def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+    """An endpoint that moves, of a stage that is deployed."""
+    (tmp_path / "prod-text.template.json").write_text(json.dumps(moved_to(NEW)))
+    monkeypatch.setattr(deployment, "live_template", lambda *_: moved_to(OLD))
+    monkeypatch.setattr(archives, "EndpointClient", Catalog)
+    manifest = {"digest": "d", "source": {"key": "sources/d.zip", "model": "before"}}
+    manifest["source"] |= {"alternative": None, "copy_number": None}  # type: ignore[operator]
+    aws.manifest = json.dumps(manifest).encode()
+    aws.objects = {f"{OLD}{BEFORE}".replace(".tar.gz", ".json"), "sources/d.zip"}
+    return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
