@@ -1,8 +1,11 @@
 """What holds for every test."""
 
 import os
+from functools import cache
 from typing import Any
 
+import botocore.loaders
+import botocore.session
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
@@ -16,6 +19,9 @@ settings.register_profile(
     "unhurried", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("unhurried")
+
+# Service models are large, and parsed once a session: once a process is enough.
+botocore.session.create_loader = cache(botocore.loaders.create_loader)
 
 
 class KeptTogether(LoadScopeScheduling):  # type: ignore[misc]

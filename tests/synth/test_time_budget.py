@@ -10,7 +10,7 @@ from aws_cdk import App
 
 import app as stage_app
 from endpoint_client import EndpointClient, _client
-from release.delivery import deployment
+from release.delivery import verifying
 from release.delivery import time_budget as delivered
 from release.delivery.time_budget import TimeBudget
 from stacks import time_budget
@@ -189,7 +189,7 @@ def test_session_and_workflow_last_as_long_as_a_job() -> None:
 
 def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     assert delivered.METADATA == time_budget.METADATA
-    assert deployment.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
+    assert verifying.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
     attempts = signature(EndpointClient).parameters["load_attempts"].default
     call: Any = _client.CALL
     waits = sum(2**attempt for attempt in range(attempts - 1))
