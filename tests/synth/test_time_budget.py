@@ -10,8 +10,8 @@ from aws_cdk import App
 
 import app as stage_app
 from endpoint_client import EndpointClient, _client
-from release.delivery import verifying
 from release.delivery import time_budget as delivered
+from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
 from stacks import time_budget
 from stacks.time_budget import JOB_MINUTES, TooLong
