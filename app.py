@@ -20,9 +20,9 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
     models = ModelStack(app, f"{stage_name}-models", stage_name=stage_name, stage=stage, env=env)
-    access = None
+    network = None
     if stage.private_network:
-        access = NetworkStack(app, f"{stage_name}-network", env=env, zones=stage.zones).access
+        network = NetworkStack(app, f"{stage_name}-network", env=env, zones=stage.zones)
     if stage.delivery:
         DeliveryStack(
             app, f"{stage_name}-delivery", stage_name=stage_name, delivery=stage.delivery, env=env
@@ -30,7 +30,7 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models, env=env)
     endpoints = {
         name: add(
-            f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=access, python=python
+            f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=network, python=python
         ).endpoint
         for name, it in stage.endpoints.items()
     }

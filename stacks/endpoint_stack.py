@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from aws_cdk import AssetHashType, Environment, Stack
+from aws_cdk import AssetHashType, Duration, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -13,6 +13,7 @@ from model_build import BuildError, BuildTarget, ModelPlan, find_model, plan_mod
 from model_build.digest import IGNORED
 from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack, alarm_topic_name
+from stacks.network_stack import NetworkStack
 from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
 from triton_sagemaker import (
     AlarmThresholds,
@@ -37,7 +38,6 @@ from triton_sagemaker import (
     TritonContainer,
     TritonEndpoint,
     Variant,
-    VpcAccess,
     metrics_log_name,
 )
 
@@ -62,7 +62,7 @@ class EndpointStack(Stack):
         endpoint_name: str,
         endpoint: EndpointStage,
         models: ModelStack,
-        network: VpcAccess | None,
+        network: NetworkStack | None,
         python: str | None = None,
         env: Environment,
     ) -> None:
@@ -87,7 +87,8 @@ class EndpointStack(Stack):
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
-            network=network,
+            security_groups=[network.security_group] if network else None,
+            vpc=network.vpc if network else None,
             rollback_error_rate=endpoint.update.rollback_error_rate,
             update=_update(endpoint.update),
             variants=variants,
@@ -169,7 +170,7 @@ class EndpointStack(Stack):
         )
 
     def _hosting(self, prefix: str) -> HostingMode:
-        bucket = self._models.bucket
+        bucket = self._models.bucket.bucket
         match self._settings.hosting:
             case "multi-model":
                 return MultiModelHosting(bucket=bucket, prefix=prefix)
@@ -272,7 +273,7 @@ def _thresholds(settings: AlarmsStage) -> AlarmThresholds:
 
 
 def _update(settings: UpdateStage) -> AllAtOnce | Canary | Linear | Rolling:
-    percent, wait = settings.percent, settings.wait_seconds
+    percent, wait = settings.percent, Duration.seconds(settings.wait_seconds)
     match settings.strategy:
         case "all-at-once":
             return AllAtOnce()

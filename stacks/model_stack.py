@@ -56,7 +56,7 @@ class ModelStack(Stack):
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
-        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
+        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket.bucket)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         self.logs = {

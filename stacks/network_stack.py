@@ -7,7 +7,6 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from stacks.acknowledged import acknowledge_network
-from triton_sagemaker import VpcAccess
 
 
 class NetworkStack(Stack):
@@ -29,7 +28,7 @@ class NetworkStack(Stack):
         # Else the CDK would look them up at synth.
         self._zones = list(zones or (Fn.select(number, Fn.get_azs()) for number in range(2)))
         isolated = ec2.SubnetType.PRIVATE_ISOLATED
-        vpc = ec2.Vpc(
+        self.vpc = ec2.Vpc(
             self,
             "Vpc",
             max_azs=len(self._zones),
@@ -40,11 +39,10 @@ class NetworkStack(Stack):
             restrict_default_security_group=False,
             subnet_configuration=[ec2.SubnetConfiguration(name="Isolated", subnet_type=isolated)],
         )
-        group = ec2.SecurityGroup(
-            self, "Instances", description="Triton instances: nothing comes in", vpc=vpc
+        self.security_group = ec2.SecurityGroup(
+            self, "Instances", description="Triton instances: nothing comes in", vpc=self.vpc
         )
         acknowledge_network(self)
-        self.access = VpcAccess(subnets=vpc.isolated_subnets, security_groups=[group])
 
     @property
     def availability_zones(self) -> list[str]:

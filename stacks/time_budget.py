@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import ceil
 from typing import Self
 
 from constructs import IConstruct
@@ -60,8 +61,8 @@ class TimeBudget:
 
         Raises `TooLong` where it leaves builds less time than CloudFormation would give them.
         """
-        name = max(endpoints, key=lambda it: endpoints[it].longest_update)
-        update = -(-endpoints[name].longest_update // 60)
+        name = max(endpoints, key=lambda it: endpoints[it].longest_update.to_seconds())
+        update = ceil(endpoints[name].longest_update.to_minutes(integral=False))
         rows = {
             "checkout and `make install`": INSTALL_MINUTES,
             "synth, archives copied from another stage": SYNTH_MINUTES,

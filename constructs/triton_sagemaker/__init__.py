@@ -4,6 +4,7 @@ from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.endpoint_interface import ITritonEndpoint
 from triton_sagemaker.endpoint_log import EndpointLog, metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
@@ -32,7 +33,6 @@ from triton_sagemaker.triton_endpoint import TritonEndpoint
 from triton_sagemaker.update_checks import CheckedUpdates, UpdateChecks
 from triton_sagemaker.updates import AllAtOnce, Canary, Linear, Rolling
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import VpcAccess
 
 __all__ = [
     "AlarmThresholds",
@@ -54,6 +54,7 @@ __all__ = [
     "EngineBuilder",
     "GpuTarget",
     "HostingMode",
+    "ITritonEndpoint",
     "Instances",
     "InvalidEndpoint",
     "InvocationsTarget",
@@ -73,6 +74,5 @@ __all__ = [
     "TritonEndpoint",
     "UpdateChecks",
     "Variant",
-    "VpcAccess",
     "metrics_log_name",
 ]

@@ -9,9 +9,12 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
+
 CLOUDWATCH = "cloudwatch.amazonaws.com"
 
 
+@typed
 class AlarmTopic(Construct):
     """An encrypted SNS topic, told by the CloudWatch alarms of its account and region.
 

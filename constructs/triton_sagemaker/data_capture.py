@@ -7,9 +7,11 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
     """Record requests and responses below `prefix` of `bucket`, `percent` of them."""

@@ -22,7 +22,7 @@ def problems(
     update: UpdatePolicy,
     rollback_alarms: Sequence[cloudwatch.IAlarm] | None,
     rollback_error_rate: float,
-    network: VpcAccess | None,
+    network: VpcAccess,
     data_capture: DataCapture | None,
 ) -> list[Problem]:
     """Return everything that is wrong with an endpoint and its parts, in the order of arguments."""
@@ -33,7 +33,7 @@ def problems(
         *_rolling(update, variants),
         *_alarms(rollback_alarms or ()),
         *_rollback(rollback_error_rate),
-        *(inside("network", network.problems()) if network else ()),
+        *network.problems(),
         *(inside("data_capture", data_capture.problems()) if data_capture else ()),
     ]
 

@@ -4,6 +4,8 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
+
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
 """What is in it is in CloudWatch's metrics by then."""
 
@@ -13,6 +15,7 @@ def metrics_log_name(endpoint_name: str) -> str:
     return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
 
 
+@typed
 class EndpointLog(Construct):
     """The log group into which SageMaker writes what an endpoint's containers say.
 
@@ -30,11 +33,14 @@ class EndpointLog(Construct):
         *,
         endpoint_name: str,
         retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
+        removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
         metrics: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
+        self._removal_policy = removal_policy
         self.group = self._group("Group", name, retention)
+        self.node.default_child = self.group.node.default_child
         if metrics:
             self._group("Metrics", metrics_log_name(endpoint_name), METRICS_RETENTION)
 
@@ -43,6 +49,6 @@ class EndpointLog(Construct):
             self,
             construct_id,
             log_group_name=name,
-            removal_policy=RemovalPolicy.DESTROY,
+            removal_policy=self._removal_policy,
             retention=retention,
         )

@@ -1,17 +1,19 @@
 """What can be measured of an endpoint, each with the namespace and dimensions it really has."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk.aws_cloudwatch import Metric, Unit
 
 INVOCATIONS = "AWS/SageMaker"
 INSTANCES = "/aws/sagemaker/Endpoints"
 GPU_UTILIZATION = "GPUUtilization"
 CPU_UTILIZATION = "CPUUtilization"
 MINUTE = Duration.minutes(1)
-
-Metric = cloudwatch.Metric
 
 
 def published(namespace: str, name: str, statistic: str) -> cloudwatch.MathExpression:
@@ -26,13 +28,133 @@ def published(namespace: str, name: str, statistic: str) -> cloudwatch.MathExpre
     )
 
 
-@dataclass(frozen=True)
-class EndpointMetrics:
-    """Metrics of one variant.
+class MetricOptions(TypedDict, total=False):
+    """What of a metric shall be otherwise, as in `cloudwatch.MetricOptions`; and its variant."""
+
+    variant: str
+    account: str
+    color: str
+    dimensions_map: Mapping[str, str]
+    id: str
+    label: str
+    period: Duration
+    region: str
+    stack_account: str
+    stack_region: str
+    statistic: str
+    unit: Unit
+    visible: bool
+
+
+class EndpointMetrics(ABC):
+    """Metrics of an endpoint, each of one `variant`, by default of the first.
 
     Everything is published once a minute, with the dimensions EndpointName and VariantName;
     multi-model endpoints have no metrics by model. Source: the developer guide's pages on
     CloudWatch metrics of endpoints and of multi-model endpoints.
+    """
+
+    @abstractmethod
+    def _dimensions(self, variant: str | None) -> dict[str, str]:
+        """Return the dimensions of a variant, by default of the first."""
+
+    def metric_invocations(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Requests, a count."""
+        return self._metric(INVOCATIONS, "Invocations", "Sum", Unit.NONE, options)
+
+    def metric_invocations_per_instance(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Requests that each instance got, a count."""
+        return self._metric(INVOCATIONS, "InvocationsPerInstance", "Sum", Unit.NONE, options)
+
+    def metric_server_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
+        return self._metric(INVOCATIONS, "Invocation5XXErrors", "Average", Unit.NONE, options)
+
+    def metric_client_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
+        return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", Unit.NONE, options)
+
+    def metric_model_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests that the container did not answer with 2xx, 0 to 1.
+
+        "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
+        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
+        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
+        507 (triton-inference-server/server, src/sagemaker_server.cc).
+        """
+        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", Unit.NONE, options)
+
+    def metric_model_latency(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that the container took, in microseconds."""
+        return self._metric(INVOCATIONS, "ModelLatency", "p99", Unit.MICROSECONDS, options)
+
+    def metric_overhead_latency(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that SageMaker added, in microseconds."""
+        return self._metric(INVOCATIONS, "OverheadLatency", "p99", Unit.MICROSECONDS, options)
+
+    def metric_model_cache_hit_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
+        return self._metric(INVOCATIONS, "ModelCacheHit", "Average", Unit.NONE, options)
+
+    def metric_model_loading_wait(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that requests waited for their model, in microseconds. Multi-model only."""
+        return self._metric(INVOCATIONS, "ModelLoadingWaitTime", "p99", Unit.MICROSECONDS, options)
+
+    def metric_model_downloading_time(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that archives took from S3, in microseconds. Multi-model only."""
+        return self._metric(INVOCATIONS, "ModelDownloadingTime", "p99", Unit.MICROSECONDS, options)
+
+    def metric_model_loading_time(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that the container took to load models, in microseconds. Multi-model only."""
+        return self._metric(INVOCATIONS, "ModelLoadingTime", "p99", Unit.MICROSECONDS, options)
+
+    def metric_model_unloads(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
+        return self._metric(
+            INVOCATIONS, "ModelUnloadingTime", "SampleCount", Unit.MICROSECONDS, options
+        )
+
+    def metric_loaded_models(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Models in the containers' memory, a count over all instances. Multi-model only."""
+        return self._metric(INSTANCES, "LoadedModelCount", "Sum", Unit.NONE, options)
+
+    def metric_cpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of one core: 0 to 100 times the number of cores."""
+        return self._metric(INSTANCES, CPU_UTILIZATION, "Average", Unit.PERCENT, options)
+
+    def metric_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of the instances' memory, 0 to 100."""
+        return self._metric(INSTANCES, "MemoryUtilization", "Average", Unit.PERCENT, options)
+
+    def metric_gpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of one GPU: 0 to 100 times the number of GPUs."""
+        return self._metric(INSTANCES, GPU_UTILIZATION, "Average", Unit.PERCENT, options)
+
+    def metric_gpu_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
+        return self._metric(INSTANCES, "GPUMemoryUtilization", "Average", Unit.PERCENT, options)
+
+    def metric_disk_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of the storage for models, 0 to 100."""
+        return self._metric(INSTANCES, "DiskUtilization", "Average", Unit.PERCENT, options)
+
+    def _metric(
+        self, namespace: str, name: str, statistic: str, unit: Unit, options: MetricOptions
+    ) -> Metric:
+        asked: dict[str, Any] = {
+            "dimensions_map": self._dimensions(options.get("variant")),
+            "period": MINUTE,
+            "statistic": statistic,
+            "unit": unit,
+            **options,
+        }
+        asked.pop("variant", None)
+        return Metric(metric_name=name, namespace=namespace, **asked)
+
+
+@dataclass(frozen=True)
+class VariantMetrics(EndpointMetrics):
+    """Metrics of one variant.
 
     With `endpoint_config_name`, metrics of invocations are those of the instances that an update
     to that configuration brings: "CloudWatch publishes the metrics with the dimension
@@ -44,103 +166,11 @@ class EndpointMetrics:
     variant_name: str
     endpoint_config_name: str | None = None
 
-    def invocations(self) -> Metric:
-        """Requests, a count."""
-        return self._metric(INVOCATIONS, "Invocations", "Sum", cloudwatch.Unit.NONE)
-
-    def invocations_per_instance(self) -> Metric:
-        """Requests that each instance got, a count."""
-        return self._metric(INVOCATIONS, "InvocationsPerInstance", "Sum", cloudwatch.Unit.NONE)
-
-    def server_error_rate(self) -> Metric:
-        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
-        return self._metric(INVOCATIONS, "Invocation5XXErrors", "Average", cloudwatch.Unit.NONE)
-
-    def client_error_rate(self) -> Metric:
-        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
-        return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", cloudwatch.Unit.NONE)
-
-    def model_error_rate(self) -> Metric:
-        """Share of requests that the container did not answer with 2xx, 0 to 1.
-
-        "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
-        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
-        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
-        507 (triton-inference-server/server, src/sagemaker_server.cc).
-        """
-        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", cloudwatch.Unit.NONE)
-
-    def model_latency(self, statistic: str = "p99") -> Metric:
-        """Time that the container took, in microseconds."""
-        return self._metric(INVOCATIONS, "ModelLatency", statistic, cloudwatch.Unit.MICROSECONDS)
-
-    def overhead_latency(self, statistic: str = "p99") -> Metric:
-        """Time that SageMaker added, in microseconds."""
-        return self._metric(INVOCATIONS, "OverheadLatency", statistic, cloudwatch.Unit.MICROSECONDS)
-
-    def model_cache_hit_rate(self) -> Metric:
-        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelCacheHit", "Average", cloudwatch.Unit.NONE)
-
-    def model_loading_wait(self, statistic: str = "p99") -> Metric:
-        """Time that requests waited for their model, in microseconds. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelLoadingWaitTime", statistic, cloudwatch.Unit.MICROSECONDS
-        )
-
-    def model_downloading_time(self, statistic: str = "p99") -> Metric:
-        """Time that archives took from S3, in microseconds. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelDownloadingTime", statistic, cloudwatch.Unit.MICROSECONDS
-        )
-
-    def model_loading_time(self, statistic: str = "p99") -> Metric:
-        """Time that the container took to load models, in microseconds. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelLoadingTime", statistic, cloudwatch.Unit.MICROSECONDS
-        )
-
-    def model_unloads(self) -> Metric:
-        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelUnloadingTime", "SampleCount", cloudwatch.Unit.MICROSECONDS
-        )
-
-    def loaded_models(self) -> Metric:
-        """Models in the containers' memory, a count over all instances. Multi-model only."""
-        return self._metric(INSTANCES, "LoadedModelCount", "Sum", cloudwatch.Unit.NONE)
-
-    def cpu_utilization(self, statistic: str = "Average") -> Metric:
-        """Percent of one core: 0 to 100 times the number of cores."""
-        return self._metric(INSTANCES, CPU_UTILIZATION, statistic, cloudwatch.Unit.PERCENT)
-
-    def memory_utilization(self, statistic: str = "Average") -> Metric:
-        """Percent of the instances' memory, 0 to 100."""
-        return self._metric(INSTANCES, "MemoryUtilization", statistic, cloudwatch.Unit.PERCENT)
-
-    def gpu_utilization(self, statistic: str = "Average") -> Metric:
-        """Percent of one GPU: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, GPU_UTILIZATION, statistic, cloudwatch.Unit.PERCENT)
-
-    def gpu_memory_utilization(self, statistic: str = "Average") -> Metric:
-        """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, "GPUMemoryUtilization", statistic, cloudwatch.Unit.PERCENT)
-
-    def disk_utilization(self, statistic: str = "Average") -> Metric:
-        """Percent of the storage for models, 0 to 100."""
-        return self._metric(INSTANCES, "DiskUtilization", statistic, cloudwatch.Unit.PERCENT)
-
-    def _metric(
-        self, namespace: str, name: str, statistic: str, unit: cloudwatch.Unit
-    ) -> cloudwatch.Metric:
-        dimensions = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}
+    def _dimensions(self, variant: str | None) -> dict[str, str]:
+        dimensions = {
+            "EndpointName": self.endpoint_name,
+            "VariantName": variant or self.variant_name,
+        }
         if self.endpoint_config_name is not None:
             dimensions["EndpointConfigName"] = self.endpoint_config_name
-        return cloudwatch.Metric(
-            dimensions_map=dimensions,
-            metric_name=name,
-            namespace=namespace,
-            period=MINUTE,
-            statistic=statistic,
-            unit=unit,
-        )
+        return dimensions

@@ -10,8 +10,9 @@ from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
-from triton_sagemaker.endpoint_metrics import EndpointMetrics, published
+from triton_sagemaker.endpoint_metrics import EndpointMetrics, VariantMetrics, published
 from triton_sagemaker.variant import Variant
 
 MINUTES = 5
@@ -33,6 +34,7 @@ TRITON = {
 """Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 
 
+@typed
 class EndpointMonitoring(Construct):
     """Alarms of every variant, told to `topics`, and one dashboard with the thresholds drawn in it.
 
@@ -116,30 +118,33 @@ def _widget(chart: Chart) -> cloudwatch.GraphWidget:
 
 
 def _charts(endpoint_name: str, variant: Variant, limits: AlarmThresholds) -> Iterator[Chart]:
-    metrics = EndpointMetrics(endpoint_name, variant.name)
+    metrics = VariantMetrics(endpoint_name, variant.name)
     yield Chart(
-        "Traffic (a minute)", beside=[metrics.invocations(), metrics.invocations_per_instance()]
+        "Traffic (a minute)",
+        beside=[metrics.metric_invocations(), metrics.metric_invocations_per_instance()],
     )
     yield Chart(
         "Errors (share of requests)",
         [
-            Measure("ServerErrors", "share of 5xx answers", metrics.server_error_rate(),
+            Measure("ServerErrors", "share of 5xx answers", metrics.metric_server_error_rate(),
                     limits.server_error_rate),
-            Measure("ClientErrors", "share of 4xx answers", metrics.client_error_rate(),
+            Measure("ClientErrors", "share of 4xx answers", metrics.metric_client_error_rate(),
                     limits.client_error_rate),
             Measure("ModelErrors", "share of requests that the container failed",
-                    metrics.model_error_rate(), limits.model_error_rate),
+                    metrics.metric_model_error_rate(), limits.model_error_rate),
         ],
     )  # fmt: skip
     yield Chart(
         "Latency (microseconds)",
         [
-            Measure("LatencyP50", "median model latency", metrics.model_latency("p50"),
-                    limits.model_latency_p50_ms, scale=MICROSECONDS_PER_MS),
-            Measure("LatencyP99", "p99 model latency", metrics.model_latency("p99"),
-                    limits.model_latency_p99_ms, scale=MICROSECONDS_PER_MS),
+            Measure("LatencyP50", "median model latency",
+                    metrics.metric_model_latency(statistic="p50"), limits.model_latency_p50_ms,
+                    scale=MICROSECONDS_PER_MS),
+            Measure("LatencyP99", "p99 model latency",
+                    metrics.metric_model_latency(statistic="p99"), limits.model_latency_p99_ms,
+                    scale=MICROSECONDS_PER_MS),
         ],
-        [metrics.overhead_latency()],
+        [metrics.metric_overhead_latency()],
     )  # fmt: skip
     yield from variant.hosting.charts(metrics, limits)
     yield from _inside(variant)
@@ -161,16 +166,16 @@ def _machines(
         yield Chart(
             f"GPU (percent, {gpus} a machine)",
             [
-                Measure("GpuMemory", "GPU memory in use", metrics.gpu_memory_utilization(),
+                Measure("GpuMemory", "GPU memory in use", metrics.metric_gpu_memory_utilization(),
                         limits.gpu_memory_percent, scale=gpus),
             ],
-            [metrics.gpu_utilization()],
+            [metrics.metric_gpu_utilization()],
         )  # fmt: skip
     yield Chart(
         "Storage (percent)",
-        [Measure("Disk", "storage in use", metrics.disk_utilization(), limits.disk_percent)],
+        [Measure("Disk", "storage in use", metrics.metric_disk_utilization(), limits.disk_percent)],
     )
     yield Chart(
         "CPU and memory (percent)",
-        beside=[metrics.cpu_utilization(), metrics.memory_utilization()],
+        beside=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
     )

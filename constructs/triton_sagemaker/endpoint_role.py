@@ -7,10 +7,12 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.variant import Variant
 
 
+@typed
 class EndpointRole(Construct):
     """The execution role of an endpoint: read its archives, pull its images, log; more if used.
 
@@ -60,15 +62,16 @@ class EndpointRole(Construct):
             self._allow(
                 f"ReadOwnArchives{suffix}",
                 ["s3:GetObject"],
-                [bucket.bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes],
+                [bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes],
             )
             self._allow(
                 f"ListOwnArchives{suffix}",
                 ["s3:ListBucket"],
-                [bucket.bucket.bucket_arn],
+                [bucket.bucket_arn],
                 {"StringLike": {"s3:prefix": [f"{prefix}*" for prefix in prefixes]}},
             )
-            self._allow(f"DecryptArchives{suffix}", ["kms:Decrypt"], [bucket.key.key_arn])
+            if key := bucket.encryption_key:
+                self._allow(f"DecryptArchives{suffix}", ["kms:Decrypt"], [key.key_arn])
 
     def _pull_images(self, variants: Sequence[Variant]) -> None:
         repositories = sorted({_repository(it.container.image) for it in variants})

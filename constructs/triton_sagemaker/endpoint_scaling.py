@@ -7,6 +7,8 @@ from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
+from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, INSTANCES
 from triton_sagemaker.problems import InvalidEndpoint
 from triton_sagemaker.scaling_targets import (
@@ -24,6 +26,7 @@ SERVICE = "sagemaker"
 DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 
 
+@typed
 class EndpointScaling(Construct):
     """Between `min_count` and `max_count` instances, by one or several targets.
 
@@ -72,8 +75,8 @@ class EndpointScaling(Construct):
             scaling_target_id=self.target.ref,
             target_tracking_scaling_policy_configuration=(
                 scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
-                    scale_in_cooldown=target.cooldowns.scale_in,
-                    scale_out_cooldown=target.cooldowns.scale_out,
+                    scale_in_cooldown=seconds(target.cooldowns.scale_in),
+                    scale_out_cooldown=seconds(target.cooldowns.scale_out),
                     **self._measure(target),
                 )
             ),

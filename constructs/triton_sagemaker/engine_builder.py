@@ -5,6 +5,7 @@ from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
@@ -22,6 +23,7 @@ NEVER_OVERRIDDEN = (
 """Condition keys of StartBuild: each is there where the request has the override."""
 
 
+@typed
 class EngineBuilder(Construct):
     """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from aws_cdk import aws_s3 as s3
+
 from platform_facts import InstanceType
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
 from triton_sagemaker.charts import Chart
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
-from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.server_options import PingMode, ServerOptions
 
@@ -25,7 +26,7 @@ class HostingMode(ABC):
     default_ping_mode: ClassVar[PingMode]
     """What makes an instance healthy, where `ServerOptions` does not say."""
 
-    bucket: ModelBucket
+    bucket: s3.IBucket
 
     @property
     @abstractmethod
@@ -62,4 +63,4 @@ class HostingMode(ABC):
     @property
     def url(self) -> str:
         """The Model's ModelDataUrl."""
-        return self.bucket.bucket.s3_url_for_object(self.location)
+        return self.bucket.s3_url_for_object(self.location)

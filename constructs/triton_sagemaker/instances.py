@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from aws_cdk import Duration, Size, SizeRoundingBehavior
+
 from platform_facts import (
     InstanceType,
     Release,
@@ -11,6 +13,8 @@ from platform_facts import (
     cuda_satisfies,
     inference_ami,
 )
+from triton_sagemaker.argument_types import typed
+from triton_sagemaker.durations import duration_problems, seconds
 from triton_sagemaker.problems import Problem
 
 Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
@@ -21,23 +25,25 @@ PROVISIONING_SECONDS = 1200
 People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
 #39090 and #2493).
 """
+TEN_MINUTES = Duration.minutes(10)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Instances:
     """Machines, and how SageMaker starts them.
 
-    `startup_timeout` and `download_timeout` are in seconds, 60 to 3600: for the container's health
-    check, and for one archive. `volume_size` is in GB; types with NVMe storage have none.
+    `startup_timeout` and `download_timeout`, a minute to an hour, are for the container's health
+    check, and for one archive. `volume_size` is 1 to 512 GiB; types with NVMe storage have none.
     `inference_ami` overrides the one that the release table prefers for GPU types. `routing` is how
     requests are spread over instances; the default suits models of uneven latency.
     """
 
     instance_type: InstanceType
     initial_count: int = 1
-    startup_timeout: int = 600
-    download_timeout: int = 600
-    volume_size: int | None = None
+    startup_timeout: Duration = TEN_MINUTES
+    download_timeout: Duration = TEN_MINUTES
+    volume_size: Size | None = None
     inference_ami: str | None = None
     routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
 
@@ -50,29 +56,35 @@ class Instances:
     @property
     def longest_start(self) -> int:
         """How many seconds may pass until all of them serve, or SageMaker has given up."""
-        return PROVISIONING_SECONDS + self.download_timeout + self.startup_timeout
+        waits = seconds(self.download_timeout) + seconds(self.startup_timeout)
+        return PROVISIONING_SECONDS + waits
+
+    @property
+    def volume_gibibytes(self) -> float | None:
+        """The size of the volume, whole or to be refused."""
+        if self.volume_size is None:
+            return None
+        return self.volume_size.to_gibibytes(rounding=SizeRoundingBehavior.NONE)
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what SageMaker would refuse, or what the image could not run on."""
         if self.initial_count < 1:
             yield Problem("initial_count", f"{self.initial_count} is too few: write 1 or more")
         for name in ("startup_timeout", "download_timeout"):
-            seconds = getattr(self, name)
-            if not 60 <= seconds <= 3600:
-                yield Problem(name, f"{seconds} s is out of range: write 60 to 3600")
-        if self.volume_size is not None:
-            yield from self._volume_problems(self.volume_size)
+            yield from duration_problems(name, getattr(self, name), 60, 3600)
+        if (size := self.volume_gibibytes) is not None:
+            yield from self._volume_problems(size)
         yield from self._gpu_problems(release)
 
-    def _volume_problems(self, size: int) -> Iterator[Problem]:
+    def _volume_problems(self, size: float) -> Iterator[Problem]:
         if self.instance_type.local_nvme:
             yield Problem(
                 "volume_size",
                 f"{self.instance_type.name} has NVMe storage of its own, and SageMaker refuses a "
                 "volume size: remove it",
             )
-        elif not 1 <= size <= 512:
-            yield Problem("volume_size", f"{size} GB is out of range: write 1 to 512")
+        elif size != int(size) or not 1 <= size <= 512:
+            yield Problem("volume_size", f"{size} GiB is out of range: write 1 to 512 whole GiB")
 
     def _gpu_problems(self, release: Release) -> Iterator[Problem]:
         name, gpu = self.instance_type.name, self.instance_type.gpu

@@ -9,6 +9,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import BuildProject, build_log
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
@@ -21,6 +22,7 @@ TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu"
 """PyTorch's own index: PyPI's torch for Linux brings CUDA, which is several GB."""
 
 
+@typed
 class ModelBuilder(Construct):
     """A CodeBuild project and the custom-resource provider that runs it, one build a model.
 

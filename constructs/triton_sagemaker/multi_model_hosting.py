@@ -8,6 +8,7 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import InstanceType, Support
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.charts import BELOW, MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.hosting_mode import HostingMode
@@ -15,6 +16,7 @@ from triton_sagemaker.problems import Problem
 from triton_sagemaker.server_options import ServerOptions
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class MultiModelHosting(HostingMode):
     """Many models below one S3 prefix, each loaded when it is first invoked.
@@ -81,23 +83,23 @@ class MultiModelHosting(HostingMode):
             "Model cache hits (share of requests)",
             [
                 Measure("CacheHits", "low share of requests whose model is loaded",
-                        metrics.model_cache_hit_rate(), limits.cache_hit_rate_below, BELOW),
+                        metrics.metric_model_cache_hit_rate(), limits.cache_hit_rate_below, BELOW),
             ],
         )  # fmt: skip
         yield Chart(
             "Waiting for models (microseconds)",
             [
-                Measure("LoadingWait", "p99 wait for a model", metrics.model_loading_wait(),
+                Measure("LoadingWait", "p99 wait for a model", metrics.metric_model_loading_wait(),
                         limits.loading_wait_p99_ms, scale=MICROSECONDS_PER_MS),
             ],
-            [metrics.model_downloading_time(), metrics.model_loading_time()],
+            [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
         )  # fmt: skip
         yield Chart(
             "Models in memory",
             [
-                Measure("Unloads", "models that left memory a minute", metrics.model_unloads(),
-                        limits.unloads_per_minute),
-                Measure("LoadedModels", "too few models in memory", metrics.loaded_models(),
+                Measure("Unloads", "models that left memory a minute",
+                        metrics.metric_model_unloads(), limits.unloads_per_minute),
+                Measure("LoadedModels", "too few models in memory", metrics.metric_loaded_models(),
                         limits.loaded_models_below, BELOW),
             ],
         )  # fmt: skip

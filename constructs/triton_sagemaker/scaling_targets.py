@@ -4,22 +4,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from aws_cdk import Duration
+
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.variant import Variant
 
+ONE_MINUTE, FIVE_MINUTES = Duration.minutes(1), Duration.minutes(5)
 
+
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Cooldowns:
-    """Seconds in which no further step in the same direction is made."""
+    """How long no further step in the same direction is made."""
 
-    scale_in: int = 300
-    scale_out: int = 60
+    scale_in: Duration = FIVE_MINUTES
+    scale_out: Duration = ONE_MINUTE
 
 
-SLOW = Cooldowns(scale_in=600, scale_out=300)
+SLOW = Cooldowns(scale_in=Duration.minutes(10), scale_out=FIVE_MINUTES)
 """For what new instances are busy with at their own start."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class InvocationsTarget:
     """Keep the invocations of each instance at `per_minute`.
@@ -41,6 +48,7 @@ class InvocationsTarget:
         return cls(per_minute=max_rps * safety_factor * 60, cooldowns=cooldowns)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class GpuTarget:
     """Keep the utilisation of each GPU at `percent`."""
@@ -51,6 +59,7 @@ class GpuTarget:
     cooldowns: Cooldowns = SLOW
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class CpuTarget:
     """Keep the utilisation of each vCPU at `percent`."""
@@ -61,6 +70,7 @@ class CpuTarget:
     cooldowns: Cooldowns = SLOW
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ConcurrencyTarget:
     """Keep the requests that each instance works on at once at `per_instance`.
@@ -75,6 +85,7 @@ class ConcurrencyTarget:
     cooldowns: Cooldowns = Cooldowns()
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ScheduledCapacity:
     """Other limits from a time on. `schedule` is `cron(0 8 * * ? *)`, `at(...)` or `rate(...)`."""

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
+from aws_cdk import Size
+
 from platform_facts import Release
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
@@ -38,11 +42,12 @@ class PublishedMetrics:
         }
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """What the container's environment says to `serve`; None leaves its default.
 
-    Source: triton-inference-server/server, docker/sagemaker/serve. Sizes are in bytes.
+    Source: triton-inference-server/server, docker/sagemaker/serve.
     """
 
     log_verbose: bool | int = False
@@ -57,9 +62,9 @@ class ServerOptions:
     """Threads of the SageMaker HTTP front end; Triton's default is 8."""
     buffer_manager_thread_count: int | None = None
     """Threads that copy tensors between buffers; Triton's default is 0."""
-    python_shm_default_bytes: int | None = None
+    python_shm_default: Size | None = None
     """Shared memory that each Python-backend instance starts with; serve's default is 16 MiB."""
-    python_shm_growth_bytes: int | None = None
+    python_shm_growth: Size | None = None
     """How much it grows at a time; serve's default is 1 MiB."""
     model_load_gpu_limit: float | None = None
     """Fraction of each GPU's memory above which no further model is loaded; by default no limit."""
@@ -107,8 +112,8 @@ class ServerOptions:
             "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": self.model_load_gpu_limit,
             "SAGEMAKER_TRITON_OVERRIDE_PING_MODE": ping_mode,
             "SAGEMAKER_TRITON_PING_MODE": ping_mode,
-            "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": self.python_shm_default_bytes,
-            "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": self.python_shm_growth_bytes,
+            "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": _bytes(self.python_shm_default),
+            "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": _bytes(self.python_shm_growth),
             "SAGEMAKER_TRITON_THREAD_COUNT": self.thread_count,
             "SAGEMAKER_BIND_TO_PORT": self.port,
             "SAGEMAKER_SAFE_PORT_RANGE": self.safe_port_range,
@@ -130,8 +135,10 @@ class ServerOptions:
                 )  # fmt: skip
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in _POSITIVE and value is not None and value < 1:
+            if field.name == "thread_count" and value is not None and value < 1:
                 yield Problem(field.name, f"{value} is too small: write 1 or more")
+            if isinstance(value, Size) and not value.to_bytes():
+                yield Problem(field.name, "no bytes are too few: write Size.mebibytes(1) or more")
             if field.name in _PORTS and value is not None and not 1 <= value <= 65535:
                 yield Problem(field.name, f"{value} is not a port: write 1 to 65535")
         limit = self.model_load_gpu_limit
@@ -150,5 +157,8 @@ _SINCE = {
     "model_namespacing": "23.07",
     "publish_metrics": PublishedMetrics.SINCE,
 }
-_POSITIVE = ("thread_count", "python_shm_default_bytes", "python_shm_growth_bytes")
 _PORTS = ("grpc_port", "metrics_port", "port")
+
+
+def _bytes(size: Size | None) -> int | None:
+    return None if size is None else int(size.to_bytes())

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from platform_facts import Processor, Region, Release, UnsupportedCombination, image_uri
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.server_options import ServerOptions
@@ -13,6 +14,7 @@ MAX_VALUE_BYTES = 1024
 MAX_TOTAL_BYTES = 32 * 1024
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class TritonContainer:
     """A SageMaker Triton image with the environment of its server.

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import Stack
+import jsii
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sagemaker as sagemaker
@@ -11,10 +13,13 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_checks import MAX_ROLLBACK_ALARMS, longest_start, problems
+from triton_sagemaker.endpoint_interface import ITritonEndpoint
 from triton_sagemaker.endpoint_log import EndpointLog
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.endpoint_metrics import VariantMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
@@ -32,7 +37,9 @@ ROLLBACK_SERVER_ERROR_RATE = 0.05
 """Share of 5xx answers of new instances, over a minute, that rolls an update back."""
 
 
-class TritonEndpoint(Construct):
+@jsii.implements(ec2.IConnectable, iam.IGrantable)
+@typed
+class TritonEndpoint(ITritonEndpoint):
     """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
 
     - `variants` share the traffic by weight.
@@ -43,9 +50,15 @@ class TritonEndpoint(Construct):
       SageMaker takes ten.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
-    - `network` puts the instances into a VPC, `network_isolation` cuts the container off from any
-      network. `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which
-      have none: AWS's documents differ on whether SageMaker ignores or refuses it there.
+    - `vpc` puts the instances into its `vpc_subnets`, private ones by default, with
+      `security_groups`, by default one that is made; `connections` opens them to others. Without a
+      way out of the VPC, it needs a gateway endpoint of S3 to load models.
+    - `network_isolation` cuts the container off from any network.
+    - `role` is what the instances act as, by default an `EndpointRole` of its own. To a role that
+      is given, this construct grants nothing: it must be trusted by sagemaker.amazonaws.com and
+      may do all that an `EndpointRole` may. Both are granted more with `grant_*` of what they use.
+    - `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which have none:
+      AWS's documents differ on whether SageMaker ignores or refuses it there.
     - `data_capture` records requests and responses.
     - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
       which there is otherwise, goes with a first deploy that fails, and with the reason.
@@ -66,14 +79,18 @@ class TritonEndpoint(Construct):
         rollback_alarms: Sequence[cloudwatch.IAlarm] | None = None,
         rollback_error_rate: float = MODEL_ERROR_RATE,
         keep_instance_counts: bool = True,
-        network: VpcAccess | None = None,
+        vpc: ec2.IVpc | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         network_isolation: bool = False,
+        role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
         checked: CheckedUpdates | None = None,
         log: EndpointLog | None = None,
     ) -> None:
-        super().__init__(scope, construct_id)
+        super().__init__(scope, construct_id, endpoint_name=endpoint_name)
+        network = VpcAccess(vpc=vpc, vpc_subnets=vpc_subnets, security_groups=security_groups)
         found = problems(
             endpoint_name=endpoint_name,
             variants=variants,
@@ -85,39 +102,44 @@ class TritonEndpoint(Construct):
         )
         if found:
             raise InvalidEndpoint(endpoint_name, found)
-        self.endpoint_name = endpoint_name
         self.variants = tuple(variants)
         self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
-        self.role = EndpointRole(
-            self,
-            "Role",
-            endpoint_name=endpoint_name,
-            variants=variants,
-            in_vpc=network is not None,
-            volume_key=encryption_key,
-            data_capture=data_capture,
-        ).role
-        self.models = dict(self._models(network, network_isolation))
+        self.role = role or self._own_role(
+            in_vpc=vpc is not None, volume_key=encryption_key, data_capture=data_capture
+        )
+        self._connections = network.connections(self)
+        self.models = dict(self._models(network.property(self._connections), network_isolation))
         self.config = self._config(encryption_key, data_capture)
         if rollback_alarms is None:
             rollback_alarms = list(self._default_rollback_alarms(rollback_error_rate))
         self._update, self._rollback_alarms = update, tuple(rollback_alarms)
         self._most_instances = max(it.instances.initial_count for it in variants)
         self.endpoint = self._endpoint(keep_instance_counts)
+        self.node.default_child = self.endpoint
         if checked:
             self._check_updates(checked)
 
-    def metrics(self, variant: str | None = None) -> EndpointMetrics:
-        """Return what can be measured of a variant, by default of the first."""
-        return EndpointMetrics(self.endpoint_name, self._variant(variant).name)
+    @property
+    @jsii.member(jsii_name="connections")
+    def connections(self) -> ec2.Connections:
+        """The instances' security groups. Raises `InvalidEndpoint` where there is no VPC."""
+        if self._connections is None:
+            raise self._invalid("connections", "the instances are in no VPC: write vpc")
+        return self._connections
 
     @property
-    def longest_update(self) -> int:
-        """How many seconds an update may take: SageMaker rolls a longer one back."""
+    @jsii.member(jsii_name="grantPrincipal")
+    def grant_principal(self) -> iam.IPrincipal:
+        """The instances' role."""
+        return self.role.grant_principal
+
+    @property
+    def longest_update(self) -> Duration:
+        """How long an update may take: SageMaker rolls a longer one back."""
         longest = self._update.longest(
             start=longest_start(self.variants), instances=self._most_instances
         )
-        return min(LONGEST_SECONDS, longest)
+        return Duration.seconds(min(LONGEST_SECONDS, longest))
 
     def auto_scale(
         self,
@@ -130,9 +152,7 @@ class TritonEndpoint(Construct):
     ) -> EndpointScaling:
         """Scale a variant, by default the first, by one or several targets."""
         scaled = self._variant(variant)
-        self._most_instances = max(self._most_instances, max_count)
-        self.endpoint.deployment_config = self._deployment()
-        return EndpointScaling(
+        scaling = EndpointScaling(
             self,
             f"Scaling-{scaled.name}",
             endpoint=self.endpoint,
@@ -143,6 +163,9 @@ class TritonEndpoint(Construct):
             targets=targets,
             schedules=schedules,
         )
+        self._most_instances = max(self._most_instances, max_count)
+        self.endpoint.deployment_config = self._deployment()
+        return scaling
 
     def monitor(
         self, thresholds: AlarmThresholds | None = None, *, topics: Sequence[sns.ITopic] = ()
@@ -162,32 +185,6 @@ class TritonEndpoint(Construct):
             topics=topics,
         )
 
-    def grant_invoke(
-        self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
-    ) -> iam.Grant:
-        """Allow `grantee` to invoke the endpoint.
-
-        `models` narrows it to versions of these models, by the condition key
-        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
-        `InvalidEndpoint` where the hosting knows no `TargetModel`.
-        """
-        hosting = self.variants[0].hosting  # the others' is of the same mode
-        archives = [hosting.target_model(f"{model}-????????????.tar.gz") for model in models or ()]
-        if None in archives:
-            raise self._invalid(
-                "models",
-                f"{type(hosting).__name__} is invoked without naming a model: leave it out",
-            )
-        arn = Stack.of(self).format_arn(
-            service="sagemaker", resource="endpoint", resource_name=self.endpoint_name
-        )
-        return iam.Grant.add_to_principal(
-            grantee=grantee,
-            actions=["sagemaker:InvokeEndpoint"],
-            resource_arns=[arn],
-            conditions={"StringLike": {"sagemaker:TargetModel": archives}} if archives else None,
-        )
-
     def _check_updates(self, checked: CheckedUpdates) -> None:
         name, config = self.endpoint_name, self.config.attr_endpoint_config_name
         checks = checked.checks
@@ -195,6 +192,19 @@ class TritonEndpoint(Construct):
         self.endpoint.node.add_dependency(guard)
         check = checks.check(self, endpoint_name=name, config_name=config)
         check.node.add_dependency(self.endpoint)
+
+    def _own_role(
+        self, *, in_vpc: bool, volume_key: kms.IKey | None, data_capture: DataCapture | None
+    ) -> iam.IRole:
+        return EndpointRole(
+            self,
+            "Role",
+            endpoint_name=self.endpoint_name,
+            variants=self.variants,
+            in_vpc=in_vpc,
+            volume_key=volume_key,
+            data_capture=data_capture,
+        ).role
 
     def _variant(self, name: str | None) -> Variant:
         variants = {it.name: it for it in self.variants}
@@ -204,11 +214,24 @@ class TritonEndpoint(Construct):
             raise self._invalid("variant", f'no "{name}": write one of {", ".join(variants)}')
         return variants[name]
 
+    def _dimensions(self, variant: str | None) -> dict[str, str]:
+        return super()._dimensions(self._variant(variant).name)
+
+    def _target_model(self, archive: str) -> str:
+        hosting = self.variants[0].hosting  # the others' is of the same mode
+        target_model = hosting.target_model(archive)
+        if target_model is None:
+            raise self._invalid(
+                "models",
+                f"{type(hosting).__name__} is invoked without naming a model: leave it out",
+            )
+        return target_model
+
     def _invalid(self, where: str, what: str) -> InvalidEndpoint:
         return InvalidEndpoint(self.endpoint_name, [Problem(where, what)])
 
     def _models(
-        self, network: VpcAccess | None, network_isolation: bool
+        self, vpc_config: sagemaker.CfnModel.VpcConfigProperty | None, network_isolation: bool
     ) -> Iterator[tuple[str, sagemaker.CfnModel]]:
         for variant in self.variants:
             model = sagemaker.CfnModel(
@@ -217,7 +240,7 @@ class TritonEndpoint(Construct):
                 enable_network_isolation=network_isolation or None,
                 execution_role_arn=self.role.role_arn,
                 primary_container=variant.container_property(),
-                vpc_config=network.property() if network else None,
+                vpc_config=vpc_config,
             )
             model.node.add_dependency(self.role)  # its policy too: CreateModel checks the rights
             yield variant.name, model
@@ -239,14 +262,14 @@ class TritonEndpoint(Construct):
         """Watch the new instances alone: old ones that fail must not stop what mends them."""
         both = 2 * len(self.variants) <= MAX_ROLLBACK_ALARMS
         for variant in self.variants:
-            metrics = EndpointMetrics(
+            metrics = VariantMetrics(
                 self.endpoint_name, variant.name, self.config.attr_endpoint_config_name
             )
             if both:
                 yield self._rollback_alarm(
                     f"Rollback-{variant.name}-ServerErrors",
                     f"variant {variant.name} answers with 5xx",
-                    metrics.server_error_rate(),
+                    metrics.metric_server_error_rate(),
                     threshold=ROLLBACK_SERVER_ERROR_RATE,
                     minutes=(1, 1),
                 )
@@ -254,7 +277,7 @@ class TritonEndpoint(Construct):
             yield self._rollback_alarm(
                 f"Rollback-{variant.name}-ModelErrors",
                 f"containers of variant {variant.name} fail requests",
-                metrics.model_error_rate(),
+                metrics.metric_model_error_rate(),
                 threshold=model_error_rate,
                 minutes=(2, 3),
             )
@@ -290,7 +313,7 @@ class TritonEndpoint(Construct):
         )
         return sagemaker.CfnEndpoint.DeploymentConfigProperty(
             auto_rollback_configuration=rollback if self._rollback_alarms else None,
-            **self._update.policy(longest=self.longest_update),
+            **self._update.policy(longest=seconds(self.longest_update)),
         )
 
     def _endpoint(self, keep_instance_counts: bool) -> sagemaker.CfnEndpoint:

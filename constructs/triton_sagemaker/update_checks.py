@@ -8,15 +8,17 @@ from typing import Any
 from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import build_log
 from triton_sagemaker.handler_function import function_role, handler_function
-from triton_sagemaker.model_bucket import ModelBucket
 
 HANDLER = Path(__file__).parent / "update_handler"
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
     """Who checks the updates of an endpoint, and what it must know of it.
@@ -30,6 +32,7 @@ class CheckedUpdates:
     archives: Sequence[str]
 
 
+@typed
 class UpdateChecks(Construct):
     """One read-only function for all endpoints whose archives are in `bucket`.
 
@@ -41,7 +44,7 @@ class UpdateChecks(Construct):
     rolls an update back without telling CloudFormation.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, bucket: ModelBucket) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
         super().__init__(scope, construct_id)
         self._bucket = bucket
         self.function = self._function()
@@ -109,7 +112,7 @@ class UpdateChecks(Construct):
             arn = stack.format_arn(service=service, resource=kind, resource_name=name)
             self._allow(function, action, arn)
         self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
-        self._allow(function, "s3:ListBucket", self._bucket.bucket.bucket_arn)
+        self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
         return function
 
     def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:

@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from aws_cdk import Duration
 from aws_cdk import aws_sagemaker as sagemaker
 
+from triton_sagemaker.argument_types import typed
+from triton_sagemaker.durations import duration_problems, seconds
 from triton_sagemaker.problems import Problem
 
 LONGEST_SECONDS = 28_800
@@ -17,16 +20,20 @@ MaximumExecutionTimeoutInSeconds, which "should be larger than the total waiting
 LEAST_LINEAR_STEP = 10
 """In percent: what is left for the last step is not less (developer guide,
 deployment-guardrails-blue-green-linear: "each linear step should only be between 10-50%")."""
+NO_TIME = Duration.seconds(0)
+FIVE_MINUTES = Duration.minutes(5)
+TEN_MINUTES = Duration.minutes(10)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class AllAtOnce:
     """Blue/green: new instances take all traffic when they are healthy.
 
-    `keep_old` is how many seconds the old instances stay, in which an alarm rolls the traffic back.
+    `keep_old` is how long the old instances stay, in which an alarm rolls the traffic back.
     """
 
-    keep_old: int = 300
+    keep_old: Duration = FIVE_MINUTES
 
     def policy(self, *, longest: int) -> dict[str, Any]:
         """Return the members of the deployment configuration, with `longest` as the limit."""
@@ -36,66 +43,68 @@ class AllAtOnce:
 
     def longest(self, *, start: int, instances: int) -> int:
         """Return how many seconds an update may take where a fleet takes `start` to come up."""
-        return start + self.keep_old
+        return start + seconds(self.keep_old)
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        yield from _seconds("keep_old", self.keep_old)
+        yield from _hour("keep_old", self.keep_old)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Canary:
     """Blue/green: a share of the traffic first, the rest when it went well.
 
-    `percent` of the capacity, at most 50, for `wait` seconds. How SageMaker rounds it to instances
+    `percent` of the capacity, at most 50, for `wait`. How SageMaker rounds it to instances
     is documented nowhere: of two instances, a canary of 10 % may be one, and half of the traffic.
     """
 
     percent: int = 10
-    wait: int = 600
-    keep_old: int = 300
+    wait: Duration = TEN_MINUTES
+    keep_old: Duration = FIVE_MINUTES
 
     def policy(self, *, longest: int) -> dict[str, Any]:
         """Return the members of the deployment configuration, with `longest` as the limit."""
         size = _capacity(self.percent)
-        wait = {"wait_interval_in_seconds": self.wait}
+        wait = {"wait_interval_in_seconds": seconds(self.wait)}
         return _blue_green(longest, self.keep_old, type="CANARY", canary_size=size, **wait)
 
     def longest(self, *, start: int, instances: int) -> int:
         """Return how many seconds an update may take where a fleet takes `start` to come up."""
-        return start + self.wait + self.keep_old
+        return start + seconds(self.wait) + seconds(self.keep_old)
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         yield from _percent("percent", self.percent, 1, 50)
-        yield from _seconds("wait", self.wait)
-        yield from _seconds("keep_old", self.keep_old)
+        yield from _hour("wait", self.wait)
+        yield from _hour("keep_old", self.keep_old)
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Linear:
-    """Blue/green in equal steps of `percent` of the capacity, 10 to 50, `wait` seconds apart."""
+    """Blue/green in equal steps of `percent` of the capacity, 10 to 50, `wait` apart."""
 
     percent: int = 25
-    wait: int = 300
-    keep_old: int = 300
+    wait: Duration = FIVE_MINUTES
+    keep_old: Duration = FIVE_MINUTES
 
     def policy(self, *, longest: int) -> dict[str, Any]:
         """Return the members of the deployment configuration, with `longest` as the limit."""
         size = _capacity(self.percent)
-        wait = {"wait_interval_in_seconds": self.wait}
+        wait = {"wait_interval_in_seconds": seconds(self.wait)}
         return _blue_green(longest, self.keep_old, type="LINEAR", linear_step_size=size, **wait)
 
     def longest(self, *, start: int, instances: int) -> int:
         """Return how many seconds an update may take where a fleet takes `start` to come up."""
-        return start + self._waits() * self.wait + self.keep_old
+        return start + self._waits() * seconds(self.wait) + seconds(self.keep_old)
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         wrong = [
             *_percent("percent", self.percent, LEAST_LINEAR_STEP, 50),
-            *_seconds("wait", self.wait),
-            *_seconds("keep_old", self.keep_old),
+            *_hour("wait", self.wait),
+            *_hour("keep_old", self.keep_old),
         ]
         yield from wrong or _total(self._waits(), self.wait, start=start, keep_old=self.keep_old)
 
@@ -104,15 +113,16 @@ class Linear:
         return len(range(self.percent, 101 - LEAST_LINEAR_STEP, self.percent))
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Rolling:
-    """Replace `percent` of the instances at a time, 5 to 50, `wait` seconds apart.
+    """Replace `percent` of the instances at a time, 5 to 50, `wait` apart.
 
     Needs no second fleet, which is what one wants where GPUs are scarce; one variant only.
     """
 
     percent: int = 25
-    wait: int = 300
+    wait: Duration = FIVE_MINUTES
 
     def policy(self, *, longest: int) -> dict[str, Any]:
         """Return the members of the deployment configuration, with `longest` as the limit."""
@@ -120,7 +130,7 @@ class Rolling:
             "rolling_update_policy": sagemaker.CfnEndpoint.RollingUpdatePolicyProperty(
                 maximum_batch_size=_capacity(self.percent),
                 maximum_execution_timeout_in_seconds=longest,
-                wait_interval_in_seconds=self.wait,
+                wait_interval_in_seconds=seconds(self.wait),
             )
         }
 
@@ -130,11 +140,11 @@ class Rolling:
         `start` is what a batch takes to come up.
         """
         most = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
-        return most * (start + self.wait)
+        return most * (start + seconds(self.wait))
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        wrong = [*_percent("percent", self.percent, 5, 50), *_seconds("wait", self.wait)]
+        wrong = [*_percent("percent", self.percent, 5, 50), *_hour("wait", self.wait)]
         yield from wrong or _total(self._most_waits(), self.wait, start=start)
 
     def _most_waits(self) -> int:
@@ -156,11 +166,11 @@ class Rolling:
 UpdatePolicy = AllAtOnce | Canary | Linear | Rolling
 
 
-def _blue_green(longest: int, keep_old: int, **routing: Any) -> dict[str, Any]:
+def _blue_green(longest: int, keep_old: Duration, **routing: Any) -> dict[str, Any]:
     return {
         "blue_green_update_policy": sagemaker.CfnEndpoint.BlueGreenUpdatePolicyProperty(
             maximum_execution_timeout_in_seconds=longest,
-            termination_wait_in_seconds=keep_old,
+            termination_wait_in_seconds=seconds(keep_old),
             traffic_routing_configuration=sagemaker.CfnEndpoint.TrafficRoutingConfigProperty(
                 **routing
             ),
@@ -177,18 +187,20 @@ def _percent(where: str, value: int, low: int, high: int) -> Iterator[Problem]:
         yield Problem(where, f"{value} % is out of range: write {low} to {high}")
 
 
-def _seconds(where: str, value: int) -> Iterator[Problem]:
-    if not 0 <= value <= 3600:
-        yield Problem(where, f"{value} s is out of range: write 0 to 3600")
+def _hour(where: str, value: Duration) -> Iterator[Problem]:
+    yield from duration_problems(where, value, 0, 3600)
 
 
-def _total(waits: int, wait: int, *, start: int, keep_old: int = 0) -> Iterator[Problem]:
-    total = start + waits * wait + keep_old
+def _total(
+    waits: int, wait: Duration, *, start: int, keep_old: Duration = NO_TIME
+) -> Iterator[Problem]:
+    each, kept_for = seconds(wait), seconds(keep_old)
+    total = start + waits * each + kept_for
     if total >= LONGEST_SECONDS:
-        kept = f", {keep_old} s for the old ones" if keep_old else ""
+        kept = f", {kept_for} s for the old ones" if kept_for else ""
         yield Problem(
             "wait",
-            f"up to {waits} waits of {wait} s, {start} s to start instances{kept}: these are "
+            f"up to {waits} waits of {each} s, {start} s to start instances{kept}: these are "
             f"{total} s, and SageMaker ends an update after {LONGEST_SECONDS} s: write a shorter "
             "wait, or a larger percent",
         )

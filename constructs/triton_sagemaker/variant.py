@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import Processor
+from triton_sagemaker.argument_types import typed
+from triton_sagemaker.durations import seconds
+from triton_sagemaker.endpoint_interface import DEFAULT_VARIANT
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.problems import Problem, inside
@@ -16,6 +19,7 @@ NAME = re.compile(r"(?=.{1,63}$)[a-zA-Z0-9](-*[a-zA-Z0-9])*")
 """The names that SageMaker allows for variants and endpoints (API reference, EndpointName)."""
 
 
+@typed
 @dataclass(frozen=True, kw_only=True)
 class Variant:
     """A container, what it serves, and where.
@@ -27,7 +31,7 @@ class Variant:
     container: TritonContainer
     hosting: HostingMode
     instances: Instances
-    name: str = "AllTraffic"
+    name: str = DEFAULT_VARIANT
     weight: float = 1.0
 
     def container_property(self) -> sagemaker.CfnModel.ContainerDefinitionProperty:
@@ -43,18 +47,18 @@ class Variant:
         """Return the variant of an EndpointConfig, which serves the Model `model_name`."""
         instances = self.instances
         return sagemaker.CfnEndpointConfig.ProductionVariantProperty(
-            container_startup_health_check_timeout_in_seconds=instances.startup_timeout,
+            container_startup_health_check_timeout_in_seconds=seconds(instances.startup_timeout),
             inference_ami_version=instances.ami(self.container.release),
             initial_instance_count=instances.initial_count,
             initial_variant_weight=self.weight,
             instance_type=instances.instance_type.name,
-            model_data_download_timeout_in_seconds=instances.download_timeout,
+            model_data_download_timeout_in_seconds=seconds(instances.download_timeout),
             model_name=model_name,
             routing_config=sagemaker.CfnEndpointConfig.RoutingConfigProperty(
                 routing_strategy=instances.routing
             ),
             variant_name=self.name,
-            volume_size_in_gb=instances.volume_size,
+            volume_size_in_gb=instances.volume_gibibytes,
         )
 
     def problems(self) -> Iterator[Problem]:

@@ -1,10 +1,11 @@
 """The network that an endpoint's instances are in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
 
 from triton_sagemaker.problems import Problem
 
@@ -17,30 +18,60 @@ MOST_SUBNETS = 16
 
 @dataclass(frozen=True, kw_only=True)
 class VpcAccess:
-    """The subnets and security groups of the instances.
+    """What `TritonEndpoint` was told of its VPC, which is there if anything of it is."""
 
-    Instances without a way out need an S3 gateway endpoint in the VPC to load models.
-    """
+    vpc: ec2.IVpc | None
+    vpc_subnets: ec2.SubnetSelection | None
+    security_groups: Sequence[ec2.ISecurityGroup] | None
 
-    subnets: list[ec2.ISubnet]
-    security_groups: list[ec2.ISecurityGroup]
+    def connections(self, scope: Construct) -> ec2.Connections | None:
+        """Return the security groups, or one that is made: nothing comes in, anything goes out."""
+        if not self.vpc:
+            return None
+        groups = self.security_groups or [ec2.SecurityGroup(scope, "SecurityGroup", vpc=self.vpc)]
+        return ec2.Connections(security_groups=groups)
 
-    def property(self) -> sagemaker.CfnModel.VpcConfigProperty:
+    def property(
+        self, connections: ec2.Connections | None
+    ) -> sagemaker.CfnModel.VpcConfigProperty | None:
         """Return the Model's VpcConfig."""
+        if not (self.vpc and connections):
+            return None
         return sagemaker.CfnModel.VpcConfigProperty(
-            security_group_ids=[it.security_group_id for it in self.security_groups],
-            subnets=[it.subnet_id for it in self.subnets],
+            security_group_ids=[it.security_group_id for it in connections.security_groups],
+            subnets=_subnet_ids(self.vpc, self.vpc_subnets),
         )
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        if not LEAST_SUBNETS <= len(self.subnets) <= MOST_SUBNETS:
-            yield Problem(
-                "subnets",
-                f"{len(self.subnets)} given: write {LEAST_SUBNETS} to {MOST_SUBNETS}, in different "
-                "zones",
-            )
-        if not 1 <= len(self.security_groups) <= 5:
+        if self.vpc is None:
+            for name in ("vpc_subnets", "security_groups"):
+                if getattr(self, name) is not None:
+                    yield Problem(name, "there is no VPC: write vpc too, or remove it")
+            return
+        try:
+            count = len(_subnet_ids(self.vpc, self.vpc_subnets))
+        except RuntimeError as error:  # of the CDK: the VPC has no such subnets
+            yield Problem("vpc_subnets", str(error))
+        else:
+            if not LEAST_SUBNETS <= count <= MOST_SUBNETS:
+                yield Problem(
+                    "vpc_subnets",
+                    f"{count} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in different zones",
+                )
+        if self.security_groups is not None and not 1 <= len(self.security_groups) <= 5:
             yield Problem(
                 "security_groups", f"{len(self.security_groups)} given: write one to five"
             )
+
+
+def _subnet_ids(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> list[str]:
+    asked = chosen or ec2.SubnetSelection()
+    return vpc.select_subnets(
+        availability_zones=asked.availability_zones,
+        one_per_az=asked.one_per_az,
+        subnet_filters=asked.subnet_filters,
+        subnet_group_name=asked.subnet_group_name,
+        subnets=asked.subnets,
+        subnet_type=asked.subnet_type,
+    ).subnet_ids

@@ -49,10 +49,12 @@ class Scene:
         return replace(container, **changes)
 
     def multi_model(self, **changes: Any) -> MultiModelHosting:
-        return replace(MultiModelHosting(bucket=self.bucket, prefix="test/"), **changes)
+        return replace(MultiModelHosting(bucket=self.bucket.bucket, prefix="test/"), **changes)
 
     def single_model(self, **changes: Any) -> SingleModelHosting:
-        return replace(SingleModelHosting(bucket=self.bucket, key="test/m.tar.gz"), **changes)
+        return replace(
+            SingleModelHosting(bucket=self.bucket.bucket, key="test/m.tar.gz"), **changes
+        )
 
     def instances(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Instances:
         return replace(Instances(instance_type=instance_type(type_name)), **changes)

@@ -75,12 +75,12 @@ def everything() -> dict[str, dict[str, Any]]:
         ),
         hosting=scene.multi_model(cache_models=False),
         instances=scene.instances(
-            "ml.c5.xlarge", volume_size=100, routing="RANDOM", download_timeout=3600
+            "ml.c5.xlarge", volume_size=Size.gibibytes(100), routing="RANDOM", download_timeout=Duration.seconds(3600)
         ),
     )
     endpoint = scene.endpoint(
         variant,
-        update=AllAtOnce(keep_old=3600),
+        update=AllAtOnce(keep_old=Duration.seconds(3600)),
         keep_instance_counts=False,
         network_isolation=True,
         encryption_key=scene.bucket.key,

@@ -1,17 +1,20 @@
 """EndpointMetrics and EndpointMonitoring."""
 
 import json
+from inspect import signature
 from typing import Any
 
 import pytest
+from aws_cdk import Duration
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 
 from platform_facts import Processor
 from tests.synth.endpoints import Scene
-from triton_sagemaker import AlarmThresholds, AlarmTopic, EndpointMetrics, Severity
+from triton_sagemaker import AlarmThresholds, AlarmTopic, Severity
+from triton_sagemaker.endpoint_metrics import MetricOptions
 
 ALARM = "AWS::CloudWatch::Alarm"
-METRICS = EndpointMetrics("under-test", "AllTraffic")
 
 
 @pytest.fixture
@@ -55,13 +58,29 @@ def scene() -> Scene:
     ],
 )
 def test_metrics_are_those_that_sagemaker_publishes(
-    method: str, namespace: str, name: str, statistic: str, unit: str
+    scene: Scene, method: str, namespace: str, name: str, statistic: str, unit: str
 ) -> None:
-    metric = getattr(METRICS, method)()
+    metric = getattr(scene.endpoint(), f"metric_{method}")()
     assert (metric.namespace, metric.metric_name) == (namespace, name)
     assert (metric.statistic, metric.unit.name) == (statistic, unit)
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "AllTraffic"}
     assert metric.period.to_seconds() == 60
+
+
+def test_a_metric_is_of_the_variant_and_with_the_options_that_are_asked(scene: Scene) -> None:
+    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    assert endpoint.metric_invocations().dimensions["VariantName"] == "A"  # type: ignore[index]
+    metric = endpoint.metric_model_latency(
+        variant="B", statistic="p50", period=Duration.minutes(5), label="median", color="#ff0000"
+    )
+    assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "B"}
+    assert metric.period.to_minutes() == 5
+    assert (metric.statistic, metric.label, metric.color) == ("p50", "median", "#ff0000")
+
+
+def test_a_metric_takes_every_option_of_the_cdk_and_the_variant() -> None:
+    options = set(signature(cloudwatch.MetricOptions).parameters)
+    assert set(MetricOptions.__annotations__) == options | {"variant"}
 
 
 def test_every_alarm_is_plain_and_has_the_two_dimensions_that_exist(scene: Scene) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from aws_cdk import Duration
 
 from platform_facts import Processor
 from tests.synth.endpoints import Scene
@@ -101,7 +102,7 @@ def test_cpu_target_is_of_all_vcpus_because_the_metric_is(scene: Scene) -> None:
 
 def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
     tracking = _tracking(
-        scene, ConcurrencyTarget(per_instance=5, cooldowns=Cooldowns(scale_in=10, scale_out=20))
+        scene, ConcurrencyTarget(per_instance=5, cooldowns=Cooldowns(scale_in=Duration.seconds(10), scale_out=Duration.seconds(20)))
     )
     assert tracking["PredefinedMetricSpecification"] == {
         "PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"

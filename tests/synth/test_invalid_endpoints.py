@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from aws_cdk import Duration, Size
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
@@ -23,7 +24,6 @@ from triton_sagemaker import (
     Linear,
     Rolling,
     ScheduledCapacity,
-    VpcAccess,
 )
 
 Wrong = Callable[[Scene], Any]
@@ -66,6 +66,18 @@ def alarm(scene: Scene, name: str) -> cloudwatch.IAlarm:
 def topic(scene: Scene, name: str) -> sns.ITopic:
     arn = f"arn:aws:sns:us-east-1:123456789012:{name}"
     return sns.Topic.from_topic_arn(scene.stack, name, arn)
+
+
+def vpc(scene: Scene) -> ec2.IVpc:
+    return ec2.Vpc(
+        scene.stack,
+        "Vpc",
+        availability_zones=["a", "b"],
+        nat_gateways=0,
+        subnet_configuration=[
+            ec2.SubnetConfiguration(name="I", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
+        ],
+    )
 
 
 V = "variants.AllTraffic"
@@ -183,8 +195,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         f"{V}.container.options.thread_count: 0 is too small: write 1 or more",
     ),
     "no shared memory": (
-        lambda s: s.endpoint(s.with_options(python_shm_default_bytes=-1)),
-        f"{V}.container.options.python_shm_default_bytes: -1 is too small: write 1 or more",
+        lambda s: s.endpoint(s.with_options(python_shm_default=Size.bytes(0))),
+        f"{V}.container.options.python_shm_default: no bytes are too few: write Size.mebibytes(1) or more",
     ),
     "port": (
         lambda s: s.endpoint(s.with_options(metrics_port=70000)),
@@ -210,15 +222,15 @@ CASES: dict[str, tuple[Wrong, str]] = {
         f"{V}.instances.initial_count: 0 is too few: write 1 or more",
     ),
     "startup time-out": (
-        lambda s: s.endpoint(s.with_instances(startup_timeout=10)),
-        f"{V}.instances.startup_timeout: 10 s is out of range: write 60 to 3600",
+        lambda s: s.endpoint(s.with_instances(startup_timeout=Duration.seconds(10))),
+        f"{V}.instances.startup_timeout: 10 s is out of range: write 60 to 3600 whole seconds",
     ),
     "download time-out": (
-        lambda s: s.endpoint(s.with_instances(download_timeout=7200)),
-        f"{V}.instances.download_timeout: 7200 s is out of range: write 60 to 3600",
+        lambda s: s.endpoint(s.with_instances(download_timeout=Duration.seconds(7200))),
+        f"{V}.instances.download_timeout: 7200 s is out of range: write 60 to 3600 whole seconds",
     ),
     "volume on NVMe": (
-        lambda s: s.endpoint(s.with_instances(volume_size=100)),
+        lambda s: s.endpoint(s.with_instances(volume_size=Size.gibibytes(100))),
         f"{V}.instances.volume_size: ml.g5.xlarge has NVMe storage of its own, and SageMaker "
         "refuses a volume size: remove it",
     ),
@@ -226,10 +238,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(
             s.variant(
                 container=s.container(processor=Processor.CPU),
-                instances=s.instances("ml.m5.xlarge", volume_size=513),
+                instances=s.instances("ml.m5.xlarge", volume_size=Size.gibibytes(513)),
             )
         ),
-        f"{V}.instances.volume_size: 513 GB is out of range: write 1 to 512",
+        f"{V}.instances.volume_size: 513 GiB is out of range: write 1 to 512 whole GiB",
     ),
     "four GPUs for many models": (
         lambda s: s.endpoint(s.with_instances("ml.g5.12xlarge")),
@@ -279,8 +291,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "update.percent: 60 % is out of range: write 1 to 50",
     ),
     "canary for too long": (
-        lambda s: s.endpoint(update=Canary(wait=4000)),
-        "update.wait: 4000 s is out of range: write 0 to 3600",
+        lambda s: s.endpoint(update=Canary(wait=Duration.seconds(4000))),
+        "update.wait: 4000 s is out of range: write 0 to 3600 whole seconds",
     ),
     "steps too small": (
         lambda s: s.endpoint(update=Linear(percent=5)),
@@ -291,19 +303,19 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "update.percent: 1 % is out of range: write 5 to 50",
     ),
     "nine hours of linear steps": (
-        lambda s: s.endpoint(update=Linear(percent=10, wait=3600)),
+        lambda s: s.endpoint(update=Linear(percent=10, wait=Duration.seconds(3600))),
         "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old ones: "
         "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
         "larger percent",
     ),
     "ten hours of batches": (
-        lambda s: s.endpoint(update=Rolling(percent=5, wait=900)),
+        lambda s: s.endpoint(update=Rolling(percent=5, wait=Duration.seconds(900))),
         "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
         "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
     ),
     "old fleet kept too long": (
-        lambda s: s.endpoint(update=AllAtOnce(keep_old=86400)),
-        "update.keep_old: 86400 s is out of range: write 0 to 3600",
+        lambda s: s.endpoint(update=AllAtOnce(keep_old=Duration.seconds(86400))),
+        "update.keep_old: 86400 s is out of range: write 0 to 3600 whole seconds",
     ),
     "rolling with two variants": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
@@ -313,22 +325,38 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(rollback_error_rate=0),
         "rollback_error_rate: 0 is not a share: write more than 0 and at most 1",
     ),
-    "no subnet": (
-        lambda s: s.endpoint(network=VpcAccess(subnets=[], security_groups=[_group(s)])),
-        "network.subnets: 0 given: write 2 to 16, in different zones",
+    "half a second": (
+        lambda s: s.endpoint(update=AllAtOnce(keep_old=Duration.millis(500))),
+        "update.keep_old: 0.5 s is out of range: write 0 to 3600 whole seconds",
     ),
-    "one subnet": (
+    "half a GiB": (
         lambda s: s.endpoint(
-            network=VpcAccess(
-                subnets=[ec2.Subnet.from_subnet_id(s.stack, "One", "subnet-1")],
-                security_groups=[_group(s)],
+            s.variant(
+                container=s.container(processor=Processor.CPU),
+                instances=s.instances("ml.m5.xlarge", volume_size=Size.mebibytes(1536)),
             )
         ),
-        "network.subnets: 1 given: write 2 to 16, in different zones",
+        f"{V}.instances.volume_size: 1.5 GiB is out of range: write 1 to 512 whole GiB",
+    ),
+    "one subnet": (
+        lambda s: s.endpoint(vpc=vpc(s), vpc_subnets=ec2.SubnetSelection(availability_zones=["a"])),
+        "vpc_subnets: 1 chosen: choose 2 to 16, in different zones",
+    ),
+    "subnets that the VPC does not have": (
+        lambda s: s.endpoint(vpc=vpc(s), vpc_subnets=ec2.SubnetSelection(subnet_group_name="X")),
+        "vpc_subnets: There are no subnet groups with name 'X' in this VPC. Available names: I",
+    ),
+    "subnets of no VPC": (
+        lambda s: s.endpoint(vpc_subnets=ec2.SubnetSelection(one_per_az=True)),
+        "vpc_subnets: there is no VPC: write vpc too, or remove it",
     ),
     "no security group": (
-        lambda s: s.endpoint(network=VpcAccess(subnets=_subnets(s), security_groups=[])),
-        "network.security_groups: 0 given: write one to five",
+        lambda s: s.endpoint(vpc=vpc(s), security_groups=[]),
+        "security_groups: 0 given: write one to five",
+    ),
+    "connections of no VPC": (
+        lambda s: s.endpoint().connections,
+        "connections: the instances are in no VPC: write vpc",
     ),
     "capture of more than all": (
         lambda s: s.endpoint(data_capture=DataCapture(bucket=bucket(s), prefix="c", percent=101)),
@@ -395,10 +423,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
 @pytest.mark.parametrize(
     "update",
     [
-        Linear(percent=33, wait=3600, keep_old=3600),  # in three steps, the last of 34 %
-        Linear(percent=50, wait=3600, keep_old=3600),
-        Linear(percent=10, wait=2899),
-        Rolling(percent=25, wait=3600),
+        Linear(percent=33, wait=Duration.seconds(3600), keep_old=Duration.seconds(3600)),  # in three steps, the last of 34 %
+        Linear(percent=50, wait=Duration.seconds(3600), keep_old=Duration.seconds(3600)),
+        Linear(percent=10, wait=Duration.seconds(2899)),
+        Rolling(percent=25, wait=Duration.seconds(3600)),
     ],
 )
 def test_an_update_that_ends_in_time_is_taken(update: Any) -> None:
@@ -419,30 +447,10 @@ def test_everything_wrong_is_listed_at_once() -> None:
         scene.endpoint(
             scene.variant(
                 hosting=scene.multi_model(prefix="text"),
-                instances=scene.instances(initial_count=0, startup_timeout=1),
+                instances=scene.instances(initial_count=0, startup_timeout=Duration.seconds(1)),
             ),
             endpoint_name="my endpoint",
             update=Canary(percent=90),
         )
     assert str(error.value).splitlines()[0] == "endpoint my endpoint cannot be deployed:"
     assert len(error.value.problems) == 5
-
-
-def _subnets(scene: Scene) -> list[Any]:
-    return list(_vpc(scene).isolated_subnets)
-
-
-def _group(scene: Scene) -> Any:
-    return ec2.SecurityGroup(scene.stack, "Group", vpc=_vpc(scene))
-
-
-def _vpc(scene: Scene) -> Any:
-    return ec2.Vpc(
-        scene.stack,
-        "Vpc",
-        max_azs=2,
-        nat_gateways=0,
-        subnet_configuration=[
-            ec2.SubnetConfiguration(name="I", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
-        ],
-    )

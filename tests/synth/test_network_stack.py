@@ -30,4 +30,4 @@ def test_subnets_stand_in_the_zones_of_the_stage_or_in_two(
     stack = NetworkStack(App(), "a-network", env=env, zones=zones)
     found = Template.from_stack(stack).find_resources("AWS::EC2::Subnet").values()
     assert [it["Properties"]["AvailabilityZone"] for it in found] == subnets
-    assert len(stack.access.subnets) == len(subnets)
+    assert len(stack.vpc.isolated_subnets) == len(subnets)

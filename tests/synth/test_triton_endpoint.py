@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import App, Stack
+from aws_cdk import App, CfnElement, Duration, Environment, RemovalPolicy, Size, Stack
+from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -24,7 +25,6 @@ from triton_sagemaker import (
     PublishedMetrics,
     Rolling,
     TritonEndpoint,
-    VpcAccess,
 )
 
 MODEL, CONFIG, ENDPOINT = (
@@ -131,9 +131,9 @@ def test_every_option_of_instances(scene: Scene) -> None:
             instances=scene.instances(
                 "ml.m5.xlarge",
                 initial_count=3,
-                startup_timeout=60,
-                download_timeout=3600,
-                volume_size=100,
+                startup_timeout=Duration.seconds(60),
+                download_timeout=Duration.seconds(3600),
+                volume_size=Size.gibibytes(100),
                 routing="RANDOM",
             ),
         )
@@ -169,7 +169,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
     ("update", "policy"),
     [
         (
-            AllAtOnce(keep_old=60),
+            AllAtOnce(keep_old=Duration.seconds(60)),
             {
                 "BlueGreenUpdatePolicy": {
                     "MaximumExecutionTimeoutInSeconds": 2460,
@@ -182,7 +182,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             },
         ),
         (
-            Canary(percent=20, wait=300),
+            Canary(percent=20, wait=Duration.seconds(300)),
             {
                 "BlueGreenUpdatePolicy": {
                     "MaximumExecutionTimeoutInSeconds": 3000,
@@ -196,7 +196,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             },
         ),
         (
-            Linear(percent=50, wait=30),
+            Linear(percent=50, wait=Duration.seconds(30)),
             {
                 "BlueGreenUpdatePolicy": {
                     "MaximumExecutionTimeoutInSeconds": 2730,
@@ -210,7 +210,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             },
         ),
         (
-            Rolling(percent=25, wait=120),
+            Rolling(percent=25, wait=Duration.seconds(120)),
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
@@ -231,7 +231,7 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
 
 
 def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
-    endpoint = scene.endpoint(update=Rolling(percent=50, wait=60))
+    endpoint = scene.endpoint(update=Rolling(percent=50, wait=Duration.seconds(60)))
     endpoint.auto_scale(min_count=1, max_count=4, targets=[GpuTarget(percent=70)])
     policy = scene.properties(ENDPOINT)["DeploymentConfig"]["RollingUpdatePolicy"]
     # Half of three instances is one: three batches. Of four, it is two.
@@ -347,7 +347,7 @@ def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda endpoint: endpoint.metrics("Typo"),
+        lambda endpoint: endpoint.metric_invocations(variant="Typo"),
         lambda endpoint: endpoint.auto_scale(
             min_count=1, max_count=2, targets=[GpuTarget(percent=50)], variant="Typo"
         ),

@@ -95,7 +95,7 @@ class Templates:
                 endpoint_name=ENDPOINT,
                 endpoint=stage.endpoints[ENDPOINT],
                 models=models,
-                network=network.access if stage.private_network else None,
+                network=network if stage.private_network else None,
                 env=env,
             )
 
