@@ -1,5 +1,6 @@
 """The network that an endpoint's instances are in."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +30,7 @@ class VpcAccess:
         if not self.vpc:
             return None
         groups = self.security_groups or [ec2.SecurityGroup(scope, "SecurityGroup", vpc=self.vpc)]
-        return ec2.Connections(security_groups=groups)
+        return ec2.Connections(security_groups=list(groups))  # jsii takes no tuple
 
     def property(
         self, connections: ec2.Connections | None
@@ -51,8 +52,8 @@ class VpcAccess:
             return
         try:
             count = len(_subnet_ids(self.vpc, self.vpc_subnets))
-        except RuntimeError as error:  # of the CDK: the VPC has no such subnets
-            yield Problem("vpc_subnets", str(error))
+        except RuntimeError as error:  # the CDK's, for subnets that are not there: "Kind: what"
+            yield Problem("vpc_subnets", re.sub(r"^\w+: ", "", str(error)))
         else:
             if not LEAST_SUBNETS <= count <= MOST_SUBNETS:
                 yield Problem(

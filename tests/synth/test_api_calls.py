@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from aws_cdk import Duration, Size
 from aws_cdk import aws_s3 as s3
 
 from platform_facts import Processor
@@ -75,12 +76,15 @@ def everything() -> dict[str, dict[str, Any]]:
         ),
         hosting=scene.multi_model(cache_models=False),
         instances=scene.instances(
-            "ml.c5.xlarge", volume_size=Size.gibibytes(100), routing="RANDOM", download_timeout=Duration.seconds(3600)
+            "ml.c5.xlarge",
+            volume_size=Size.gibibytes(100),
+            routing="RANDOM",
+            download_timeout=Duration.hours(1),
         ),
     )
     endpoint = scene.endpoint(
         variant,
-        update=AllAtOnce(keep_old=Duration.seconds(3600)),
+        update=AllAtOnce(keep_old=Duration.hours(1)),
         keep_instance_counts=False,
         network_isolation=True,
         encryption_key=scene.bucket.key,

@@ -81,6 +81,7 @@ def vpc(scene: Scene) -> ec2.IVpc:
 
 
 V = "variants.AllTraffic"
+HOUR = Duration.hours(1)
 CASES: dict[str, tuple[Wrong, str]] = {
     "endpoint name": (
         lambda s: s.endpoint(endpoint_name="my_endpoint"),
@@ -196,7 +197,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "no shared memory": (
         lambda s: s.endpoint(s.with_options(python_shm_default=Size.bytes(0))),
-        f"{V}.container.options.python_shm_default: no bytes are too few: write Size.mebibytes(1) or more",
+        f"{V}.container.options.python_shm_default: no bytes are too few: write Size.mebibytes(1) "
+        "or more",
     ),
     "port": (
         lambda s: s.endpoint(s.with_options(metrics_port=70000)),
@@ -303,7 +305,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "update.percent: 1 % is out of range: write 5 to 50",
     ),
     "nine hours of linear steps": (
-        lambda s: s.endpoint(update=Linear(percent=10, wait=Duration.seconds(3600))),
+        lambda s: s.endpoint(update=Linear(percent=10, wait=HOUR)),
         "update.wait: up to 9 waits of 3600 s, 2400 s to start instances, 300 s for the old ones: "
         "these are 35100 s, and SageMaker ends an update after 28800 s: write a shorter wait, or a "
         "larger percent",
@@ -423,10 +425,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
 @pytest.mark.parametrize(
     "update",
     [
-        Linear(percent=33, wait=Duration.seconds(3600), keep_old=Duration.seconds(3600)),  # in three steps, the last of 34 %
-        Linear(percent=50, wait=Duration.seconds(3600), keep_old=Duration.seconds(3600)),
+        Linear(percent=33, wait=HOUR, keep_old=HOUR),  # in three steps, the last of 34 %
+        Linear(percent=50, wait=HOUR, keep_old=HOUR),
         Linear(percent=10, wait=Duration.seconds(2899)),
-        Rolling(percent=25, wait=Duration.seconds(3600)),
+        Rolling(percent=25, wait=HOUR),
     ],
 )
 def test_an_update_that_ends_in_time_is_taken(update: Any) -> None:

@@ -1,6 +1,9 @@
 """ModelBucket."""
 
+from aws_cdk import App, RemovalPolicy, Stack
 from aws_cdk.assertions import Match, Template
+
+from triton_sagemaker import ModelBucket
 
 
 def test_bucket_is_encrypted_with_the_models_own_key(models_template: Template) -> None:
@@ -31,6 +34,17 @@ def test_buckets_and_key_outlive_the_stack(models_template: Template) -> None:
     keys = models_template.find_resources("AWS::KMS::Key")
     (key,) = (it for name, it in keys.items() if name.startswith("Models"))
     assert key["DeletionPolicy"] == "Retain"
+
+
+def test_buckets_and_key_go_with_the_stack_if_they_shall() -> None:
+    stack = Stack(App(), "Stack")
+    models = ModelBucket(stack, "Models", removal_policy=RemovalPolicy.DESTROY)
+    template = Template.from_stack(stack)
+    for kind in ("AWS::S3::Bucket", "AWS::KMS::Key"):
+        template.all_resources(kind, {"DeletionPolicy": "Delete"})
+    child = models.node.default_child
+    assert child
+    assert child.node.path == "Stack/Models/Bucket/Resource"
 
 
 def test_buckets_are_private(models_template: Template) -> None:

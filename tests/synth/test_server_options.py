@@ -1,6 +1,7 @@
 """ServerOptions: every option as the variable that `serve` reads."""
 
 import pytest
+from aws_cdk import Size
 
 from triton_sagemaker import PublishedMetrics, ServerOptions
 
@@ -56,7 +57,11 @@ def test_defaults_say_little() -> None:
             },
         ),
         ("python_shm_default", Size.bytes(1), {"SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": "1"}),
-        ("python_shm_growth", Size.mebibytes(2), {"SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "2097152"}),
+        (
+            "python_shm_growth",
+            Size.kibibytes(2),
+            {"SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "2048"},
+        ),
         ("safe_port_range", "1-2", {"SAGEMAKER_SAFE_PORT_RANGE": "1-2"}),
         ("thread_count", 4, {"SAGEMAKER_TRITON_THREAD_COUNT": "4"}),
     ],

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import App, CfnElement, Duration, Environment, RemovalPolicy, Size, Stack
+from aws_cdk import App, Duration, Fn, RemovalPolicy, Size, Stack
 from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
@@ -365,13 +365,38 @@ def test_a_variant_that_is_not_there_is_told_those_that_are(
 # Network, encryption, capture
 
 
-def test_instances_are_in_the_vpc_that_is_given(scene: Scene) -> None:
+def test_instances_are_in_the_subnets_and_groups_that_are_given(scene: Scene) -> None:
     vpc = ec2.Vpc(scene.stack, "Vpc", nat_gateways=0, max_azs=2)
     group = ec2.SecurityGroup(scene.stack, "Group", vpc=vpc)
-    scene.endpoint(network=VpcAccess(subnets=vpc.public_subnets, security_groups=[group]))
-    assert len(scene.properties(MODEL)["VpcConfig"]["Subnets"]) == 2
+    public = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
+    endpoint = scene.endpoint(vpc=vpc, vpc_subnets=public, security_groups=[group])
+    given = scene.properties(MODEL)["VpcConfig"]
+    resolved = scene.stack.resolve([it.subnet_id for it in vpc.public_subnets])
+    assert given["Subnets"] == resolved
+    assert given["SecurityGroupIds"] == [scene.stack.resolve(group.security_group_id)]
+    assert endpoint.connections.security_groups == [group]
     statements = _statements(scene)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
+
+
+def test_instances_are_in_private_subnets_and_a_group_of_their_own_by_default(
+    scene: Scene,
+) -> None:
+    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
+    endpoint = scene.endpoint(vpc=vpc)
+    given = scene.properties(MODEL)["VpcConfig"]
+    assert given["Subnets"] == scene.stack.resolve([it.subnet_id for it in vpc.private_subnets])
+    (own,) = endpoint.connections.security_groups
+    assert given["SecurityGroupIds"] == [scene.stack.resolve(own.security_group_id)]
+
+
+def test_others_can_be_opened_to_the_instances(scene: Scene) -> None:
+    vpc = ec2.Vpc(scene.stack, "Vpc", max_azs=2)
+    other = ec2.SecurityGroup(scene.stack, "Features", vpc=vpc)
+    other.connections.allow_from(scene.endpoint(vpc=vpc), ec2.Port.tcp(6379))
+    scene.template().has_resource_properties(
+        "AWS::EC2::SecurityGroupIngress", {"FromPort": 6379, "ToPort": 6379}
+    )
 
 
 def test_rights_of_a_vpc_are_there_only_with_one(scene: Scene) -> None:
@@ -442,6 +467,16 @@ def test_the_log_group_is_there_before_the_endpoint_writes_to_it(scene: Scene) -
     resources = scene.template().to_json()["Resources"]
     (endpoint,) = (it for it in resources.values() if it["Type"] == ENDPOINT)
     assert "AWS::Logs::LogGroup" in {resources[name]["Type"] for name in endpoint["DependsOn"]}
+
+
+@pytest.mark.parametrize("policy", ["Delete", "Retain"])
+def test_a_log_goes_or_stays_as_it_is_told(scene: Scene, policy: str) -> None:
+    given = {"Retain": {"removal_policy": RemovalPolicy.RETAIN}}.get(policy, {})
+    log = EndpointLog(scene.stack, "Log", endpoint_name="under-test", metrics=True, **given)
+    scene.template().all_resources("AWS::Logs::LogGroup", {"DeletionPolicy": policy})
+    child = log.node.default_child
+    assert child
+    assert child.node.path == "Stack/Log/Group/Resource"
 
 
 def test_logs_are_kept_for_a_while_and_not_for_ever(scene: Scene) -> None:
@@ -528,6 +563,32 @@ def test_role_uses_no_managed_policy_and_star_only_where_no_resource_exists(scen
     assert everywhere == {"LogInToRegistries", "PublishInstanceMetrics"}
 
 
+def test_a_role_that_is_given_is_used_and_granted_nothing(scene: Scene) -> None:
+    role = iam.Role(
+        scene.stack, "Given", assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com")
+    )
+    endpoint = scene.endpoint(role=role, encryption_key=kms.Key(scene.stack, "VolumeKey"))
+    assert scene.properties(MODEL)["ExecutionRoleArn"] == scene.stack.resolve(role.role_arn)
+    assert endpoint.role is role
+    scene.template().resource_count_is("AWS::IAM::Role", 1)
+    scene.template().resource_count_is("AWS::IAM::Policy", 0)
+
+
+def test_what_others_grant_the_endpoint_its_role_may(scene: Scene) -> None:
+    bucket = s3.Bucket(scene.stack, "Features")
+    bucket.grant_read(scene.endpoint())
+    (objects,) = (it for it in _role_statements(scene) if "s3:GetBucket*" in it["Action"])
+    assert objects["Resource"][0] == scene.stack.resolve(bucket.bucket_arn)
+
+
+def test_archives_of_a_bucket_without_a_key_of_its_own_are_read(scene: Scene) -> None:
+    bucket = s3.Bucket.from_bucket_name(scene.stack, "Theirs", "their-models")
+    scene.endpoint(scene.variant(hosting=scene.multi_model(bucket=bucket)))
+    arn = _statements(scene)["ReadOwnArchives"]["Resource"]["Fn::Join"][1]
+    assert arn[-1] == ":s3:::their-models/test/*"
+    assert _resources(scene, "kms:Decrypt") == []
+
+
 def test_invoking_is_granted_on_the_one_endpoint(scene: Scene) -> None:
     scene.endpoint().grant_invoke(iam.User(scene.stack, "User"))
     statement = _user_statement(scene)
@@ -549,6 +610,66 @@ def test_invoking_by_model_is_not_granted_where_no_model_can_be_named(scene: Sce
     endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
     with pytest.raises(InvalidEndpoint, match="SingleModelHosting is invoked without naming"):
         endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
+
+
+# As the CDK's own
+
+
+def test_the_endpoint_resource_is_what_escape_hatches_change(scene: Scene) -> None:
+    endpoint = scene.endpoint()
+    assert endpoint.node.default_child is endpoint.endpoint
+    endpoint.apply_removal_policy(RemovalPolicy.RETAIN)
+    scene.template().has_resource(ENDPOINT, {"DeletionPolicy": "Retain"})
+
+
+def test_api_gateway_takes_an_endpoint_and_may_invoke_it(scene: Scene) -> None:
+    api = apigateway.RestApi(scene.stack, "Api", cloud_watch_role=False)
+    api.root.add_method("POST", apigateway.SagemakerIntegration(scene.endpoint()))
+    policies = scene.template().find_resources("AWS::IAM::Policy")
+    (policy,) = (it for name, it in policies.items() if name.startswith("Api"))
+    (statement,) = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "sagemaker:InvokeEndpoint"
+    assert statement["Resource"]["Fn::Join"][1][-1] == ":endpoint/under-test"
+
+
+ELSEWHERE = "arn:aws:sagemaker:eu-west-1:123456789012:endpoint/text"
+
+
+def test_an_endpoint_is_imported_by_its_name(scene: Scene) -> None:
+    endpoint = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
+    assert endpoint.endpoint_name == "text"
+    assert scene.stack.resolve(endpoint.endpoint_arn)["Fn::Join"][1][-1] == ":endpoint/text"
+    dimensions = {"EndpointName": "text", "VariantName": "AllTraffic"}
+    assert endpoint.metric_invocations().dimensions == dimensions
+    assert endpoint.metric_invocations(variant="B").dimensions["VariantName"] == "B"  # type: ignore[index]
+
+
+def test_an_endpoint_of_another_account_is_imported_by_its_arn(scene: Scene) -> None:
+    endpoint = TritonEndpoint.from_endpoint_arn(scene.stack, "Text", ELSEWHERE)
+    assert (endpoint.endpoint_name, endpoint.endpoint_arn) == ("text", ELSEWHERE)
+    assert (endpoint.env.account, endpoint.env.region) == ("123456789012", "eu-west-1")
+    assert endpoint.endpoint_ref.endpoint_arn == ELSEWHERE
+
+
+def test_an_endpoint_is_imported_by_an_arn_that_is_known_at_the_deploy(scene: Scene) -> None:
+    endpoint = TritonEndpoint.from_endpoint_arn(scene.stack, "Text", Fn.import_value("Text"))
+    assert "Fn::Select" in scene.stack.resolve(endpoint.endpoint_name)
+
+
+def test_an_arn_of_something_else_is_no_endpoint(scene: Scene) -> None:
+    arn = ELSEWHERE.replace("endpoint/", "endpoint-config/")
+    with pytest.raises(ValueError, match=f'endpoint_arn: "{arn}" is no endpoint: write arn:aws:'):
+        TritonEndpoint.from_endpoint_arn(scene.stack, "Text", arn)
+
+
+def test_invoking_an_imported_endpoint_is_granted_by_model(scene: Scene) -> None:
+    endpoint = TritonEndpoint.from_endpoint_arn(scene.stack, "Text", ELSEWHERE)
+    endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
+    statement = _user_statement(scene)
+    assert statement["Resource"] == ELSEWHERE
+    assert statement["Condition"] == {
+        "StringLike": {"sagemaker:TargetModel": ["minilm-????????????.tar.gz"]}
+    }
 
 
 def _statements(scene: Scene) -> dict[str, dict[str, Any]]:
