@@ -18,8 +18,8 @@ class ModelBucket(Construct):
     Archives are named by their content and never overwritten, so there is nothing to version. Jobs
     of engine builds go after a month: an engine that passed its gate is kept elsewhere.
     Bucket and key outlive the stack by default: running endpoints read from them at any time.
-    `removal_policy` is theirs and that of the access logs; CloudFormation deletes no bucket that
-    holds something.
+    `removal_policy` is theirs and that of the access logs. Buckets must be empty to be deleted
+    (CloudFormation template reference, DeletionPolicy).
     """
 
     def __init__(
