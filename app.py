@@ -4,12 +4,20 @@ import os
 import sys
 from functools import partial
 
-from aws_cdk import App, Environment, Validations
+from aws_cdk import App, Environment, Tags, Validations
 from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
 from model_build import PYTHON_VARIABLE, BuildError
-from stacks import DeliveryStack, EndpointStack, ModelStack, NetworkStack, TimeBudget, TooLong
+from stacks import (
+    CaptureStack,
+    DeliveryStack,
+    EndpointStack,
+    ModelStack,
+    NetworkStack,
+    TimeBudget,
+    TooLong,
+)
 from stages import UnknownStage, load_stage
 from triton_sagemaker import InvalidEndpoint
 
@@ -20,14 +28,21 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
     models = ModelStack(app, f"{stage_name}-models", stage_name=stage_name, stage=stage, env=env)
-    network = None
+    for key, value in stage.tags.items():
+        Tags.of(app).add(key, value)
+    network = captured = None
     if stage.private_network:
         network = NetworkStack(app, f"{stage_name}-network", env=env, zones=stage.zones)
+    if stage.captures:
+        captured = CaptureStack(app, f"{stage_name}-capture", stage=stage, env=env).bucket
     if stage.delivery:
         DeliveryStack(
             app, f"{stage_name}-delivery", stage_name=stage_name, delivery=stage.delivery, env=env
         )
-    add = partial(EndpointStack, app, stage_name=stage_name, stage=stage, models=models, env=env)
+    add = partial(
+        EndpointStack, app, stage_name=stage_name, stage=stage, models=models, captured=captured,
+        env=env,
+    )  # fmt: skip
     endpoints = {
         name: add(
             f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=network, python=python

@@ -20,6 +20,8 @@ BACKEND_FILES = {
     "tensorrt": "model.plan",
     "tensorflow": "model.graphdef",
     "dali": "model.dali",
+    "fil": "xgboost.model",
+    "openvino": "model.xml",
 }
 """Backends of SageMaker's images -> the file that each opens, unless the configuration says other.
 """
@@ -34,6 +36,15 @@ PLATFORM_BACKENDS = {
     "tensorflow_savedmodel": "tensorflow",
 }
 """The older way to name a backend."""
+
+_FIL_FILES = {
+    "xgboost_json": "xgboost.json",
+    "xgboost_ubj": "xgboost.ubj",
+    "lightgbm": "model.txt",
+    "treelite_checkpoint": "checkpoint.tl",
+}
+"""Parameter `model_type` -> the file that FIL opens (fil_backend docs/model_config.md, "Model
+Filenames"); without it, the type is xgboost (src/shared_state.h)."""
 
 _PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel", "torch_aoti": "model.pt2"}
 """Where a platform opens another file than its backend's default."""
@@ -106,7 +117,10 @@ def backend_of(config: ModelConfig) -> str:
 
 def model_file(config: ModelConfig) -> str:
     """Return the name of the file that the backend opens in a version folder."""
-    default = _PLATFORM_FILES.get(config.platform) or BACKEND_FILES[backend_of(config)]
+    backend = backend_of(config)
+    default = _PLATFORM_FILES.get(config.platform) or BACKEND_FILES[backend]
+    if backend == "fil" and "model_type" in config.parameters:
+        default = _FIL_FILES.get(config.parameters["model_type"].string_value, default)
     return str(config.default_model_filename or default)
 
 

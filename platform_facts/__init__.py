@@ -25,6 +25,7 @@ from platform_facts._prices import Prices, prices
 from platform_facts._regions import Region, region, regions
 from platform_facts._releases import AccountSet, Release, oldest_release, release, releases
 from platform_facts._seen import CodeBuildGpuSeen, HostingSeen, codebuild_gpu_seen, hosting_seen
+from platform_facts._serve import serve_option_since
 from platform_facts._support import Support
 
 __all__ = [
@@ -62,5 +63,6 @@ __all__ = [
     "regions",
     "release",
     "releases",
+    "serve_option_since",
     "unread_families",
 ]

@@ -1,5 +1,6 @@
 """What is deployed together."""
 
+from stacks.capture_stack import CaptureStack
 from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
@@ -7,6 +8,7 @@ from stacks.network_stack import NetworkStack
 from stacks.time_budget import TimeBudget, TooLong
 
 __all__ = [
+    "CaptureStack",
     "DeliveryStack",
     "EndpointStack",
     "ModelStack",

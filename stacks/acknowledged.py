@@ -105,17 +105,30 @@ def acknowledge_delivery(
 
 
 def acknowledge_endpoint(
-    role: IConstruct, env: Environment, *, name: str, models_stack: str, prefix: str
+    role: IConstruct,
+    env: Environment,
+    *,
+    name: str,
+    models_stack: str,
+    capture_stack: str | None,
+    prefix: str,
 ) -> None:
-    """What the instances of an endpoint may do, and why that is as narrow as it gets."""
+    """What the instances of an endpoint may do, and why that is as narrow as it gets.
+
+    `capture_stack` is where they record requests, None where they do not.
+    """
     region, account, partition = env.region, _account(env), _partition(env)
     bucket = f"{models_stack}:ExportsOutputFnGetAttModelsBucket970C6ADAArnC12F88E2"
+    captured = f"{capture_stack}:ExportsOutputFnGetAttCapturedBucket681C726AArnAC124F64"
     logs = f"arn:{partition}:logs:{region}:{account}:log-group:/aws/sagemaker/Endpoints/{name}"
     reasons = {
         "Registry tokens, metrics and descriptions of networks know no resources; conditions "
         "narrow what can be narrowed.": ["IAM5[Resource::*]"],
         "Archives below the endpoint's own prefix, whose names change with their content.": [
             f"IAM5[Resource::{bucket}/{prefix}*]"
+        ],
+        "Records of requests below the endpoint's own prefix; SageMaker names each file.": [
+            *([f"IAM5[Resource::{captured}/{prefix}*]"] if capture_stack else [])
         ],
         "The log streams of the endpoint's own log groups.": [
             f"IAM5[Resource::{group}:*]" for group in (logs, f"{logs}/triton-metrics")

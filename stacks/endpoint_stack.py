@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from aws_cdk import AssetHashType, Duration, Environment, Stack
+from aws_cdk import AssetHashType, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -11,29 +11,22 @@ from constructs import Construct
 import platform_facts
 from model_build import BuildError, BuildTarget, ModelPlan, find_model, plan_model
 from model_build.digest import IGNORED
+from stacks import settings
 from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack, alarm_topic_name
 from stacks.network_stack import NetworkStack
-from stages import AlarmsStage, EndpointStage, ScalingStage, Stage, UpdateStage
+from stages import EndpointStage, ScalingStage, Stage
 from triton_sagemaker import (
-    AlarmThresholds,
-    AllAtOnce,
     BuiltModel,
-    Canary,
+    CaptureBucket,
     CatalogEntry,
     CheckedUpdates,
-    CpuTarget,
-    GpuTarget,
+    DataCapture,
     HostingMode,
     Instances,
-    InvocationsTarget,
-    Linear,
     ModelCatalog,
     MultiModelHosting,
     PublishedMetrics,
-    Rolling,
-    ServerOptions,
-    Severity,
     SingleModelHosting,
     TritonContainer,
     TritonEndpoint,
@@ -63,6 +56,7 @@ class EndpointStack(Stack):
         endpoint: EndpointStage,
         models: ModelStack,
         network: NetworkStack | None,
+        captured: CaptureBucket | None = None,
         python: str | None = None,
         env: Environment,
     ) -> None:
@@ -84,13 +78,14 @@ class EndpointStack(Stack):
             checked=CheckedUpdates(
                 checks=models.update_checks, catalog=catalog.prefix, archives=self._named_archives()
             ),
+            data_capture=self._data_capture(captured),
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
             security_groups=[network.security_group] if network else None,
             vpc=network.vpc if network else None,
             rollback_error_rate=endpoint.update.rollback_error_rate,
-            update=_update(endpoint.update),
+            update=settings.update(endpoint.update),
             variants=variants,
         )
         acknowledge_endpoint(
@@ -98,6 +93,9 @@ class EndpointStack(Stack):
             env,
             name=self.endpoint.endpoint_name,
             models_stack=models.stack_name,
+            capture_stack=(
+                Stack.of(captured).stack_name if captured and endpoint.data_capture else None
+            ),
             prefix=f"{endpoint_name}/",
         )
         for model in self.endpoint.models.values():
@@ -105,7 +103,9 @@ class EndpointStack(Stack):
         if endpoint.scaling:
             self._scale(endpoint.scaling)
         if stage.production:
-            self.endpoint.monitor(_thresholds(endpoint.alarms), topics=self._topics(stage_name))
+            self.endpoint.monitor(
+                settings.thresholds(endpoint.alarms), topics=self._topics(stage_name)
+            )
         self._publish(catalog, built)
 
     def _build_all(self) -> list[BuiltModel]:
@@ -152,7 +152,8 @@ class EndpointStack(Stack):
                 release=self._release,
                 region=platform_facts.region(self._stage.region),
                 processor=processors.GPU if instance_type.gpu else processors.CPU,
-                options=ServerOptions(publish_metrics=self._published_metrics()),
+                environment=self._settings.environment,
+                options=settings.server_options(self._settings.server, self._published_metrics()),
             ),
             hosting=self._hosting(self._prefix(self._target(name))),
             instances=Instances(
@@ -162,36 +163,47 @@ class EndpointStack(Stack):
 
     def _published_metrics(self) -> PublishedMetrics | None:
         """Triton's own metrics, in a namespace of the endpoint's; older releases have none."""
-        if not self._stage.production or self._release.name < PublishedMetrics.SINCE:
+        since = platform_facts.serve_option_since("publish_metrics") or ""
+        if not self._stage.wants_metrics(self._short_name) or self._release.name < since:
             return None
         return PublishedMetrics(
             log_group=metrics_log_name(self._endpoint_name),
             namespace=f"Triton/{self._endpoint_name}",
         )
 
+    def _data_capture(self, captured: CaptureBucket | None) -> DataCapture | None:
+        """What is recorded, below the endpoint's short name."""
+        wanted = self._settings.data_capture
+        if wanted is None or captured is None:
+            return None
+        return DataCapture(
+            bucket=captured.bucket,
+            encryption_key=captured.key,
+            percent=wanted.percent,
+            prefix=self._short_name,
+            requests=wanted.requests,
+            responses=wanted.responses,
+        )
+
     def _hosting(self, prefix: str) -> HostingMode:
         bucket = self._models.bucket.bucket
         match self._settings.hosting:
             case "multi-model":
-                return MultiModelHosting(bucket=bucket, prefix=prefix)
+                return MultiModelHosting(
+                    bucket=bucket, prefix=prefix, cache_models=self._settings.cache_models
+                )
             case "single-model":
                 (plan,) = self._plans
                 key = f"{prefix}{plan.target_model}"
                 return SingleModelHosting(bucket=bucket, key=key, default_model=plan.entry)
 
     def _scale(self, scaling: ScalingStage) -> None:
-        targets: list[InvocationsTarget | GpuTarget | CpuTarget] = []
-        if scaling.max_rps is not None:
-            targets.append(InvocationsTarget.for_load(max_rps=scaling.max_rps))
-        if scaling.gpu_percent is not None:
-            targets.append(GpuTarget(percent=scaling.gpu_percent))
-        if scaling.cpu_percent is not None:
-            targets.append(CpuTarget(percent=scaling.cpu_percent))
         for variant in self._settings.variants:
             self.endpoint.auto_scale(
                 min_count=scaling.min_count,
                 max_count=scaling.max_count,
-                targets=targets,
+                schedules=settings.scheduled(scaling.schedules),
+                targets=settings.scaling_targets(scaling),
                 variant=variant,
             )
 
@@ -260,26 +272,3 @@ def source_of(scope: Construct, construct_id: str, *, folder: Path, digest: str)
 def _plan(model: str) -> ModelPlan:
     """Read and check a model once, however many endpoints serve it."""
     return plan_model(find_model(MODELS, model))
-
-
-def _thresholds(settings: AlarmsStage) -> AlarmThresholds:
-    chosen = settings.model_dump(exclude_none=True)
-    return AlarmThresholds(
-        **{
-            name: {Severity(severity): value for severity, value in levels.items()}
-            for name, levels in chosen.items()
-        }
-    )
-
-
-def _update(settings: UpdateStage) -> AllAtOnce | Canary | Linear | Rolling:
-    percent, wait = settings.percent, Duration.seconds(settings.wait_seconds)
-    match settings.strategy:
-        case "all-at-once":
-            return AllAtOnce()
-        case "canary":
-            return Canary(percent=percent, wait=wait)
-        case "linear":
-            return Linear(percent=percent, wait=wait)
-        case "rolling":
-            return Rolling(percent=percent, wait=wait)

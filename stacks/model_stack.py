@@ -9,6 +9,7 @@ from constructs import Construct
 
 import platform_facts
 from stacks.acknowledged import acknowledge_models
+from stacks.settings import RETENTION
 from stages import Stage
 from triton_sagemaker import (
     AlarmTopic,
@@ -64,7 +65,8 @@ class ModelStack(Stack):
                 self,
                 f"Log-{name}",
                 endpoint_name=f"{stage_name}-{name}",
-                metrics=stage.production,
+                metrics=stage.wants_metrics(name),
+                retention=RETENTION[stage.log_retention_days],
             )
             for name in stage.endpoints
         }

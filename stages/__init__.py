@@ -3,10 +3,13 @@
 from stages.load import UnknownStage, load_stage, stage_names
 from stages.schema import (
     AlarmsStage,
+    DataCaptureStage,
     DeliveryStage,
     EndpointStage,
     NotifyStage,
     ScalingStage,
+    ScheduleStage,
+    ServerStage,
     Stage,
     UpdateStage,
     VariantStage,
@@ -14,10 +17,13 @@ from stages.schema import (
 
 __all__ = [
     "AlarmsStage",
+    "DataCaptureStage",
     "DeliveryStage",
     "EndpointStage",
     "NotifyStage",
     "ScalingStage",
+    "ScheduleStage",
+    "ServerStage",
     "Stage",
     "UnknownStage",
     "UpdateStage",

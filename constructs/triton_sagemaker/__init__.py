@@ -3,6 +3,7 @@
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
 from triton_sagemaker.built_model import BuiltModel
+from triton_sagemaker.capture_bucket import CaptureBucket
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.endpoint_interface import ITritonEndpoint
 from triton_sagemaker.endpoint_log import EndpointLog, metrics_log_name
@@ -25,6 +26,7 @@ from triton_sagemaker.scaling_targets import (
     GpuTarget,
     InvocationsTarget,
     ScheduledCapacity,
+    Target,
 )
 from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
 from triton_sagemaker.single_model_hosting import SingleModelHosting
@@ -40,6 +42,7 @@ __all__ = [
     "AllAtOnce",
     "BuiltModel",
     "Canary",
+    "CaptureBucket",
     "CatalogEntry",
     "CheckedUpdates",
     "ConcurrencyTarget",
@@ -70,6 +73,7 @@ __all__ = [
     "ServerOptions",
     "Severity",
     "SingleModelHosting",
+    "Target",
     "TritonContainer",
     "TritonEndpoint",
     "UpdateChecks",

@@ -160,9 +160,19 @@ class EndpointRole(Construct):
         self._allow("SeeVolumeKey", ["kms:DescribeKey"], [key.key_arn])
 
     def _write_captured(self, capture: DataCapture) -> None:
-        capture.bucket.grant_put(self.role, f"{capture.prefix.strip('/')}/*")
+        """Let recorded requests be written, and nothing be read.
+
+        S3 asks the key for a data key, and of uploads in parts also to decrypt it (S3 user guide,
+        UsingKMSEncryption). What else SageMaker would ask of the bucket, no document says.
+        """
+        objects = capture.bucket.arn_for_objects(f"{capture.prefix.strip('/')}/*")
+        self._allow("WriteCaptured", ["s3:PutObject"], [objects])
         if capture.encryption_key:
-            capture.encryption_key.grant_encrypt(self.role)
+            self._allow(
+                "EncryptCaptured",
+                ["kms:Decrypt", "kms:GenerateDataKey"],
+                [capture.encryption_key.key_arn],
+            )
 
     def _arn(self, service: str, resource: str) -> str:
         return f"arn:{self._partition}:{service}:{self._place}:{resource}"

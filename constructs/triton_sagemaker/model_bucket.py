@@ -5,6 +5,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from triton_sagemaker.access_logs import access_logs
 from triton_sagemaker.argument_types import typed
 
 ENGINE_JOBS = "engine-jobs/"
@@ -37,15 +38,6 @@ class ModelBucket(Construct):
             enable_key_rotation=True,
             removal_policy=removal_policy,
         )
-        access_logs = s3.Bucket(
-            self,
-            "AccessLogs",
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            encryption=s3.BucketEncryption.S3_MANAGED,
-            enforce_ssl=True,
-            lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(90))],
-            removal_policy=removal_policy,
-        )
         self.bucket = s3.Bucket(
             self,
             "Bucket",
@@ -59,6 +51,6 @@ class ModelBucket(Construct):
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
             ],
             removal_policy=removal_policy,
-            server_access_logs_bucket=access_logs,
+            server_access_logs_bucket=access_logs(self, removal_policy),
         )
         self.node.default_child = self.bucket.node.default_child

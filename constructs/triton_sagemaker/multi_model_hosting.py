@@ -1,7 +1,7 @@
 """Many models below a prefix."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
@@ -78,7 +78,14 @@ class MultiModelHosting(HostingMode):
             )
 
     def charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the cache of models: hits, waits and what is in memory."""
+        """Yield the cache of models: hits, waits and what is in memory.
+
+        Without the cache every request misses it, and no alarm is to say so.
+        """
+        if not self.cache_models:
+            limits = replace(
+                limits, cache_hit_rate_below={}, unloads_per_minute={}, loaded_models_below={}
+            )
         yield Chart(
             "Model cache hits (share of requests)",
             [

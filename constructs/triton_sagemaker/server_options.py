@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal
+from typing import Literal
 
 from aws_cdk import Size
 
-from platform_facts import Release
+from platform_facts import Release, serve_option_since
 from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem
 
@@ -24,9 +24,6 @@ class PublishedMetrics:
     are unconfirmed, and the two spellings known for the namespace are both set. The same code lets
     Triton serve its metrics, which the image's agent is to read.
     """
-
-    SINCE: ClassVar[str] = "23.07"
-    """The first release whose `serve` lets Triton serve metrics."""
 
     log_group: str
     namespace: str
@@ -127,14 +124,13 @@ class ServerOptions:
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
-        for name, since in _SINCE.items():
-            if getattr(self, name) is not None and release.name < since:
-                yield Problem(
-                    name, f"release {release.name} does not have it: use {since} or newer, or "
-                    "leave it out"
-                )  # fmt: skip
         for field in fields(self):
-            value = getattr(self, field.name)
+            value, since = getattr(self, field.name), serve_option_since(field.name)
+            if value is not None and since and release.name < since:
+                yield Problem(
+                    field.name, f"release {release.name} does not have it: use {since} or newer, "
+                    "or leave it out"
+                )  # fmt: skip
             if field.name == "thread_count" and value is not None and value < 1:
                 yield Problem(field.name, f"{value} is too small: write 1 or more")
             if isinstance(value, Size) and not value.to_bytes():
@@ -149,14 +145,6 @@ class ServerOptions:
             )
 
 
-_SINCE = {
-    "additional_args": "23.07",
-    "grpc_port": "23.07",
-    "inference_type": "25.03",
-    "metrics_port": "23.07",
-    "model_namespacing": "23.07",
-    "publish_metrics": PublishedMetrics.SINCE,
-}
 _PORTS = ("grpc_port", "metrics_port", "port")
 
 

@@ -163,7 +163,8 @@ class TritonEndpoint(ITritonEndpoint):
             targets=targets,
             schedules=schedules,
         )
-        self._most_instances = max(self._most_instances, max_count)
+        ceilings = (max_count, *(it.max_count for it in schedules))
+        self._most_instances = max(self._most_instances, *ceilings)
         self.endpoint.deployment_config = self._deployment()
         return scaling
 

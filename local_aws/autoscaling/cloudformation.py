@@ -18,14 +18,31 @@ class ScalableTarget(ResourceType):
         self._service = service
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
-        """Register the target."""
-        self._service.call("RegisterScalableTarget", typed(properties))
+        """Register the target, and schedule what it schedules."""
+        self._register(properties, {it["Key"]: it["Value"] for it in properties.get("Tags", ())})
         return "|".join(properties[name] for name in TARGET), {}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
-        """Register it again, with its new limits."""
-        self._service.call("RegisterScalableTarget", typed(new))
+        """Register it again, with its new limits, and unschedule what it no longer schedules."""
+        self._register(new, {})
+        kept = {it["ScheduledActionName"] for it in new.get("ScheduledActions", ())}
+        for it in old.get("ScheduledActions", ()):
+            if it["ScheduledActionName"] not in kept:
+                named = {"ScheduledActionName": it["ScheduledActionName"]}
+                _call_if_found(
+                    self._service, "DeleteScheduledAction", {**_target_of(physical_id), **named}
+                )
         return physical_id, {}
+
+    def _register(self, properties: Record, tags: Record) -> None:
+        """`tags` are of a new target: the API takes no others here, and later ones are lost."""
+        given = typed(properties)
+        scheduled = given.pop("ScheduledActions", ())
+        given.pop("Tags", ())
+        self._service.call("RegisterScalableTarget", {**given, **({"Tags": tags} if tags else {})})
+        for it in scheduled:
+            target = {name: given[name] for name in TARGET}
+            self._service.call("PutScheduledAction", {**target, **it})
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister it, if it is registered."""

@@ -1,7 +1,7 @@
 """Application Auto Scaling: what is registered, kept and described. Nothing is ever scaled.
 
-The local endpoints have one instance a variant, so a policy has nothing to act on; what is
-checked is that a target names an endpoint's variant, and a policy a registered target.
+The local endpoints have one instance a variant, so a policy or a schedule has nothing to act on;
+what is checked is that a target names an endpoint's variant, and those a registered target.
 """
 
 import re
@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from local_aws.api import JsonService
+from local_aws.autoscaling.schedules import refuse_schedule
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.errors import ApiError
 from local_aws.paging import page
@@ -27,13 +28,14 @@ VARIANT = re.compile(r"endpoint/(?P<endpoint>[^/]+)/variant/(?P<variant>[^/]+)")
 
 
 class AutoScaling:
-    """Scalable targets and their policies."""
+    """Scalable targets, their policies and schedules."""
 
     def __init__(self, hosting: Hosting) -> None:
         self._hosting = hosting
         self._lock = threading.Lock()
         self._targets: dict[TargetKey, Record] = {}
         self._policies: dict[tuple[TargetKey, str], Record] = {}
+        self._scheduled: dict[tuple[TargetKey, str], Record] = {}
         self.service = JsonService(
             "application-autoscaling",
             {
@@ -43,6 +45,9 @@ class AutoScaling:
                 "PutScalingPolicy": self.put_policy,
                 "DeleteScalingPolicy": self.delete_policy,
                 "DescribeScalingPolicies": self.describe_policies,
+                "PutScheduledAction": self.put_scheduled,
+                "DeleteScheduledAction": self.delete_scheduled,
+                "DescribeScheduledActions": self.describe_scheduled,
             },
         )
 
@@ -71,7 +76,7 @@ class AutoScaling:
         return {resource.rpartition("/")[2] for _, resource, _ in keys}
 
     def deregister(self, request: Record) -> Record:
-        """DeregisterScalableTarget, which deletes the target's policies."""
+        """DeregisterScalableTarget, which deletes the target's policies and schedules."""
         with self._lock:
             if _key(request) not in self._targets:
                 raise ApiError("ObjectNotFoundException", "No scalable target found.")
@@ -86,8 +91,9 @@ class AutoScaling:
 
     def _remove(self, key: TargetKey) -> None:
         del self._targets[key]
-        for policy in [it for it in self._policies if it[0] == key]:
-            del self._policies[policy]
+        for kept in (self._policies, self._scheduled):
+            for name in [it for it in kept if it[0] == key]:
+                del kept[name]
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
@@ -118,6 +124,34 @@ class AutoScaling:
         with self._lock:
             return _page("ScalingPolicies", self._policies.values(), request, size=10)
 
+    def put_scheduled(self, request: Record) -> Record:
+        """PutScheduledAction."""
+        key = (_key(request), request["ScheduledActionName"])
+        with self._lock:
+            if _key(request) not in self._targets:
+                raise ApiError("ObjectNotFoundException", "No scalable target registered.")
+            known = self._scheduled.get(key, {})
+            if "Schedule" not in {**known, **request}:
+                raise ApiError("ValidationException", "A new scheduled action needs Schedule.")
+            refuse_schedule(request)
+            arn = _arn("scheduledAction", f"{uuid.uuid4()}:scheduledActionName/{key[1]}")
+            born = {"CreationTime": time.time(), "ScheduledActionARN": arn}
+            self._scheduled[key] = {**born, **known, **request}
+        return {}
+
+    def delete_scheduled(self, request: Record) -> Record:
+        """DeleteScheduledAction."""
+        with self._lock:
+            key = (_key(request), request["ScheduledActionName"])
+            if self._scheduled.pop(key, None) is None:
+                raise ApiError("ObjectNotFoundException", "No scheduled action found.")
+        return {}
+
+    def describe_scheduled(self, request: Record) -> Record:
+        """DescribeScheduledActions."""
+        with self._lock:
+            return _page("ScheduledActions", self._scheduled.values(), request, size=50)
+
 
 def _key(request: Record) -> TargetKey:
     return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
@@ -127,7 +161,11 @@ def _endpoint_of(key: TargetKey) -> str:
     return key[1].split("/")[1]
 
 
-_LISTS = {"PolicyNames": "PolicyName", "ResourceIds": "ResourceId"}
+_LISTS = {
+    "PolicyNames": "PolicyName",
+    "ResourceIds": "ResourceId",
+    "ScheduledActionNames": "ScheduledActionName",
+}
 """Filters that name several values of one member; they may be left empty."""
 
 
@@ -142,11 +180,15 @@ def _page(name: str, records: Iterable[Record], request: Record, *, size: int) -
     found, more = page(
         [it for it in records if all(it[name] in values for name, values in allowed.items())],
         request,
-        key=lambda it: (it["CreationTime"], it.get("PolicyName", "") + it["ResourceId"]),
+        key=lambda it: (it["CreationTime"], _name(it) + it["ResourceId"]),
         size=size,
         refusal="InvalidNextTokenException",
     )
     return {name: found, **more}
+
+
+def _name(record: Record) -> str:
+    return str(record.get("PolicyName") or record.get("ScheduledActionName") or "")
 
 
 def _refuse_limits(target: Record) -> None:

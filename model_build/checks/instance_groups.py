@@ -33,6 +33,9 @@ def instance_groups(repository: Repository) -> Iterator[tuple[Place, str]]:
             if model.backend == "tensorrt" and group.kind == KIND.KIND_CPU:
                 reason = "TensorRT runs on GPUs only: write KIND_GPU (CPU targets get ONNX)"
                 yield model.at(*path, "kind"), reason
+            if model.backend == "openvino" and group.kind in (KIND.KIND_GPU, KIND.KIND_MODEL):
+                # openvino_backend src/openvino.cc: "supports only Kind CPU and AUTO"
+                yield model.at(*path, "kind"), "OpenVINO runs on CPUs only: write KIND_CPU"
             if any(not profile.isdecimal() for profile in group.profile):
                 yield (
                     model.at(*path, "profile"),

@@ -22,3 +22,14 @@ def version_files(repository: Repository) -> Iterator[tuple[Place, str]]:
                     model.file(version, file),
                     f"is missing: the {model.backend} backend opens it",
                 )
+            # OpenVINO reads the weights from the file beside (docs.openvino.ai, Core.read_model)
+            weights = f"{file.removesuffix('.xml')}.bin"
+            if (
+                model.backend == "openvino"
+                and file.endswith(".xml")
+                and not os.path.exists(model.directory / version / weights)
+            ):
+                yield (
+                    model.file(version, weights),
+                    f"is missing: OpenVINO reads the weights of {file} from it",
+                )

@@ -16,6 +16,7 @@ Condition = dict[str, dict[str, str | tuple[str, ...]]]
 """Operator -> condition key -> one value or several, as in a policy."""
 
 Feature = Literal[
+    "data capture",
     "engine builds",
     "encrypted volumes",
     "preflight",

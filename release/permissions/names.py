@@ -9,23 +9,26 @@ from release.permissions.ledger import Condition
 
 
 class Named(NamedTuple):
-    """A resource of the models' stack, by its logical id without the CDK's hash.
+    """A resource of a stack that stays, by its logical id without the CDK's hash.
 
     `arn` is its ARN as far as it is known before CloudFormation completes its name; `what` is for
-    readers.
+    readers; `stack` is the stack's name without the stage's.
     """
 
     resource: str
     arn: str
     what: str
+    stack: str = "models"
 
 
-def _named(resource: str, service: str, name: str, what: str) -> Named:
-    return Named(resource, f"arn:{{partition}}:{service}:{{region}}:{{account}}:{name}", what)
+def _named(resource: str, service: str, name: str, what: str, stack: str = "models") -> Named:
+    arn = f"arn:{{partition}}:{service}:{{region}}:{{account}}:{name}"
+    return Named(resource, arn, what, stack)
 
 
-def _bucket(resource: str, what: str) -> Named:
-    return Named(resource, f"arn:{{partition}}:s3:::{{stage}}-models-{resource.lower()}*", what)
+def _bucket(resource: str, what: str, stack: str = "models") -> Named:
+    name = f"{{stage}}-{stack}-{resource.lower()}*"
+    return Named(resource, f"arn:{{partition}}:s3:::{name}", what, stack)
 
 
 def _function(resource: str, what: str) -> Named:
@@ -47,6 +50,9 @@ NAMED = {
     "alarm_topic": _named("AlarmsTopic", "sns", "{stage}-alarms", "topic of alarms"),
     "builder": _project("BuilderProject", "project that builds"),
     "builder_log": _log("BuilderProjectLog", "log of builds"),
+    "capture_bucket": _bucket("CapturedBucket", "bucket of recorded requests", "capture"),
+    "capture_key": _named("CapturedKey", "kms", "key/*", "key of recorded requests", "capture"),
+    "capture_logs": _bucket("CapturedAccessLogs", "their access logs", "capture"),
     "checks": _function("UpdateChecksOnEvent", "function that checks"),
     "checks_log": _log("UpdateChecksOnEventLog", "log of checks"),
     "checks_provider_log": _log("UpdateChecksProviderLog", "log of checks' provider"),

@@ -111,7 +111,8 @@ def _started(properties: Any, count: int) -> int:
 def _changes(before: Template | None, after: Template, endpoint: str) -> bool:
     """Whether a deploy updates an endpoint: it, its configuration or a model of that differs.
 
-    A change of DeploymentConfig alone counts: that it starts no fleet is written nowhere.
+    A change of DeploymentConfig alone counts: that it starts no fleet is written nowhere. Tags
+    change in place (CloudFormation's schemas of the three types: tagUpdatable, not create-only).
     """
     if before is None:
         return True
@@ -122,7 +123,9 @@ def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
     resource = template["Resources"].get(logical_id)
     if resource is None or not resource["Type"].startswith("AWS::SageMaker::"):
         return
-    yield logical_id, json.dumps(resource.get("Properties", {}), sort_keys=True)
+    properties = {**resource.get("Properties", {})}
+    properties.pop("Tags", None)
+    yield logical_id, json.dumps(properties, sort_keys=True)
     for name in set(_referred(resource.get("Properties", {}))):
         yield from _behind(template, name)
 
@@ -142,7 +145,16 @@ def _referred(value: Any) -> Iterator[str]:
 def _ceilings(template: Template) -> dict[str, int]:
     """Return what scaling may bring each variant to, by its resource id."""
     return {
-        str(it["Properties"]["ResourceId"]): int(it["Properties"]["MaxCapacity"])
+        str(it["Properties"]["ResourceId"]): max(
+            int(limits["MaxCapacity"])
+            for limits in (
+                it["Properties"],
+                *(
+                    action["ScalableTargetAction"]
+                    for action in it["Properties"].get("ScheduledActions", ())
+                ),
+            )
+        )
         for it in template["Resources"].values()
         if it["Type"] == SCALABLE
     }

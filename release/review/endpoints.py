@@ -13,8 +13,10 @@ class DeclaredVariant:
     """A production variant: `initial` instances are those that it is created with, `minimum` and
     `maximum` scaling's.
 
-    `targets` are the scaling policies: metric -> target value. `target` is what a multi-model
-    variant's archives are built for, None for a single model.
+    Schedules that change the limits count among them. `targets` are the scaling policies: metric ->
+    target value, `cooldowns` metric -> seconds out and in, `schedules` name -> when and which
+    limits. `target` is what a multi-model variant's archives are built for, None for a single
+    model, `caches` whether its models stay in memory. `environment` is the container's.
     """
 
     name: str
@@ -27,6 +29,10 @@ class DeclaredVariant:
     targets: dict[str, float]
     scaled: bool
     target: str | None
+    cooldowns: dict[str, str] = field(default_factory=dict)
+    schedules: dict[str, str] = field(default_factory=dict)
+    caches: bool = True
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +50,7 @@ class DeclaredEndpoint:
     """An endpoint with what surrounds it in its stack.
 
     `update` says how it is updated, `rollback_alarms` how many alarms roll an update back, `alarms`
-    names all alarms by their construct path.
+    names all alarms by their construct path. `capture` is what is recorded of requests.
     """
 
     name: str
@@ -52,6 +58,7 @@ class DeclaredEndpoint:
     update: str
     rollback_alarms: int
     alarms: tuple[str, ...]
+    capture: str = "nothing"
     variants: dict[str, DeclaredVariant] = field(default_factory=dict)
     models: dict[str, DeclaredModel] = field(default_factory=dict)
 
@@ -74,6 +81,7 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
         update=_update(deployment),
         rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
         alarms=tuple(sorted(_alarms(resources))),
+        capture=_capture(config.get("DataCaptureConfig", {})),
         variants=variants,
         models=_models(resources),
     )
@@ -86,14 +94,19 @@ def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
     initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
-    targets, scaled = {}, False
+    targets, cooldowns, schedules, scaled = {}, {}, {}, False
     for logical_id, resource in resources.items():
         properties = resource.get("Properties", {})
         if resource["Type"] != "AWS::ApplicationAutoScaling::ScalableTarget":
             continue
         if properties["ResourceId"] == resource_id:
-            minimum, maximum = properties["MinCapacity"], properties["MaxCapacity"]
+            actions = properties.get("ScheduledActions", [])
+            limits = [properties, *(it["ScalableTargetAction"] for it in actions)]
+            minimum = min(it["MinCapacity"] for it in limits)
+            maximum = max(it["MaxCapacity"] for it in limits)
             targets, scaled = _targets(resources, logical_id), True
+            cooldowns = _cooldowns(resources, logical_id)
+            schedules = {it["ScheduledActionName"]: _schedule(it) for it in actions}
     model = resources[variant["ModelName"]["Fn::GetAtt"][0]]["Properties"]["PrimaryContainer"]
     return DeclaredVariant(
         name=variant["VariantName"],
@@ -106,6 +119,10 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
         targets=targets,
         scaled=scaled,
         target=_target(model),
+        cooldowns=cooldowns,
+        schedules=schedules,
+        caches=model.get("MultiModelConfig", {}).get("ModelCacheSetting") != "Disabled",
+        environment=model.get("Environment", {}),
     )
 
 
@@ -118,6 +135,20 @@ def _target(container: dict[str, Any]) -> str | None:
 
 
 def _targets(resources: dict[str, Any], scalable_target: str) -> dict[str, float]:
+    return {
+        metric: it["TargetValue"] for metric, it in _policies(resources, scalable_target).items()
+    }
+
+
+def _cooldowns(resources: dict[str, Any], scalable_target: str) -> dict[str, str]:
+    return {
+        metric: f"{it.get('ScaleOutCooldown')} s out, {it.get('ScaleInCooldown')} s in"
+        for metric, it in _policies(resources, scalable_target).items()
+    }
+
+
+def _policies(resources: dict[str, Any], scalable_target: str) -> dict[str, Any]:
+    """Return the settings of a target's policies, by what each measures."""
     found = {}
     for policy in _of_type(resources, "AWS::ApplicationAutoScaling::ScalingPolicy"):
         if policy["ScalingTargetId"] == {"Ref": scalable_target}:
@@ -125,8 +156,22 @@ def _targets(resources: dict[str, Any], scalable_target: str) -> dict[str, float
             predefined = settings.get("PredefinedMetricSpecification", {})
             custom = settings.get("CustomizedMetricSpecification", {})
             metric = predefined.get("PredefinedMetricType") or custom.get("MetricName", "?")
-            found[metric.removeprefix("SageMakerVariant")] = settings["TargetValue"]
+            found[metric.removeprefix("SageMakerVariant")] = settings
     return found
+
+
+def _schedule(action: dict[str, Any]) -> str:
+    limits = action["ScalableTargetAction"]
+    zone = action.get("Timezone", "UTC")
+    return f"{action['Schedule']} {zone}, {limits['MinCapacity']}-{limits['MaxCapacity']} instances"
+
+
+def _capture(config: dict[str, Any]) -> str:
+    if not config.get("EnableCapture"):
+        return "nothing"
+    sides = {"Input": "requests", "Output": "responses"}
+    recorded = (sides[it["CaptureMode"]] for it in config["CaptureOptions"])
+    return f"{config['InitialSamplingPercentage']} % of {' and '.join(recorded)}"
 
 
 def _release(resources: dict[str, Any]) -> str:

@@ -4,6 +4,13 @@ from release.review.differences import Change
 from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
 from release.review.model_changes import ModelChange
 
+PUBLISHES = "PUBLISH_METRICS"
+OF_METRICS = (PUBLISHES, "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
+"""What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
+
+TWICE = ("SAGEMAKER_TRITON_OVERRIDE_PING_MODE",)
+"""What another variable says, too."""
+
 MOST_FILES = 2
 """More files than these are in the table of models alone."""
 
@@ -32,9 +39,12 @@ def sentence(
 def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: list[Change]) -> str:
     if before.name != after.name:
         return f"created under this name, {before.name} deleted"
-    touched = {change.type for change in changes}
-    if not touched:
+    if not changes:
         return "no change"
+    # Tags change in place: nothing that serves is replaced for them.
+    touched = {change.type for change in changes if set(change.properties) != {"Tags"}}
+    if not touched:
+        return "other tags, its instances stay as they are"
     if "AWS::SageMaker::EndpointConfig" not in touched:
         return "its instances stay as they are"
     if why := _refused(before, after):
@@ -107,6 +117,8 @@ def _configuration(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[st
             said.append(f"{label}variant removed")
         elif old is not None:
             said.append(label + _variant(old, new))
+    if before.capture != after.capture:
+        said.append(f"data capture: {after.capture}, before {before.capture}")
     if before.update != after.update:
         said.append(f"later updates: {after.update}, before {before.update}")
     return said
@@ -125,7 +137,37 @@ def _variant(old: DeclaredVariant, new: DeclaredVariant) -> str:
         was, now = old.targets.get(metric), new.targets.get(metric)
         if was != now:
             said.append(f"scales on {metric} at {_arrow(_number(was), _number(now))}")
+        if was and now and old.cooldowns[metric] != new.cooldowns[metric]:
+            said.append(f"cooldown of {metric} {old.cooldowns[metric]} -> {new.cooldowns[metric]}")
+    said += [
+        f"schedule {name}: {new.schedules.get(name, 'no longer')}"
+        for name in _differing(old.schedules, new.schedules)
+    ]
+    if old.caches != new.caches and old.mode == new.mode:
+        said.append(f"models {'stay' if new.caches else 'no longer stay'} in memory")
+    if old.mode == new.mode:
+        said += _environment(old.environment, new.environment)
     return ", ".join(said)
+
+
+def _environment(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    """What the server and the models are told; many variables publish metrics, in one sentence."""
+    names = [it for it in _differing(old, new) if it not in TWICE]
+    of_metrics = [it for it in names if any(word in it for word in OF_METRICS)]
+    said = [
+        f"{name.removeprefix('SAGEMAKER_TRITON_')} "
+        f"{_arrow(old.get(name, 'default'), new.get(name, 'default'))}"
+        for name in names
+        if name not in of_metrics
+    ]
+    if of_metrics:
+        published = any(PUBLISHES in it for it in new)
+        said.append(f"Triton's own metrics {'published' if published else 'no longer published'}")
+    return said
+
+
+def _differing(old: dict[str, str], new: dict[str, str]) -> list[str]:
+    return [it for it in sorted(old.keys() | new.keys()) if old.get(it) != new.get(it)]
 
 
 def _instances(variant: DeclaredVariant) -> str:

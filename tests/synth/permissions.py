@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from release.permissions import NAMED, Place, Principal, Role, Row, by_name, filled, principals
 from release.permissions.ledger import Feature
-from release.permissions.names import filled_condition
+from release.permissions.names import Named, filled_condition
 from tests.synth.api.deployed import Deployed
 from tests.synth.assembly import Resource
 from tests.synth.statements import Statement, allows, lets_role
@@ -104,9 +104,12 @@ def features(site: Site, endpoint: str) -> set[Feature]:
     containers = [
         it.properties["PrimaryContainer"] for it in own if it.kind == "AWS::SageMaker::Model"
     ]
-    if _named(site, "EnginesProject"):
+    if _named(site, NAMED["engines"]):
         found.add("engine builds")
     configs = [it.properties for it in own if it.kind == "AWS::SageMaker::EndpointConfig"]
+    captures = [it for it in configs if "DataCaptureConfig" in it]
+    if captures or (endpoint == "*" and _named(site, NAMED["capture_bucket"])):
+        found.add("data capture")
     if any("KmsKeyId" in it for it in configs):
         found.add("encrypted volumes")
     if any("VpcConfig" in it.properties for it in own):
@@ -122,9 +125,7 @@ def _held(site: Site, principal: Principal, role: Resource | None, place: Place)
     has = features(site, place.endpoint)
     rows = [it for it in principal.rows if it.when is None or it.when in has]
     resources = {
-        name: site.deployed.arn(found)
-        for name, it in NAMED.items()
-        if (found := _named(site, it.resource))
+        name: site.deployed.arn(found) for name, it in NAMED.items() if (found := _named(site, it))
     }
     names = place.names(resources)
     refers = not any(it.stack == "delivery" for it in principal.roles)
@@ -277,13 +278,13 @@ def _expected(site: Site) -> Iterable[Role]:
         yield from (it for it in principal.roles if always and it.stack != "delivery")
 
 
-def _named(site: Site, logical_id: str) -> Resource | None:
-    """Return a resource of the models' stack."""
-    own = f"{site.place.stage}-models"
+def _named(site: Site, named: Named) -> Resource | None:
+    """Return a resource of a stack that stays."""
+    own = f"{site.place.stage}-{named.stack}"
     fitting = (
         it
         for it in site.deployed.resources.values()
-        if it.stack == own and _bare(it) == logical_id and not it.kind.endswith("Policy")
+        if it.stack == own and _bare(it) == named.resource and not it.kind.endswith("Policy")
     )
     return next(fitting, None)
 

@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import fields
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 from unittest.mock import MagicMock
 
 import boto3
 import pytest
+from aws_cdk import aws_logs as logs
 from botocore.stub import Stubber
 
 import model_build
@@ -28,7 +29,9 @@ from release.delivery import archive_bucket, building, declared, moving
 from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
+from stacks.settings import RETENTION
 from stages.schema import AlarmsStage
+from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
 from tests.synth.statements import allows
@@ -127,6 +130,11 @@ def test_the_local_aws_names_its_python_as_the_app_reads_it() -> None:
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:
     assert set(AlarmsStage.model_fields) == {it.name for it in fields(AlarmThresholds)}
+
+
+def test_a_stage_can_keep_logs_as_long_as_cloudwatch_does() -> None:
+    assert set(RETENTION) == set(get_args(RetentionDays))
+    assert set(RETENTION.values()) == set(logs.RetentionDays) - {logs.RetentionDays.INFINITE}
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from aws_cdk.assertions import Match, Template
 
 from model_build import BuildError
 from stacks import EndpointStack, ModelStack
-from stages import Stage
+from stages import ServerStage, Stage
 from tests.synth.conftest import Templates
+from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
@@ -337,3 +339,129 @@ def test_production_endpoints_are_safe(templates: Templates, name: str) -> None:
     )
     template.all_resources_properties(MODEL, {"VpcConfig": Match.any_value()})
     template.resource_count_is("AWS::CloudWatch::Dashboard", 1)
+
+
+# What a stage can ask of servers, scaling and hosting
+
+
+def variables(template: Template) -> dict[str, str]:
+    (model,) = template.find_resources(MODEL).values()
+    found: dict[str, str] = model["Properties"]["PrimaryContainer"]["Environment"]
+    return found
+
+
+def test_a_server_s_options_are_those_of_the_stage() -> None:
+    server = {
+        "log_verbose": 2,
+        "log_info": False,
+        "log_warning": True,
+        "log_error": True,
+        "thread_count": 16,
+        "buffer_manager_thread_count": 2,
+        "python_shm_default_mib": 64,
+        "python_shm_growth_mib": 8,
+        "model_load_gpu_limit": 0.8,
+        "model_namespacing": False,
+        "ping_mode": "live",
+        "inference_type": "generate",
+        "additional_args": "--exit-timeout-secs=60",
+    }
+    said = variables(text_endpoint(hosting="single-model", server=server))
+    assert {name.removeprefix("SAGEMAKER_TRITON_"): it for name, it in said.items()} == {
+        "ADDITIONAL_ARGS": "--exit-timeout-secs=60",
+        "BUFFER_MANAGER_THREAD_COUNT": "2",
+        "DEFAULT_MODEL_NAME": "minilm",
+        "DISABLE_MODEL_NAMESPACING": "false",
+        "INFERENCE_TYPE": "generate",
+        "LOG_ERROR": "true",
+        "LOG_INFO": "false",
+        "LOG_VERBOSE": "2",
+        "LOG_WARNING": "true",
+        "MODEL_LOAD_GPU_LIMIT": "0.8",
+        "OVERRIDE_PING_MODE": "live",
+        "PING_MODE": "live",
+        "SHM_DEFAULT_BYTE_SIZE": str(64 * 1024 * 1024),
+        "SHM_GROWTH_BYTE_SIZE": str(8 * 1024 * 1024),
+        "THREAD_COUNT": "16",
+    }
+
+
+def test_a_stage_can_set_every_option_that_reaches_the_server() -> None:
+    ports = {"grpc_port", "metrics_port", "port", "safe_port_range"}  # nobody reaches them
+    in_mib = {"python_shm_default", "python_shm_growth"}
+    options = {it.name for it in fields(ServerOptions)} - ports - in_mib - {"publish_metrics"}
+    assert set(ServerStage.model_fields) == options | {f"{it}_mib" for it in in_mib}
+
+
+def test_variables_of_one_s_own_stand_beside_the_server_s() -> None:
+    said = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
+    assert said["OMP_NUM_THREADS"] == "4"
+    assert said["SAGEMAKER_TRITON_PING_MODE"] == "live"
+
+
+def test_triton_s_metrics_are_published_where_the_stage_asks_for_them() -> None:
+    def asked(*, production: bool, publish: bool) -> bool:
+        template = text_endpoint(production=production, publish_metrics=publish)
+        return "SAGEMAKER_TRITON_METRIC_NAMESPACE" in variables(template)
+
+    assert asked(production=False, publish=True)
+    assert not asked(production=True, publish=False)
+
+
+def test_models_need_not_stay_in_memory_and_no_alarm_says_so() -> None:
+    template = text_endpoint(production=True, cache_models=False)
+    template.has_resource_properties(
+        MODEL, {"PrimaryContainer": {"MultiModelConfig": {"ModelCacheSetting": "Disabled"}}}
+    )
+    alarms = json.dumps(template.find_resources("AWS::CloudWatch::Alarm"))
+    assert "ModelLoadingWaitTime" in alarms
+    for metric in ("ModelCacheHit", "ModelUnloadingTime", "LoadedModelCount"):
+        assert metric not in alarms
+        assert metric in json.dumps(text_endpoint(production=True).to_json())
+
+
+def test_scaling_follows_concurrency_with_the_stage_s_cooldowns() -> None:
+    scaling = {
+        **{"min_count": 2, "max_count": 4, "concurrency": 5, "gpu_percent": 70},
+        **{"scale_out_cooldown_seconds": 0},
+    }
+    template = text_endpoint(hosting="single-model", scaling=scaling)
+    policies = template.find_resources("AWS::ApplicationAutoScaling::ScalingPolicy")
+    found = {
+        it["Properties"]["PolicyName"].rpartition("-")[2]: it["Properties"][
+            "TargetTrackingScalingPolicyConfiguration"
+        ]
+        for it in policies.values()
+    }
+    assert found["Concurrency"]["TargetValue"] == 5
+    cooldowns = {
+        name: (it["ScaleOutCooldown"], it["ScaleInCooldown"]) for name, it in found.items()
+    }
+    assert cooldowns == {"Concurrency": (0, 300), "Gpu": (0, 600)}
+
+
+def test_schedules_change_the_limits_and_count_for_the_time_that_an_update_takes() -> None:
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 40}
+    scaling = {"min_count": 2, "max_count": 4, "max_rps": 9, "schedules": {"night": night}}
+    update = {"strategy": "rolling", "percent": 10, "wait_seconds": 60}
+
+    def longest(scaling: dict[str, Any]) -> int:
+        template = text_endpoint(scaling=scaling, update=update)
+        (endpoint,) = template.find_resources(ENDPOINT).values()
+        rolling = endpoint["Properties"]["DeploymentConfig"]["RollingUpdatePolicy"]
+        return int(rolling["MaximumExecutionTimeoutInSeconds"])
+
+    text_endpoint(scaling=scaling).has_resource_properties(
+        "AWS::ApplicationAutoScaling::ScalableTarget",
+        {
+            "ScheduledActions": [
+                {
+                    "ScalableTargetAction": {"MaxCapacity": 40, "MinCapacity": 2},
+                    "Schedule": "cron(0 20 ? * MON-FRI *)",
+                    "ScheduledActionName": "night",
+                    "Timezone": "UTC",
+                }
+            ]
+        },
+    )
+    assert longest(scaling) > longest({**scaling, "schedules": {}})

@@ -16,7 +16,7 @@ from syrupy.assertion import SnapshotAssertion
 import app as stage_app
 import checked_yaml
 from model_build import BuildError
-from stages import DeliveryStage, load_stage
+from stages import DataCaptureStage, DeliveryStage, load_stage
 from stages.schema import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Templates
 from triton_sagemaker import InvalidEndpoint, Problem
@@ -64,8 +64,13 @@ def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
 
 
 def test_no_endpoint_can_be_called_as_another_stack_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    everything = load_stage("prod").model_copy(
-        update={"delivery": DeliveryStage(repository="octo-org/octo-repo")}
+    prod = load_stage("prod")
+    recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureStage()})
+    everything = prod.model_copy(
+        update={
+            "delivery": DeliveryStage(repository="octo-org/octo-repo"),
+            "endpoints": {**prod.endpoints, "text": recorded},
+        }
     )
     monkeypatch.setattr(stage_app, "load_stage", lambda _: everything)
     app = App(context=CONTEXT)

@@ -80,6 +80,11 @@ CHANGES = (
     _of_endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
     _of_endpoint("scaling", "another measure", "multi-model, scaled",
                  scaling={"max_rps": None, "cpu_percent": 50}),
+    _of_endpoint("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {
+        "night": {"at": "rate(1 day)", "min_count": 2, "max_count": 3}}}),
+    _of_endpoint("server", "other server options", server={"thread_count": 16}),
+    _of_endpoint("cache", "no cache of models", *MULTI_MODEL, cache_models=False),
+    _of_endpoint("capture", "data capture", data_capture={"percent": 10}),
     Change("production", "production",
            {"production": True, "notify": {"email": ["nobody@example.com"]}}),
 )  # fmt: skip

@@ -11,10 +11,10 @@ from pydantic import ValidationError
 
 from local_aws.environment import ACCOUNT, REGION
 from model_build import ModelPlan, find_model, plan_model
-from stacks import EndpointStack, ModelStack, NetworkStack, endpoint_stack
+from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack, endpoint_stack
 from stages import Stage
 from tests.local.tiny_models import times, write_python
-from tests.transitions.pairs import State
+from tests.transitions.pairs import State, changed
 from triton_sagemaker import InvalidEndpoint
 
 ROOT = Path(__file__).parents[2]
@@ -56,11 +56,17 @@ class Templates:
         any_stage = Stage.model_validate(stage_of(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env)
+        records = changed(stage_of(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}})
+        capture = CaptureStack(
+            app, f"{STAGE}-capture", stage=Stage.model_validate(records), env=env
+        )
         made: list[EndpointStack | str] = []
         for number, state in enumerate(states):
             try:
                 stage = Stage.model_validate(stage_of(state))
-                made.append(self._stack(app, f"stack-{number}", state, stage, models, network, env))
+                made.append(
+                    self._stack(app, f"stack-{number}", state, stage, models, network, capture, env)
+                )
             except ValidationError as error:
                 made.append("; ".join(it["msg"] for it in error.errors()))
             except InvalidEndpoint as error:
@@ -82,6 +88,7 @@ class Templates:
         stage: Stage,
         models: ModelStack,
         network: NetworkStack,
+        capture: CaptureStack,
         env: Environment,
     ) -> EndpointStack:
         with patch.object(
@@ -96,6 +103,7 @@ class Templates:
                 endpoint=stage.endpoints[ENDPOINT],
                 models=models,
                 network=network if stage.private_network else None,
+                captured=capture.bucket if stage.captures else None,
                 env=env,
             )
 

@@ -104,6 +104,9 @@ def calls(stage: Deployed, shape: Shape) -> Calls:
 
 def _made(stage: Deployed, resource: Resource, shape: Shape) -> Iterator[Call]:
     properties = stage.value(resource.properties, resource.stack)
+    if (tagging := TAGGED.get(resource.kind)) and (tags := properties.pop("Tags", None)):
+        service, operation, parameters = tagging(stage.name(resource), tags)
+        yield Call(resource.id, service, operation, parameters)
     for service, operation, parameters, used in FURTHER.get(resource.kind, _none)(
         stage.name(resource), properties
     ):
@@ -300,6 +303,76 @@ def _endpoint(name: str, properties: Properties) -> Further:
         updated,
         {"RetainAllVariantProperties", "ExcludeRetainedVariantProperties"},
     )
+
+
+Tags = Any
+"""A list of keys with values, or a mapping: as a type's property has them."""
+
+
+def _tag_arn(service: str, operation: str, arn: str, member: str = "ResourceArn") -> Any:
+    def call(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+        return service, operation, {member: arn, "Tags": tags}
+
+    return call
+
+
+def _tag_key(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    given = [{"TagKey": it["Key"], "TagValue": it["Value"]} for it in tags]
+    key = {"KeyId": "1234abcd-12ab-34cd-56ef-1234567890ab"}
+    return "kms", "TagResource", {**key, "Tags": given}
+
+
+def _tag_log(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    return "logs", "TagLogGroup", {"logGroupName": name, "tags": _mapping(tags)}
+
+
+def _tag_function(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    arn = f"arn:aws:lambda:us-east-1:111122223333:function:{name}"
+    return "lambda", "TagResource", {"Resource": arn, "Tags": _mapping(tags)}
+
+
+def _tag_target(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    arn = "arn:aws:application-autoscaling:us-east-1:111122223333:scalable-target/0"
+    return (
+        "application-autoscaling",
+        "TagResource",
+        {"ResourceARN": arn, "Tags": _mapping(tags)},
+    )
+
+
+def _tag_bucket(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    return "s3", "PutBucketTagging", {"Bucket": name, "Tagging": {"TagSet": tags}}
+
+
+def _tag_parameter(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    given = [{"Key": key, "Value": value} for key, value in tags.items()]
+    parameters = {"ResourceType": "Parameter", "ResourceId": name, "Tags": given}
+    return "ssm", "AddTagsToResource", parameters
+
+
+def _tag_group(name: str, tags: Tags) -> tuple[str, str, dict[str, Any]]:
+    return "ec2", "CreateTags", {"Resources": ["sg-0123456789abcdef0"], "Tags": tags}
+
+
+def _mapping(tags: Tags) -> dict[str, str]:
+    return {it["Key"]: it["Value"] for it in tags}
+
+
+DASHBOARD = "arn:aws:cloudwatch::111122223333:dashboard/text"
+TOPIC = "arn:aws:sns:us-east-1:111122223333:alarms"
+
+TAGGED: dict[str, Callable[[str, Tags], tuple[str, str, dict[str, Any]]]] = {
+    "AWS::ApplicationAutoScaling::ScalableTarget": _tag_target,
+    "AWS::CloudWatch::Dashboard": _tag_arn("cloudwatch", "TagResource", DASHBOARD, "ResourceARN"),
+    "AWS::EC2::SecurityGroup": _tag_group,
+    "AWS::KMS::Key": _tag_key,
+    "AWS::Lambda::Function": _tag_function,
+    "AWS::Logs::LogGroup": _tag_log,
+    "AWS::S3::Bucket": _tag_bucket,
+    "AWS::SNS::Topic": _tag_arn("sns", "TagResource", TOPIC),
+    "AWS::SSM::Parameter": _tag_parameter,
+}
+"""How types are tagged whose creating operation has tags of another form, or none."""
 
 
 FURTHER: dict[str, Callable[[str, Properties], Further]] = {

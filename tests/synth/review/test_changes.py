@@ -14,8 +14,8 @@ TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 CHANGES: dict[str, list[Edit]] = {
     "nothing that is deployed: a refactoring, a test beside a model, prices": [
-        ("stacks/endpoint_stack.py", "def _thresholds(settings", "def _alarm_thresholds(settings"),
-        ("stacks/endpoint_stack.py", "monitor(_thresholds(", "monitor(_alarm_thresholds("),
+        ("stacks/settings.py", "def thresholds(settings", "def alarm_thresholds(settings"),
+        ("stacks/endpoint_stack.py", "settings.thresholds(", "settings.alarm_thresholds("),
         ("stacks/model_stack.py", "ROOT = Path", "# The repository.\nROOT = Path"),
         ("models/minilm/tests/test_more.py", "", "def test_nothing() -> None: ...\n"),
         ("platform_facts/prices.toml", '"ml.g5.xlarge" = 1', '"ml.g5.xlarge" = 2'),
@@ -59,6 +59,30 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "instance_count: 2\n    scaling", "instance_count: 1\n    scaling"),
         (STAGE, "min_count: 2", "min_count: 1"),
         (STAGE, "production: true\nnotify: { email: [team@example.com] }\n", ""),
+    ],
+    "data capture, server options, variables, and Triton's metrics no longer": [
+        (
+            STAGE,
+            TEXT,
+            TEXT + "\n    data_capture: { percent: 10 }\n    publish_metrics: false\n"
+            '    server: { thread_count: 16 }\n    environment: { THREADS: "2" }\n'
+            "    cache_models: false",
+        ),
+    ],
+    "schedules and cooldowns": [
+        (
+            STAGE,
+            "max_rps: 60",
+            'max_rps: 60, scale_out_cooldown_seconds: 0, schedules: { night: { at: "rate(1 day)",'
+            " min_count: 3, max_count: 12 } }",
+        ),
+    ],
+    "tags, and logs kept for longer": [
+        (
+            STAGE,
+            "production: true",
+            "tags: { team: search }\nlog_retention_days: 365\nproduction: true",
+        ),
     ],
     "no scaling any more": [
         (STAGE, "    scaling: { min_count: 2, max_count: 10, max_rps: 60 }\n", ""),

@@ -319,3 +319,67 @@ def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
 def test_a_deletion_that_is_refused_for_another_reason_is_an_error(scaling: AutoScaling) -> None:
     with pytest.raises(ApiError, match="Missing required parameter"):
         ScalableTarget(scaling.service).delete("endpoint/text/variant/only", {})
+
+
+# Schedules
+
+NIGHT: dict[str, Any] = {
+    **KEY,
+    "ScheduledActionName": "night",
+    "Schedule": "cron(0 20 ? * MON-FRI *)",
+    "Timezone": "Europe/Berlin",
+    "ScalableTargetAction": {"MinCapacity": 2, "MaxCapacity": 4},
+}
+
+
+def schedules(scaling: AutoScaling) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scaling.describe_scheduled({})["ScheduledActions"]
+    return found
+
+
+def test_a_schedule_is_of_a_registered_target_and_goes_with_it(scaling: AutoScaling) -> None:
+    with pytest.raises(ApiError, match="No scalable target"):
+        scaling.put_scheduled(NIGHT)
+    scaling.register(TARGET)
+    scaling.put_scheduled(NIGHT)
+    scaling.put_scheduled({**NIGHT, "Schedule": "rate(2 days)"})
+    (kept,) = schedules(scaling)
+    assert {name: kept[name] for name in NIGHT} == {**NIGHT, "Schedule": "rate(2 days)"}
+    scaling.deregister(KEY)
+    assert schedules(scaling) == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"Schedule": "every night"}, "Invalid schedule expression: every night"),
+        ({"Schedule": "cron(0 20 * * *)"}, "Invalid schedule expression"),
+        ({"ScalableTargetAction": {}}, "Specify a minimum or maximum capacity"),
+        (
+            {"ScalableTargetAction": {"MinCapacity": 3, "MaxCapacity": 2}},
+            "Minimum capacity cannot be greater",
+        ),
+    ],
+)
+def test_a_schedule_that_aws_would_not_take_is_refused(
+    changed: dict[str, Any], told: str, scaling: AutoScaling
+) -> None:
+    scaling.register(TARGET)
+    with pytest.raises(ApiError, match=told):
+        scaling.put_scheduled({**NIGHT, **changed})
+
+
+def test_a_schedule_that_is_not_there_is_not_deleted(scaling: AutoScaling) -> None:
+    with pytest.raises(ApiError, match="No scheduled action"):
+        scaling.delete_scheduled({**KEY, "ScheduledActionName": "night"})
+
+
+def test_a_template_s_schedules_are_those_of_its_target(scaling: AutoScaling) -> None:
+    target = resource_types(scaling.service)["AWS::ApplicationAutoScaling::ScalableTarget"]
+    night = {name: it for name, it in NIGHT.items() if name not in KEY}
+    tagged = {**TARGET, "Tags": [{"Key": "team", "Value": "search"}]}
+    before = {**tagged, "ScheduledActions": [night, {**night, "ScheduledActionName": "day"}]}
+    physical_id, _ = target.create("Target", before, "stack")
+    assert {it["ScheduledActionName"] for it in schedules(scaling)} == {"night", "day"}
+    target.update(physical_id, before, {**tagged, "ScheduledActions": [night]}, "stack")
+    assert [it["ScheduledActionName"] for it in schedules(scaling)] == ["night"]

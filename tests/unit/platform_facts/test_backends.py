@@ -19,5 +19,5 @@ def test_an_unknown_backend_is_refused_with_the_closest_and_all_names() -> None:
         backend("onnx")
     assert str(refused.value) == (
         'no Triton backend "onnx". '
-        "Known: ensemble, python, pytorch, onnxruntime, tensorrt, dali, tensorflow"
+        "Known: ensemble, python, pytorch, onnxruntime, tensorrt, dali, fil, openvino, tensorflow"
     )

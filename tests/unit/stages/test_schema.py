@@ -9,10 +9,13 @@ from pydantic import ValidationError
 import checked_yaml
 import platform_facts
 from stages import (
+    DataCaptureStage,
     DeliveryStage,
     EndpointStage,
     NotifyStage,
     ScalingStage,
+    ScheduleStage,
+    ServerStage,
     Stage,
     UpdateStage,
     VariantStage,
@@ -75,10 +78,13 @@ def test_a_stage_cannot_be_changed() -> None:
 def test_every_key_of_the_schema_is_explained() -> None:
     for schema in (
         Stage,
+        DataCaptureStage,
         DeliveryStage,
         EndpointStage,
         NotifyStage,
         ScalingStage,
+        ScheduleStage,
+        ServerStage,
         UpdateStage,
         VariantStage,
     ):
@@ -247,8 +253,8 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "scaling: { min_count: 1, max_count: 2 }",
-            "endpoints.text.scaling: nothing to scale by: write max_rps, gpu_percent or "
-            "cpu_percent",
+            "endpoints.text.scaling: nothing to scale by: write max_rps, concurrency, gpu_percent, "
+            "cpu_percent or schedules",
         ),
         (
             "scaling: { min_count: 2, max_count: 4, max_rps: 9 }",
@@ -294,6 +300,199 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
     text = FITTING.replace("    models: [minilm]\n", "") if "models:" in more else FITTING
     (found,) = problems(f"{text}    {more}\n")
     assert found.partition(": ")[2] == told
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "server: { inference_type: generate }",
+            "endpoints.text.server.inference_type: multi-model endpoints always answer as infer, "
+            "not generate: remove it, or write hosting: single-model",
+        ),
+        (
+            "server: { ping_mode: ready }",
+            "endpoints.text.server.ping_mode: ready makes a multi-model instance unhealthy as soon "
+            "as one model fails to load: remove it",
+        ),
+        (
+            "server: { tread_count: 2 }",
+            "endpoints.text.server.tread_count: unknown key; write thread_count",
+        ),
+        (
+            "server: { thread_count: 0 }",
+            "endpoints.text.server.thread_count: 0 is out of range: write 1 or more",
+        ),
+        (
+            "server: { model_load_gpu_limit: 80 }",
+            "endpoints.text.server.model_load_gpu_limit: 80 is out of range: write more than 0, at "
+            "most 1",
+        ),
+        (
+            "server: { model_load_gpu_limit: 0.8 }\n"
+            "    variants: { One: { instance_type: ml.m5.xlarge }, Two: {},"
+            " Three: { instance_type: ml.m5.xlarge } }",
+            "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove "
+            "model_load_gpu_limit",
+        ),
+        (
+            "environment: { THREADS: 2 }",
+            "endpoints.text.environment.THREADS: input should be a valid "
+            "string, not 2: write it in quotes",
+        ),
+        (
+            'environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
+            "endpoints.text.environment.SAGEMAKER_TRITON_THREAD_COUNT: "
+            "SAGEMAKER_TRITON_THREAD_COUNT is SageMaker's or the server's: what it says is said by "
+            "server, hosting or publish_metrics",
+        ),
+        (
+            'environment: { 2ND: "a" }',
+            "endpoints.text.environment.2ND: '2ND' is no variable: write letters, digits and _, no "
+            "digit first",
+        ),
+        (
+            f'environment: {{ A: "{"é" * 513}" }}',
+            "endpoints.text.environment.A: has more than 1024 bytes: shorten it",
+        ),
+        (
+            "hosting: single-model\n    cache_models: false",
+            "endpoints.text.cache_models: a single model always stays in memory: remove it, or "
+            "write hosting: multi-model",
+        ),
+        (
+            "cache_models: false\n    alarms: { unloads_per_minute: { warning: 3 } }",
+            "endpoints.text.alarms.unloads_per_minute: with cache_models: false no model stays in "
+            "memory to be measured: remove it",
+        ),
+        (
+            "data_capture: { percent: 0 }",
+            "endpoints.text.data_capture.percent: 0 is out of range: write 1 to 100",
+        ),
+        (
+            "data_capture: { requests: false, responses: false }",
+            "endpoints.text.data_capture: neither requests nor responses are recorded: write one "
+            "as true",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, concurrency: 5 }",
+            "endpoints.text.scaling.concurrency: AWS documents no such metric of multi-model "
+            "endpoints: write max_rps, or hosting: single-model",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, max_rps: 9, scale_in_cooldown_seconds: -1 }",
+            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 or more",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, schedules: "
+            "{ night: { at: rate(1 day), min_count: 3, max_count: 2 } } }",
+            "endpoints.text.scaling.schedules.night: max_count 2 is less than min_count: write "
+            "more",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, schedules: "
+            "{ night: { at: at night, min_count: 1, max_count: 2 } } }",
+            "endpoints.text.scaling.schedules.night.at: 'at night' is no schedule: write "
+            "cron(0 8 ? * MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)",
+        ),
+        (
+            "scaling: { min_count: 1, max_count: 2, schedules: "
+            "{ night: { at: rate(1 day), min_count: 1, max_count: 2, timezone: Europe/Berlinn } } "
+            "}",
+            "endpoints.text.scaling.schedules.night.timezone: 'Europe/Berlinn' is not a time zone: "
+            "write UTC, or a name such as Europe/Berlin",
+        ),
+    ],
+)
+def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}    {more}\n")
+    assert found.partition(": ")[2] == told
+
+
+@pytest.mark.parametrize(
+    ("release", "more", "since"),
+    [
+        ("25.09", "server: { inference_type: generate }\n    hosting: single-model", None),
+        ("24.09", "server: { inference_type: generate }\n    hosting: single-model", "25.03"),
+        ("23.06", 'server: { additional_args: "--x" }', "23.07"),
+        ("23.03", "server: { model_namespacing: false }", "23.05"),
+        ("23.06", "publish_metrics: true", "23.07"),
+        ("23.07", "publish_metrics: true", None),
+        ("23.06", "publish_metrics: false", None),
+    ],
+)
+def test_what_a_release_does_not_have_is_told_at_its_key(
+    problems: Problems, tmp_path: Path, release: str, more: str, since: str | None
+) -> None:
+    text = f"{FITTING}    {more}\n".replace("25.09", release)
+    if since is None:
+        assert stage(text, tmp_path)
+        return
+    (found,) = problems(text)
+    assert found.endswith(
+        f": release {release} does not have it: remove it, or write release {since} or newer"
+    )
+    assert found.startswith(
+        ("prod.yaml:7: endpoints.text.server.", "prod.yaml:7: endpoints.text.p")
+    )
+
+
+def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) -> None:
+    scaling = (
+        "    instance_count: 2\n    scaling:\n      min_count: 2\n      max_count: 4\n"
+        "      schedules:\n        night: { at: rate(1 day), min_count: 1, max_count: 4 }\n"
+    )
+    (found,) = problems(PRODUCTION + FITTING + scaling)
+    assert found == (
+        "prod.yaml:14: endpoints.text.scaling.schedules.night: a production endpoint needs "
+        "min_count 2 or more, so that it survives the loss of an availability zone"
+    )
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "tags: { aws:team: a }",
+            "tags.aws:team: aws: begins the keys of AWS's own tags: write another key",
+        ),
+        ('tags: { team: "" }', "tags.team: has 0 characters: write 1 to 255"),
+        (f"tags: {{ {'k' * 128}: a }}", f"tags.{'k' * 128}: has 128 characters: write 1 to 127"),
+        (
+            "tags: { team: a*b }",
+            "tags.team: '*' cannot stand in a tag: write letters, digits, spaces and _.:/=+-@",
+        ),
+        ("tags: { Team: a, team: b }", "tags: Team, team are one key to IAM: keep one"),
+        (
+            f"tags: {{ {', '.join(f'k{number}: a' for number in range(48))} }}",
+            "tags: 48 tags: write at most 47",
+        ),
+        (
+            "log_retention_days: 45",
+            "log_retention_days: input should be 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, "
+            "400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653, not 45",
+        ),
+    ],
+)
+def test_tags_and_retention_are_what_every_service_takes(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}{more}\n")
+    assert found.partition(": ")[2] == told
+
+
+def test_tags_may_have_letters_of_any_language_and_spaces(tmp_path: Path) -> None:
+    assert stage(f"{FITTING}tags: {{ Abteilung für: Süd 1 }}\n", tmp_path).tags == {
+        "Abteilung für": "Süd 1"
+    }
+
+
+def test_schedules_alone_scale(tmp_path: Path) -> None:
+    schedules = "{ night: { at: rate(1 day), min_count: 1, max_count: 2 } }"
+    text = f"{FITTING}    scaling: {{ min_count: 1, max_count: 2, schedules: {schedules} }}\n"
+    assert stage(text, tmp_path).endpoints["text"].scaling
 
 
 def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_path: Path) -> None:

@@ -72,6 +72,24 @@ def test_an_update_that_retains_nothing_starts_what_the_template_says(
     assert peaks(account)["ml.g5.xlarge"].needed == 9
 
 
+def test_a_schedule_may_ask_for_more_than_scaling(make: MakeAccount, aws: Aws) -> None:
+    runs(aws)
+    deployed(aws, None)
+    stack = endpoint_stack(count=2, most=4)
+    launch = {"ScheduledActionName": "launch", "ScalableTargetAction": {"MaxCapacity": 9}}
+    stack["Target"][1]["ScheduledActions"] = [launch]
+    assert peaks(make(prod_text=stack))["ml.g5.xlarge"].most == 9
+
+
+def test_other_tags_start_nothing(make: MakeAccount, aws: Aws) -> None:
+    runs(aws, prod_text=("ml.g5.xlarge", 7))
+    deployed(aws, endpoint_stack(count=2))
+    tagged = endpoint_stack(count=2)
+    for name in ("Model", "Config", "Endpoint"):
+        tagged[name][1]["Tags"] = [{"Key": "team", "Value": "search"}]
+    assert peaks(make(prod_text=tagged))["ml.g5.xlarge"].starts is False
+
+
 def test_an_endpoint_that_does_not_change_starts_nothing(make: MakeAccount, aws: Aws) -> None:
     runs(aws, prod_text=("ml.g5.xlarge", 7))
     deployed(aws, {**endpoint_stack(count=2), "Other": ("AWS::SSM::Parameter", {"Name": "x"})})

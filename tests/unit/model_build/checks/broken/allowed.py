@@ -8,6 +8,7 @@ from tests.unit.model_build.checks.broken.bases import (
     ENSEMBLE,
     MODEL,
     ONNX,
+    OPENVINO,
     PACKING,
     PYTHON,
     RECIPE,
@@ -34,6 +35,7 @@ BASES = {
     "ONNX": ONNX,
     "TorchScript": TORCHSCRIPT,
     "TensorRT": TENSORRT,
+    "OpenVINO": OPENVINO,
     "DALI": DALI,
     "ensemble": ENSEMBLE,
     "recipe": RECIPE,
@@ -44,6 +46,19 @@ FILES = {
     'backend: "tensorrt"': "model.plan",
     'backend: "tensorrt" default_model_filename: "twice.plan"': "twice.plan",
     'platform: "torch_aoti"': "model.pt2",
+    'backend: "fil"': "xgboost.model",
+    'backend: "fil" default_model_filename: "trees.json"': "trees.json",
+    **{
+        f'backend: "fil" parameters {{ key: "model_type" value {{ string_value: "{kind}" }} }}': it
+        for kind, it in (
+            ("xgboost", "xgboost.model"),
+            ("xgboost_json", "xgboost.json"),
+            ("xgboost_ubj", "xgboost.ubj"),
+            ("lightgbm", "model.txt"),
+            ("treelite_checkpoint", "checkpoint.tl"),
+        )
+    },
+    'backend: "openvino" default_model_filename: "model.onnx"': "model.onnx",
     'platform: "tensorflow_graphdef"': "model.graphdef",
     'platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",
     'backend: "tensorflow" platform: "tensorflow_savedmodel"': "model.savedmodel/saved_model.pb",

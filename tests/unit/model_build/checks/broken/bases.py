@@ -105,6 +105,18 @@ instance_group { kind: KIND_GPU profile: [ "0" ] }
     "twice/1/model.plan": "",
 }
 
+OPENVINO: Files = {
+    "twice/config.pbtxt": """\
+backend: "openvino"
+max_batch_size: 8
+input [ { name: "x" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "y" data_type: TYPE_FP32 dims: [ 2 ] } ]
+instance_group { kind: KIND_CPU }
+""",
+    "twice/1/model.xml": "",
+    "twice/1/model.bin": "",
+}
+
 TENSORFLOW: Files = {
     "twice/config.pbtxt": """\
 platform: "tensorflow_graphdef"

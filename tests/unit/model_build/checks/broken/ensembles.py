@@ -53,7 +53,8 @@ CASES = [
         },
         [
             'twice/config.pbtxt:2:19: "python" is not a platform of Triton: remove it and write '
-            'one of backend: "dali", backend: "onnxruntime", backend: "python", backend: '
+            'one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: '
+            '"openvino", backend: "python", backend: '
             '"pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
             'twice/config.pbtxt:6:1: is in a model of platform "python": remove one of '
             "them [ensemble_settings]",

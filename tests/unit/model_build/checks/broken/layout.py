@@ -1,6 +1,13 @@
 """Folders and files in wrong places, and models that cannot be told apart."""
 
-from tests.unit.model_build.checks.broken.bases import ENSEMBLE, MODEL, ONNX, PYTHON, TENSORRT
+from tests.unit.model_build.checks.broken.bases import (
+    ENSEMBLE,
+    MODEL,
+    ONNX,
+    OPENVINO,
+    PYTHON,
+    TENSORRT,
+)
 from tests.unit.model_build.checks.broken.case import Case, Link
 
 CONFIG = "twice/config.pbtxt"
@@ -110,7 +117,8 @@ CASES = [
         {CONFIG: {'backend: "python"\n': ""}},
         [
             'twice/config.pbtxt: names no backend: write one of backend: "dali", backend: '
-            '"onnxruntime", backend: "python", backend: "pytorch", backend: "tensorflow", '
+            '"fil", backend: "onnxruntime", backend: "openvino", backend: "python", backend: '
+            '"pytorch", backend: "tensorflow", '
             'backend: "tensorrt" [known_backends]',
         ],
     ),
@@ -120,7 +128,8 @@ CASES = [
         {CONFIG: {'"onnxruntime"': '"onnx"'}},
         [
             'twice/config.pbtxt:1:1: "onnx" is not a backend that SageMaker\'s Triton has: write '
-            'one of backend: "dali", backend: "onnxruntime", backend: "python", backend: '
+            'one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: '
+            '"openvino", backend: "python", backend: '
             '"pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
         ],
     ),
@@ -130,7 +139,8 @@ CASES = [
         {CONFIG: {"backend:": "platform:"}},
         [
             'twice/config.pbtxt:1:1: "onnxruntime" is not a platform of Triton: remove it and '
-            'write one of backend: "dali", backend: "onnxruntime", backend: "python", '
+            'write one of backend: "dali", backend: "fil", backend: "onnxruntime", backend: '
+            '"openvino", backend: "python", '
             'backend: "pytorch", backend: "tensorflow", backend: "tensorrt" [known_backends]',
         ],
     ),
@@ -257,6 +267,15 @@ CASES = [
         {"twice/2/words.txt": ""},
         [
             "twice/2/model.py: is missing: the python backend opens it [version_files]",
+        ],
+    ),
+    Case(
+        "OpenVINO's weights are not there",
+        OPENVINO,
+        {"twice/1/model.bin": None},
+        [
+            "twice/1/model.bin: is missing: OpenVINO reads the weights of model.xml from it "
+            "[version_files]",
         ],
     ),
     Case(

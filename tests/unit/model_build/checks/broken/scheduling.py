@@ -4,6 +4,7 @@ from tests.unit.model_build.checks.broken.bases import (
     DALI,
     ENSEMBLE,
     ONNX,
+    OPENVINO,
     PYTHON,
     SEQUENCE,
     TENSORFLOW,
@@ -225,6 +226,14 @@ CASES = [
         [
             "twice/config.pbtxt:6:18: SageMaker's GPUs have no NVDLA cores: remove "
             "secondary_devices [instance_groups]",
+        ],
+    ),
+    Case(
+        "OpenVINO is to run on GPUs",
+        OPENVINO,
+        {CONFIG: {"KIND_CPU": "KIND_GPU"}},
+        [
+            "twice/config.pbtxt:5:18: OpenVINO runs on CPUs only: write KIND_CPU [instance_groups]",
         ],
     ),
     Case(

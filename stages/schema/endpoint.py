@@ -1,0 +1,81 @@
+"""One endpoint of a stage."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, FiniteFloat, field_validator, model_validator
+
+import checked_yaml
+from stages.schema.alarms import AlarmsStage
+from stages.schema.capture import DataCaptureStage
+from stages.schema.endpoint_rules import misfits
+from stages.schema.names import InstanceTypeName, Name, VariantName
+from stages.schema.part import Part, refuse
+from stages.schema.scaling import ScalingStage
+from stages.schema.server import Environment, ServerStage
+from stages.schema.update import UpdateStage
+
+
+class VariantStage(Part):
+    """One of several variants that share the traffic."""
+
+    weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
+    """Share of the traffic, relative to the other variants'."""
+    instance_type: InstanceTypeName | None = None
+    """Other than the endpoint's."""
+
+
+class EndpointStage(Part):
+    """One endpoint of a stage."""
+
+    models: Annotated[list[Name], Field(min_length=1)]
+    """Folders in models/ that the endpoint serves, each as an archive of its own."""
+    hosting: Literal["multi-model", "single-model"] = "multi-model"
+    """multi-model loads models when they are asked for; single-model loads one at the start."""
+    instance_type: InstanceTypeName
+    """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
+    instance_count: Annotated[int, Field(ge=1)] = 1
+    """Instances that each variant starts with."""
+    variants: Annotated[dict[VariantName, VariantStage], Field(min_length=1)] = {
+        "AllTraffic": VariantStage()
+    }
+    """Variants by their names, which must never change."""
+    scaling: ScalingStage | None = None
+    """Left out: the number of instances stays."""
+    update: UpdateStage = UpdateStage(strategy="all-at-once")
+    """Every update is rolled back when the endpoint's own alarms go off."""
+    alarms: AlarmsStage = AlarmsStage()
+    """Thresholds of the alarms, which production stages have."""
+    server: ServerStage = ServerStage()
+    """Options of the Triton server."""
+    environment: Environment = {}
+    """Variables of your own in the containers."""
+    publish_metrics: bool | None = None
+    """Publish Triton's own metrics to CloudWatch. Left out: in production, where the release can.
+    """
+    cache_models: bool = True
+    """Keep models in memory between invocations; false is for many that are each asked for once.
+    For multi-model hosting."""
+    data_capture: DataCaptureStage | None = None
+    """Record requests and responses in a bucket of the stage. Left out: nothing is recorded."""
+
+    def variant_instance_type(self, variant: str) -> str:
+        """Return the instance type of a variant."""
+        return self.variants[variant].instance_type or self.instance_type
+
+    @field_validator("models")
+    @classmethod
+    def _models_once(cls, models: list[str]) -> list[str]:
+        twice = sorted({name for name in models if models.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(twice)} listed twice: remove one")
+        return models
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse([*misfits(self)])
+        return self
+
+    def place_of_type(self, variant: str) -> checked_yaml.Keys:
+        """Return the keys under which a variant's instance type is written."""
+        own = self.variants[variant].instance_type is not None
+        return ("variants", variant, "instance_type") if own else ("instance_type",)

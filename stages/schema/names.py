@@ -1,0 +1,78 @@
+"""What may be called how, and the names that the facts know."""
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+import platform_facts
+
+STACKS = frozenset({"capture", "delivery", "models", "network"})
+"""What the stacks of a stage are called that are not an endpoint's: `prod-models`."""
+
+NAME = r"[a-z][a-z0-9-]{0,30}[a-z0-9]"
+VARIANT_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+ACCOUNT_ID = r"\d{12}"
+
+
+def _known(lookup: Callable[[str], object]) -> AfterValidator:
+    """Return a validator that asks the facts, whose errors name what there is."""
+
+    def check(name: str) -> str:
+        try:
+            lookup(name)
+        except LookupError as error:
+            raise ValueError(str(error)) from None
+        return name
+
+    return AfterValidator(check)
+
+
+def _written_as(pattern: str, wanted: str) -> AfterValidator:
+    """Return a validator of text, whose errors say in words what `pattern` wants."""
+
+    def check(text: str) -> str:
+        if re.fullmatch(pattern, text):
+            return text
+        close = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+        suggested = f", such as {close}" if re.fullmatch(pattern, close) else ""
+        raise ValueError(f"{text!r} cannot stand here: write {wanted}{suggested}")
+
+    return AfterValidator(check)
+
+
+def _pattern(pattern: str) -> Any:
+    """Tell editors the pattern, too."""
+    return Field(json_schema_extra={"pattern": f"^{pattern}$"})
+
+
+def _no_stack(name: str) -> str:
+    """Return the name of an endpoint, whose stack is called after it."""
+    if name in STACKS:
+        raise ValueError(f"a stage has a {name} stack already: write another name")
+    return name
+
+
+Name = Annotated[
+    str,
+    _written_as(
+        NAME, "2 to 32 lowercase letters, digits and hyphens, a letter first and no hyphen last"
+    ),
+    _pattern(NAME),
+]
+EndpointName = Annotated[Name, AfterValidator(_no_stack)]
+VariantName = Annotated[
+    str,
+    _written_as(VARIANT_NAME, "letters, digits, and hyphens between them"),
+    _pattern(VARIANT_NAME),
+    Field(max_length=63),
+]
+AccountId = Annotated[
+    str,
+    _written_as(ACCOUNT_ID, "the 12 digits of an AWS account, in quotes"),
+    _pattern(ACCOUNT_ID),
+]
+ReleaseName = Annotated[str, _known(platform_facts.release)]
+RegionName = Annotated[str, _known(platform_facts.region)]
+InstanceTypeName = Annotated[str, _known(platform_facts.instance_type)]

@@ -1,0 +1,120 @@
+"""When a schedule acts: the expressions and time zones of Application Auto Scaling.
+
+Sources: API reference of PutScheduledAction (Schedule, Timezone); the user guide's
+scheduled-scaling-using-cron-expressions, and for the fields of cron the page that it names, cron
+expressions in the EventBridge user guide (eb-cron-expressions).
+"""
+
+import difflib
+import re
+import zoneinfo
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+FORMS = "cron(0 8 ? * MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)"
+
+
+class _Field(NamedTuple):
+    name: str
+    least: int
+    most: int
+    words: tuple[str, ...] = ()
+    extra: str = ""
+
+
+_MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+_DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+FIELDS = (
+    _Field("minutes", 0, 59),
+    _Field("hours", 0, 23),
+    _Field("day of month", 1, 31, extra=r"\?|L|[0-9]{1,2}W"),
+    _Field("month", 1, 12, _MONTHS),
+    _Field("day of week", 1, 7, _DAYS, extra=r"\?|[1-7]?L|([1-7]|[A-Z]{3})#[1-5]"),
+    _Field("year", 1970, 2199),
+)
+"""The fields of a cron expression, with their values and further signs."""
+
+
+def expression(text: str) -> str:
+    """Return the expression of a schedule. Raises `ValueError` for what AWS would refuse."""
+    match = re.fullmatch(r"(cron|rate|at)\((.*)\)", text)
+    if match is None:
+        raise ValueError(f"{text!r} is no schedule: write {FORMS}")
+    kind, inside = match.groups()
+    problem = next({"cron": _cron, "rate": _rate, "at": _at}[kind](inside), None)
+    if problem:
+        raise ValueError(f"{text!r}: {problem}")
+    return text
+
+
+def time_zone(name: str) -> str:
+    """Return the name of a time zone. Raises `ValueError` for one that is not IANA's.
+
+    "Valid values are the canonical names of the IANA time zones supported by Joda-Time": of which
+    this machine's table is asked, where it has one.
+    """
+    known = zoneinfo.available_timezones()
+    if known and name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        raise ValueError(
+            f"{name!r} is not a time zone: write UTC, or a name such as "
+            f"{close[0] if close else 'Europe/Berlin'}"
+        )
+    return name
+
+
+def _rate(inside: str) -> Iterator[str]:
+    match = re.fullmatch(r"([0-9]+) (minute|hour|day)(s?)", inside)
+    if match is None or match[1] == "0" * len(match[1]):
+        yield "write a number above 0 and minutes, hours or days: rate(12 hours)"
+
+
+def _at(inside: str) -> Iterator[str]:
+    try:
+        datetime.strptime(inside, "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        yield "write a date and a time: at(2027-01-31T08:00:00)"
+
+
+def _cron(inside: str) -> Iterator[str]:
+    given = inside.split()
+    if len(given) != len(FIELDS):
+        names = ", ".join(field.name for field in FIELDS)
+        yield f"{len(given)} fields, and not six: {names}"
+        return
+    for field, value in zip(FIELDS, given, strict=True):
+        if not all(_fits(field, part) for part in value.split(",")):
+            yield f"{value!r} is no {field.name}: write {_wanted(field)}"
+    if [given[2], given[4]].count("?") != 1:
+        yield (
+            "write ? for the day of month or for the day of week, whichever the other decides: "
+            "cron(0 8 ? * MON-FRI *)"
+        )
+
+
+def _fits(field: _Field, part: str) -> bool:
+    """Whether a value, a range, or steps of either are a field's."""
+    if part == "*" or (field.extra and re.fullmatch(field.extra, part)):
+        return True
+    first, slash, step = part.partition("/")
+    if slash and not (step.isdecimal() and 1 <= int(step) <= field.most):
+        return False
+    if slash and first == "*":
+        return True
+    low, dash, high = first.partition("-")
+    values = [_number(field, it) for it in ([low, high] if dash else [low])]
+    return all(it is not None for it in values)
+
+
+def _number(field: _Field, text: str) -> int | None:
+    if text.upper() in field.words:
+        return field.words.index(text.upper()) + 1
+    if text.isdecimal() and field.least <= int(text) <= field.most:
+        return int(text)
+    return None
+
+
+def _wanted(field: _Field) -> str:
+    words = f" or {field.words[0]} to {field.words[-1]}" if field.words else ""
+    return f"{field.least} to {field.most}{words}, or *"

@@ -1,0 +1,67 @@
+"""A whole stage."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from stages.schema.alarms import NotifyStage
+from stages.schema.delivery import DeliveryStage
+from stages.schema.endpoint import EndpointStage
+from stages.schema.names import AccountId, EndpointName, RegionName, ReleaseName
+from stages.schema.part import Part, refuse
+from stages.schema.stage_rules import misfits
+from stages.schema.tags import Tags
+
+RetentionDays = Literal[
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922,
+    3288, 3653,
+]  # fmt: skip
+"""CloudWatch Logs API reference, PutRetentionPolicy: retentionInDays."""
+
+
+class Stage(Part):
+    """One environment: an AWS account and region with the endpoints in it."""
+
+    account: AccountId | None = None
+    """AWS account id. Left out: the account of whoever deploys."""
+    region: RegionName
+    """AWS region."""
+    release: ReleaseName
+    """Triton container release of the SageMaker image, for example 25.09."""
+    production: bool = False
+    """Production endpoints start with at least two instances, in two availability zones, and have
+    alarms that somebody hears."""
+    notify: NotifyStage = NotifyStage()
+    """Who hears the alarms: production stages name somebody, others have no alarms."""
+    private_network: bool = False
+    """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
+    zones: Annotated[list[str], Field(min_length=2, max_length=6)] | None = None
+    """Availability zones of the private network, each with the endpoints' instance types. Left out:
+    CloudFormation chooses two."""
+    delivery: DeliveryStage | None = None
+    """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
+    log_retention_days: RetentionDays = 90
+    """Days that the logs of the endpoints are kept."""
+    tags: Tags = {}
+    """Tags of every resource, and of the stacks: key -> value."""
+    endpoints: Annotated[dict[EndpointName, EndpointStage], Field(min_length=1)]
+    """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        refuse([*misfits(self)])
+        return self
+
+    @property
+    def captures(self) -> dict[str, int]:
+        """The endpoints that record requests, and for how many days."""
+        return {
+            name: it.data_capture.keep_days
+            for name, it in self.endpoints.items()
+            if it.data_capture
+        }
+
+    def wants_metrics(self, endpoint: str) -> bool:
+        """Whether an endpoint publishes Triton's own metrics, if its release can."""
+        asked = self.endpoints[endpoint].publish_metrics
+        return self.production if asked is None else asked

@@ -1,0 +1,91 @@
+"""CaptureStack: where a stage's endpoints record requests."""
+
+import json
+from typing import Any
+
+from aws_cdk.assertions import Match, Template
+
+from tests.synth.conftest import Templates
+
+BUCKET, CONFIG = "AWS::S3::Bucket", "AWS::SageMaker::EndpointConfig"
+
+
+def test_a_stage_that_records_nothing_has_no_bucket_for_it(
+    stage: str, templates: Templates
+) -> None:
+    assert f"{stage}-capture" not in templates(stage)
+
+
+def test_each_endpoint_records_below_its_own_name_with_the_bucket_s_key(
+    every_template: Templates,
+) -> None:
+    stacks = every_template("all")
+    ten = Template.from_json(stacks["all-ten"])
+    imported = {"Fn::ImportValue": Match.string_like_regexp("^all-capture:")}
+    ten.has_resource_properties(
+        CONFIG,
+        {
+            "DataCaptureConfig": {
+                "CaptureOptions": [{"CaptureMode": "Input"}],
+                "DestinationS3Uri": {"Fn::Join": ["", ["s3://", imported, "/ten"]]},
+                "EnableCapture": True,
+                "InitialSamplingPercentage": 10,
+                "KmsKeyId": imported,
+            }
+        },
+    )
+    rolling = json.dumps(stacks["all-rolling"])
+    assert '"/rolling"' in rolling
+    assert '"CaptureMode": "Output"' in rolling
+
+
+def test_what_is_recorded_is_kept_as_long_as_the_stage_says_and_outlives_the_stack(
+    every_template: Templates,
+) -> None:
+    resources = every_template("all")["all-capture"]["Resources"]
+    (bucket,) = (it for name, it in resources.items() if name.startswith("CapturedBucket")
+                 and it["Type"] == BUCKET)  # fmt: skip
+    rules = bucket["Properties"]["LifecycleConfiguration"]["Rules"]
+    assert [(it.get("Prefix"), it["ExpirationInDays"]) for it in rules] == [
+        (None, 30),  # endpoints that record no longer, too
+        ("ten/", 7),
+    ]
+    kept = [it for it in resources.values() if it["Type"] in (BUCKET, "AWS::KMS::Key")]
+    assert [it["DeletionPolicy"] for it in kept] == ["Retain"] * 3
+
+
+def test_builds_cannot_read_what_is_recorded(every_template: Templates) -> None:
+    assert "all-capture:" not in json.dumps(every_template("all")["all-models"])
+
+
+def test_tags_are_on_whatever_takes_them(every_template: Templates) -> None:
+    tags: list[dict[str, Any]] = [
+        {"Key": "Team", "Value": "search"},
+        {"Key": "cost-centre/EU", "Value": "4711 + 4712"},
+    ]
+    tagged = {
+        it["Type"]
+        for template in every_template("all").values()
+        for it in template["Resources"].values()
+        if isinstance(given := it.get("Properties", {}).get("Tags"), list)
+        and all(tag in given for tag in tags)
+    }
+    assert tagged >= {
+        *("AWS::SageMaker::Model", CONFIG, "AWS::SageMaker::Endpoint", BUCKET, "AWS::KMS::Key"),
+        *("AWS::CloudWatch::Alarm", "AWS::CodeBuild::Project", "AWS::IAM::Role"),
+        *("AWS::ApplicationAutoScaling::ScalableTarget", "AWS::Logs::LogGroup"),
+    }
+
+
+def test_logs_of_endpoints_are_kept_as_long_as_the_stage_says(every_template: Templates) -> None:
+    resources = every_template("all")["all-models"]["Resources"].values()
+    kept = {
+        it["Properties"]["LogGroupName"]: it["Properties"]["RetentionInDays"]
+        for it in resources
+        if it["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in it["Properties"]
+    }
+    assert kept == {
+        "/aws/sagemaker/Endpoints/all-ten": 731,
+        "/aws/sagemaker/Endpoints/all-ten/triton-metrics": 7,
+        "/aws/sagemaker/Endpoints/all-rolling": 731,
+    }
