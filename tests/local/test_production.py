@@ -47,6 +47,18 @@ def test_target_model_is_refused_by_a_single_model_endpoint(production: Checkout
         runtime.invoke_endpoint(EndpointName=SEARCH, TargetModel="x.tar.gz", Body=BODY)
 
 
+def test_capture_schedules_and_tags_are_what_the_stage_asks_for(production: Checkout) -> None:
+    endpoint = boto3.client("sagemaker").describe_endpoint(EndpointName=MATH)
+    capture = endpoint["DataCaptureConfig"]
+    assert (capture["EnableCapture"], capture["CurrentSamplingPercentage"]) == (True, 100)
+    assert capture["DestinationS3Uri"].endswith("/math")
+    tags = boto3.client("sagemaker").list_tags(ResourceArn=endpoint["EndpointArn"])["Tags"]
+    assert {"Key": "team", "Value": "search"} in tags
+    scaling = boto3.client("application-autoscaling")
+    (night,) = scaling.describe_scheduled_actions(ServiceNamespace="sagemaker")["ScheduledActions"]
+    assert night["ScalableTargetAction"] == {"MinCapacity": 2, "MaxCapacity": 3}
+
+
 def test_variants_share_the_traffic_by_weight(production: Checkout) -> None:
     runtime = boto3.client("sagemaker-runtime")
     answered = Counter(
