@@ -49,6 +49,7 @@ node_modules/.installed: package-lock.json $(VENV)/.installed
 	@echo "installing the pinned cdk CLI into node_modules"
 	@npm ci --no-audit --no-fund --loglevel error || { echo "error: npm ci failed: it needs the npm registry once (behind a proxy, set npm's https-proxy); run make again" >&2; exit 1; }
 	@ln -sf ../../node_modules/.bin/cdk $(VENV)/bin/cdk
+	@ln -sf ../../tritonsm $(VENV)/bin/tritonsm
 	@touch $@
 
 $(CHECKOV)/.installed: requirements-checkov.txt
@@ -65,7 +66,7 @@ $(CLIENTS)/%/.installed: tests/clients/requirements-%.txt
 
 .PHONY: demo
 demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
-	@python -m local_aws.demo $(if $(KEEP),--keep)
+	@./tritonsm demo $(if $(KEEP),--keep)
 
 .PHONY: test
 test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local AWS
@@ -88,14 +89,14 @@ mutants: install ## make one fault after the other and say which test notices; O
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@ruff check . && ruff format --check .
 	@mypy
-	@for model in models/*/*/1/model.py; do \
+	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls $$model; \
 	done
 	@lint-imports
-	@python -m model_build lint models/
+	@./tritonsm lint models/ cli/templates/models/
 	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	@python -m stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
+	@./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
 	@for stage in $(basename $(notdir $(wildcard stages/*.yaml))); do \
 		out=cdk.out.lint/$$stage; mkdir -p $$out; \
 		cdk synth --quiet -c stage=$$stage --output $$out > $$out.log 2>&1 || { cat $$out.log; exit 1; }; \
@@ -106,19 +107,19 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 
 .PHONY: review
 review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
-	@python -m release.review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
 
 .PHONY: preflight
 preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, PROBE=1, RECORD=1, JSON=1
-	@python -m release.preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(PROBE),--probe) $(if $(NEW_ACCESS),--new-access) $(if $(RECORD),--record) $(if $(JSON),--json)
+	@./tritonsm preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(PROBE),--probe) $(if $(NEW_ACCESS),--new-access) $(if $(RECORD),--record) $(if $(JSON),--json)
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@python -m release.delivery deploy --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight)
+	@./tritonsm deliver --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@python -m release.delivery rollback --stage $(STAGE)
+	@./tritonsm rollback-stage --stage $(STAGE)
 
 .PHONY: pr
 pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
@@ -135,7 +136,7 @@ synth: install ## write a stage's templates (STAGE=prod); needs no credentials
 
 .PHONY: schema
 schema: install ## write the JSON Schema of stages for editors
-	@python -m stages --schema > stages/stage.schema.json
+	@./tritonsm stages --schema > stages/stage.schema.json
 
 .PHONY: transitions
 transitions: install ## write docs/transitions.md: what becomes of calls when one state of a stage follows another

@@ -1,39 +1,45 @@
-"""`python -m local_aws`: start, look at and stop the local AWS."""
+"""Start the local AWS, point a shell at it, and stop it."""
 
 import argparse
 import json
 import os
 import shlex
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from local_aws import lifecycle
 from local_aws.environment import client_environment
 from local_aws.errors import LocalAwsError
-from local_aws.folder import Folder, Running
+from local_aws.folder import Folder
 from local_aws.hosting.capacity import DISK, MEMORY
 from local_aws.hosting.launch import INSTANCES, instances_at_most
 from local_aws.quotas.account import QUOTAS, AccountQuotas, quotas_here
 from local_aws.sagemaker.clock import SPEED, speed_of_waits
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What a parser's `add_subparsers` returns."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    options = _parser().parse_args(arguments)
-    try:
-        options.command(options)
-    except LocalAwsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local_aws", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_to(commands)
+    _add_processes(commands)
+    options = parser.parse_args(arguments)
+    code: int = options.run(options)
+    return code
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands for people; the `run` of each returns the exit code."""
     up = commands.add_parser(
         "up",
         help="start it on loopback, with nothing deployed",
+        description="Start the local AWS on loopback, with nothing deployed.",
         epilog=f"Variables {MEMORY} and {DISK} set what every instance has.",
     )
     up.add_argument("--port", type=int, help="default: a free one")
@@ -49,23 +55,34 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
     )
-    up.set_defaults(command=_up)
-    commands.add_parser("down", help="stop it and all that it started").set_defaults(command=_down)
-    env = commands.add_parser("env", help='shell exports: eval "$(python -m local_aws env)"')
-    env.set_defaults(command=_env)
-    commands.add_parser("status", help="where it listens, and its log").set_defaults(
-        command=_status
+    up.set_defaults(run=partial(_code, _up))
+    down = commands.add_parser("down", help="stop it and all that it started")
+    down.set_defaults(run=partial(_code, _down))
+    env = commands.add_parser(
+        "env", help="shell exports", description='Shell exports: eval "$(tritonsm env)".'
     )
-    serve = commands.add_parser("serve")  # what `up` starts; not for people
+    env.set_defaults(run=partial(_code, _env))
+
+
+def _add_processes(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="what `up` starts; not for people")
     serve.add_argument("root", type=Path)
     serve.add_argument("port", type=int)
-    serve.set_defaults(command=_serve)
-    emulate = commands.add_parser("emulate")  # what `serve` starts; not for people
+    serve.set_defaults(run=partial(_code, _serve))
+    emulate = commands.add_parser("emulate", help="what `serve` starts; not for people")
     emulate.add_argument("root", type=Path)
     emulate.add_argument("port", type=int)
     emulate.add_argument("listener", type=int)
-    emulate.set_defaults(command=_emulate)
-    return parser
+    emulate.set_defaults(run=partial(_code, _emulate))
+
+
+def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+    try:
+        run(options)
+    except LocalAwsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def _up(options: argparse.Namespace) -> None:
@@ -98,20 +115,8 @@ def _down(_: argparse.Namespace) -> None:
 
 def _env(_: argparse.Namespace) -> None:
     folder = Folder.default()
-    for name, value in client_environment(_running(folder), folder).items():
+    for name, value in client_environment(folder.found_running(), folder).items():
         print(f"export {name}={shlex.quote(value)}")
-
-
-def _status(_: argparse.Namespace) -> None:
-    folder = Folder.default()
-    print(f"local AWS at {_running(folder).url}, log {folder.log}")
-
-
-def _running(folder: Folder) -> Running:
-    running = folder.running()
-    if running is None:
-        raise LocalAwsError("no local AWS is running: start it with python -m local_aws up")
-    return running
 
 
 def _serve(options: argparse.Namespace) -> None:

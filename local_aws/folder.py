@@ -5,6 +5,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from local_aws.errors import LocalAwsError
+
 
 @dataclass(frozen=True)
 class Running:
@@ -93,6 +95,13 @@ class Folder:
         except (FileNotFoundError, ValueError, TypeError):  # there is none, or half a one
             return None
         return running if running.is_alive() else None
+
+    def found_running(self) -> Running:
+        """Return the local AWS that runs on this folder. Raises `LocalAwsError` where none does."""
+        running = self.running()
+        if running is None:
+            raise LocalAwsError("no local AWS is running: start it with tritonsm up")
+        return running
 
     def remember(self, running: Running) -> None:
         """Write down what was started; who reads meanwhile finds all of it, or what was before."""

@@ -29,9 +29,7 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
     """
     running = folder.running()
     if running:
-        raise LocalAwsError(
-            f"the local AWS is up already: {running.url} (stop it: python -m local_aws down)"
-        )
+        raise LocalAwsError(f"the local AWS is up already: {running.url} (stop it: tritonsm down)")
     if port is not None and not 1 <= port <= 65535:
         raise LocalAwsError(
             f"{port} is not a valid port: write 1 to 65535, or leave --port out to get a free one"

@@ -1,4 +1,4 @@
-"""`python -m stages`: list the stages; with --schema, print the JSON Schema for editors."""
+"""List the stages; with --schema, print the JSON Schema for editors."""
 
 import argparse
 import json
@@ -11,8 +11,24 @@ from stages import Stage, load_stage, stage_names
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m stages", description=__doc__)
+    _add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command `stages`; its `run` returns the exit code."""
+    parser = commands.add_parser("stages", description=__doc__)
+    _add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema")
-    if parser.parse_args(arguments).schema:
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    if options.schema:
         print(json.dumps(Stage.model_json_schema(), indent=2))
         return 0
     try:

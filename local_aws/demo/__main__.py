@@ -1,4 +1,4 @@
-"""`python -m local_aws.demo`: deploy MiniLM on the local AWS, ask it, compare it, and clean up."""
+"""Deploy MiniLM on the local AWS, ask it, compare it, and clean up."""
 
 import argparse
 import json
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import FrameType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,12 +23,30 @@ STAGE, ENDPOINT, MODEL = "local", "text", "minilm"
 REFERENCE = "models.minilm.tests.reference"
 ALLOWED_DIFFERENCE = 1e-5
 
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What a parser's `add_subparsers` returns."""
 
-def main() -> int:
+
+def main(arguments: list[str] | None = None) -> int:
     """Run the demo; return its exit code."""
     parser = argparse.ArgumentParser(prog="python -m local_aws.demo", description=__doc__)
+    _add_arguments(parser)
+    return run_demo(parser.parse_args(arguments))
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command `demo`; its `run` returns the exit code."""
+    parser = commands.add_parser("demo", description=__doc__)
+    _add_arguments(parser)
+    parser.set_defaults(run=run_demo)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", action="store_true", help="leave everything running")
-    options = parser.parse_args()
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """Run the demo; return its exit code."""
     signal.signal(signal.SIGTERM, _interrupt)
     folder = Folder.default()
     try:
@@ -140,12 +159,11 @@ warm {answers.warm * 1e3:.1f} ms (median of {WARM_CALLS})
 
 KEPT = """
 The local AWS keeps running at {url}.
-  set up a shell   eval "$(.venv/bin/python -m local_aws env)"
-  invoke           .venv/bin/python -c 'from endpoint_client import EndpointClient; \
-print(EndpointClient(stage="local", endpoint="text").invoke("minilm", {{"TEXT": ["hello"]}}))'
-  look             .venv/bin/python -m local_aws status; ls .local_aws/
+  invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local
+  look             ./tritonsm status; ./tritonsm logs
+  set up a shell   eval "$(./tritonsm env)"
   change           edit models/minilm/, then: node_modules/.bin/cdk diff -c stage=local
-  stop             .venv/bin/python -m local_aws down"""
+  stop             ./tritonsm down"""
 
 
 if __name__ == "__main__":

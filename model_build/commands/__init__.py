@@ -1,7 +1,7 @@
-"""The commands of `python -m model_build`, one a module.
+"""The commands of `python -m model_build` and of `tritonsm`, one a module.
 
-Each has `add_to(commands)`, which adds its parser; the parser's `run` takes the parsed options and
-returns an `Outcome`.
+Each has `add_to(commands)`, which adds its parser; the parser's `run` takes the parsed options,
+prints the `Outcome` of the module's own `run`, and returns the exit code.
 """
 
 from model_build.commands import build, inspect, lint, listing, publish, retire, rollback

@@ -1,13 +1,14 @@
-"""Arguments that several commands take."""
+"""What the parsers of commands have in common: arguments that several take, and how they end."""
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
 import checked_yaml
 import platform_facts
-from model_build.commands.outcome import Outcome
+from model_build.commands.outcome import Outcome, exit_code
 from model_build.errors import BuildError
 from model_build.source import ModelSource, all_models, find, is_model
 from model_build.target import BuildTarget
@@ -25,8 +26,8 @@ def command(
     summary: str,
     examples: list[str],
 ) -> argparse.ArgumentParser:
-    """Add a command with `--json` and examples in its help."""
-    shown = "\n".join(f"  python -m model_build {example}" for example in examples)
+    """Add a command with `--json` and examples in its help; its `run` returns the exit code."""
+    shown = "\n".join(f"  tritonsm {example}" for example in examples)
     parser = commands.add_parser(
         name,
         help=summary,
@@ -35,7 +36,7 @@ def command(
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=partial(exit_code, run))
     return parser
 
 

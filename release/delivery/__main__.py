@@ -1,14 +1,10 @@
-"""Deliver a commit to a stage, verify that it serves as it should, and roll back.
-
-Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
-it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
-interrupted, or its credentials have expired: AWS goes on with what was begun, and the same command
-takes it up, once CodeBuild has ended its builds.
-"""
+"""Deliver a commit to a stage, verify that it serves as it should, and roll back."""
 
 import argparse
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
@@ -23,16 +19,74 @@ from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed
 from release.tree import CheckoutError
 
 DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED = range(4)
+EXIT_CODES = """\
+Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
+it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
+interrupted, or its credentials have expired: AWS goes on with what was begun, and the same command
+takes it up, once CodeBuild has ended its builds.
+"""
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m release.delivery",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_to(parser.add_subparsers(required=True, metavar="COMMAND"))
     try:
-        options = _parser().parse_args(arguments)
+        options = parser.parse_args(arguments)
     except SystemExit as stopped:  # argparse's 2 would say that something wrong is deployed
         return NOT_DELIVERED if stopped.code else DELIVERED
+    code: int = options.run(options)
+    return code
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the commands; the `run` of each returns the exit code.
+
+    Their default `usage_code` is the exit code for wrong arguments.
+    """
+    deploying = _command(commands, "deliver", _deploy, "deliver what is checked out")
+    deploying.add_argument(
+        "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
+    )
+    deploying.add_argument(
+        "--ignore-preflight",
+        action="store_true",
+        help="go on where the account refuses something; what it refuses is said",
+    )
+    rolling_back = _command(
+        commands, "rollback-stage", _roll_back, "deliver an earlier commit again"
+    )
+    rolling_back.add_argument(
+        "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
+    )
+    writing = _command(commands, "golden", _golden, "write what a deployed model answers")
+    writing.add_argument("model", metavar="MODEL", help="a folder in models/")
+
+
+def _command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    name: str,
+    run: Callable[[Clone, argparse.Namespace], None],
+    summary: str,
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.\n\n{EXIT_CODES}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
+    parser.set_defaults(run=partial(_code, run), usage_code=NOT_DELIVERED)
+    return parser
+
+
+def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Namespace) -> int:
     try:
-        options.run(Clone.here(), options)
+        run(Clone.here(), options)
     except (NotDelivered, CheckoutError) as error:
         print(f"not delivered: {error}", file=sys.stderr)
         return NOT_DELIVERED
@@ -57,39 +111,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"not delivered: {said(error)}", file=sys.stderr)
         return NOT_DELIVERED
     return DELIVERED
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m release.delivery",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    deploying = commands.add_parser("deploy", help="deliver what is checked out")
-    deploying.add_argument(
-        "--from-stage", metavar="STAGE", help="copy archives from this stage's bucket"
-    )
-    deploying.add_argument(
-        "--ignore-preflight",
-        action="store_true",
-        help="go on where the account refuses something; what it refuses is said",
-    )
-    deploying.set_defaults(run=_deploy)
-
-    rolling_back = commands.add_parser("rollback", help="deliver an earlier commit again")
-    rolling_back.add_argument(
-        "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
-    )
-    rolling_back.set_defaults(run=_roll_back)
-
-    writing = commands.add_parser("golden", help="write what a deployed model answers")
-    writing.add_argument("model", metavar="MODEL", help="a folder in models/")
-    writing.set_defaults(run=_golden)
-    for command in (deploying, rolling_back, writing):
-        command.add_argument("--stage", required=True, help="the stage's name, such as dev")
-    return parser
 
 
 def _deploy(clone: Clone, options: argparse.Namespace) -> None:

@@ -85,7 +85,7 @@ class Output(BaseModel):
 
 
 class Golden(BaseModel):
-    """The file. `outputs` is empty until `python -m release.delivery golden` has written it."""
+    """The file. `outputs` is empty until `tritonsm golden` has written it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -70,7 +70,7 @@ class Move:
         return (
             f"{archive}: the catalog of {self.endpoint.name} names it, and it is nowhere below "
             f"{', '.join(sorted(self.prefixes))}. Roll the model back, or publish it again, and "
-            f"deliver then: python -m model_build rollback {model} --stage {self.stage} --endpoint "
+            f"deliver then: tritonsm rollback {model} --stage {self.stage} --endpoint "
             f"{self.endpoint.short_name}"
         )
 

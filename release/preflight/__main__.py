@@ -1,4 +1,4 @@
-"""Ask the account what a deploy of a stage would need: `python -m release.preflight --stage prod`.
+"""Ask the account what a deploy of a stage would need: `tritonsm preflight --stage prod`.
 
 Changes nothing, but for --changesets, which makes and removes change sets, --probe, which runs one
 build, and --record, which writes files. Exit code 0: nothing is refused. 1: something is, or AWS
@@ -33,7 +33,26 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str] | None = None) -> int:
     """Run; return the exit code."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        prog="python -m release.preflight",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command `preflight`; its `run` returns the exit code."""
+    parser = commands.add_parser(
+        "preflight", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    _add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask; return the exit code."""
     try:
         with account_of(Clone.here(), options.stage) as account:
             return _run(account, options)
@@ -50,12 +69,7 @@ def main(arguments: list[str] | None = None) -> int:
     return REFUSED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m release.preflight",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", required=True, help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument(
@@ -76,7 +90,6 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="write what was seen into the tables of platform_facts",
     )
-    return parser
 
 
 def _run(account: Account, options: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Say what a change will do: `python -m release.review --base origin/main`, or `--live`.
+"""Say what a change will do: `tritonsm review --base origin/main`, or `--live --stage prod`.
 
 Writes review.md, review.json and review.html. The exit code is 0, or 3 where a danger is not
 acknowledged in release/acknowledged.yaml.
@@ -34,6 +34,20 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    _add_arguments(parser)
+    return run(parser.parse_args(arguments))
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command `review`; its `run` returns the exit code."""
+    parser = commands.add_parser(
+        "review", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    _add_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     against = parser.add_mutually_exclusive_group(required=True)
     against.add_argument("--base", help="a commit, branch or tag to compare with")
     against.add_argument(
@@ -41,9 +55,13 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--stage", action="append", help="a stage; default: all of them")
     parser.add_argument("--output", type=Path, default=Path("review.out"))
-    options = parser.parse_args(arguments)
+    parser.set_defaults(usage_error=parser.error)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Review; return the exit code."""
     if options.live and not options.stage:
-        parser.error("--live compares named stages: add --stage")
+        options.usage_error("--live compares named stages: add --stage")
     try:
         head = Clone.here()
         report = _live(head, options.stage) if options.live else _review(head, options)

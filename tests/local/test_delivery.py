@@ -100,27 +100,27 @@ def _said(finished: "subprocess.CompletedProcess[str]") -> str:
 
 
 def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repository) -> None:
-    refused = repository.delivery("rollback", "--stage", "live")
+    refused = repository.delivery("rollback-stage", "--stage", "live")
     assert refused.returncode == 1
     assert "no earlier commit was delivered to live" in refused.stdout
 
 
 def test_archives_of_a_stage_that_is_not_there_cannot_be_promoted(repository: Repository) -> None:
-    refused = repository.delivery("deploy", "--stage", "live", "--from-stage", "trial")
+    refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
     assert refused.returncode == 1
     assert "there is no stack trial-models in this account: deliver trial first" in refused.stdout
 
 
 def test_uncommitted_changes_are_not_delivered(repository: Repository) -> None:
     (repository.path / "new").touch()
-    refused = repository.delivery("deploy", "--stage", "trial")
+    refused = repository.delivery("deliver", "--stage", "trial")
     (repository.path / "new").unlink()
     assert refused.returncode == 1
     assert "the working tree has changes that are in no commit" in refused.stdout
 
 
 def test_a_commit_is_delivered_to_the_first_stage(repository: Repository) -> None:
-    delivered = repository.delivery("deploy", "--stage", "trial")
+    delivered = repository.delivery("deliver", "--stage", "trial")
     assert delivered.returncode == 0, delivered.stdout
     assert _answer(EndpointClient(stage="trial", endpoint="math")) == 14
 
@@ -129,7 +129,7 @@ def test_production_gets_the_bytes_that_the_first_stage_has_tried(
     repository: Repository, live: EndpointClient
 ) -> None:
     built = len(_builds())
-    delivered = repository.delivery("deploy", "--stage", "live", "--from-stage", "trial")
+    delivered = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
     assert delivered.returncode == 0, delivered.stdout
     assert _answer(live) == 14
     assert len(_builds()) == built + 1
@@ -149,7 +149,7 @@ def test_a_change_is_delivered_while_not_one_call_fails(
     built = len(_builds())
     with asked_all_the_while():
         for arguments in (("--stage", "trial"), ("--stage", "live", "--from-stage", "trial")):
-            delivered = repository.delivery("deploy", *arguments)
+            delivered = repository.delivery("deliver", *arguments)
             assert delivered.returncode == 0, delivered.stdout
     assert len(_builds()) == built + 1
     assert _answer(live) == 21
@@ -163,7 +163,7 @@ def test_a_model_that_lint_refuses_changes_nothing(
     repository.edit("models/times/times/config.pbtxt", "TYPE_FP32", "TYPE_FP23")
     repository.commit("a slip")
     with asked_all_the_while():
-        refused = repository.delivery("deploy", "--stage", "live")
+        refused = repository.delivery("deliver", "--stage", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert refused.returncode == 1
     assert "config.pbtxt:4" in refused.stdout
@@ -179,7 +179,7 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     (repository.path / "models" / "times" / "recipe.yaml").write_text(WRONG_HASH)
     repository.commit("other weights")
     with asked_all_the_while():
-        failed = repository.delivery("deploy", "--stage", "live")
+        failed = repository.delivery("deliver", "--stage", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert failed.returncode == 1, failed.stdout
     ending = failed.stdout[failed.stdout.index("not delivered:") :]
@@ -196,7 +196,7 @@ def test_an_update_that_is_rolled_back_ends_with_its_reason(
     repository.edit("models/plus/plus/1/model.py", *CANNOT_LOAD)
     repository.commit("cannot load")
     with asked_all_the_while():
-        failed = repository.delivery("deploy", "--stage", "live")
+        failed = repository.delivery("deliver", "--stage", "live")
     repository.git("revert", "--no-edit", "HEAD")
     assert failed.returncode == 1, failed.stdout
     ending = failed.stdout[failed.stdout.index("not delivered:") :]
@@ -213,20 +213,20 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
 ) -> None:
     built = len(_builds())
     with asked_all_the_while():
-        healed = repository.delivery("rollback", "--stage", "live")
+        healed = repository.delivery("rollback-stage", "--stage", "live")
         assert healed.returncode == 0, healed.stdout
         assert _answer(live) == 21  # the last delivery that went well: what failed left no trace
 
-        rolled_back = repository.delivery("rollback", "--stage", "live")
+        rolled_back = repository.delivery("rollback-stage", "--stage", "live")
         assert rolled_back.returncode == 0, rolled_back.stdout
         assert _answer(live) == 14
     assert "every archive is there: nothing is built" in rolled_back.stdout
     assert len(_builds()) == built
-    refused = repository.delivery("rollback", "--stage", "live")
+    refused = repository.delivery("rollback-stage", "--stage", "live")
     assert refused.returncode == 1
     assert "no earlier commit was delivered to live" in refused.stdout
     thrice = repository.git("log", "--format=%h", "--grep=thrice", "-1")
-    forth = repository.delivery("rollback", "--stage", "live", "--to", thrice)
+    forth = repository.delivery("rollback-stage", "--stage", "live", "--to", thrice)
     assert forth.returncode == 0, forth.stdout
     assert _answer(live) == 21
     assert repository.git("worktree", "list").count("\n") == 0
@@ -243,13 +243,13 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
     repository.write_model("plus", model, answer=8)
     repository.commit("loads when it may")
     with asked_all_the_while():
-        with repository.delivering("deploy", "--stage", "live") as interrupted:
+        with repository.delivering("deliver", "--stage", "live") as interrupted:
             gate.wait_until_reached()
             interrupted.terminate()
             said = interrupted.communicate()[0]
         assert interrupted.returncode == 3, said
         assert "unfinished: interrupted, and CloudFormation may be at work on live-math" in said
-        with repository.delivering("deploy", "--stage", "live") as taken_up:
+        with repository.delivering("deliver", "--stage", "live") as taken_up:
             assert taken_up.stdout is not None
             told = list(takewhile(lambda it: "waits for live-solo" not in it, taken_up.stdout))
             gate.open()
@@ -262,13 +262,13 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
 def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
     repository.write_model("times", TIMES.replace("FACTOR", "5"), answer=21)
     repository.commit("five times, which nobody meant")
-    wrong = repository.delivery("deploy", "--stage", "trial")
+    wrong = repository.delivery("deliver", "--stage", "trial")
     repository.git("revert", "--no-edit", "HEAD")
     assert wrong.returncode == 2, wrong.stdout
     assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
     assert "Roll back: make rollback STAGE=trial" in wrong.stdout
 
-    rolled_back = repository.delivery("rollback", "--stage", "trial")
+    rolled_back = repository.delivery("rollback-stage", "--stage", "trial")
     assert rolled_back.returncode == 0, rolled_back.stdout
     assert _answer(EndpointClient(stage="trial", endpoint="math")) == 21
 
@@ -276,7 +276,7 @@ def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
 def test_an_endpoint_that_was_rolled_back_in_silence_is_found(repository: Repository) -> None:
     """As SageMaker rolls an update back while the tool that deployed it sees InService."""
     deployed = _serve_with_another_configuration("live-solo")
-    wrong = repository.delivery("deploy", "--stage", "live")
+    wrong = repository.delivery("deliver", "--stage", "live")
     assert wrong.returncode == 2, wrong.stdout
     assert (
         "live-solo was rolled back although its deploy succeeded: it serves with earlier, and "

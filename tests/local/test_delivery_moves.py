@@ -56,7 +56,7 @@ def repository(checkout: Checkout) -> Repository:
 
 def _deliver(repository: Repository, *arguments: str, code: int = 0) -> str:
     """Deliver what is checked out; return what is said."""
-    finished = repository.delivery(*(arguments or ("deploy",)), "--stage", "live")
+    finished = repository.delivery(*(arguments or ("deliver",)), "--stage", "live")
     assert finished.returncode == code, finished.stdout
     return finished.stdout
 
@@ -145,7 +145,7 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
 
 def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
     with _asked_all_the_while(*_catalog().values()):
-        said = _deliver(repository, "rollback")
+        said = _deliver(repository, "rollback-stage")
     assert "every archive is there: nothing is built" in said
     assert f"{ENDPOINT} is deployed twice" in said
     assert _variant() == ("ml.m5.xlarge", 4, True)
@@ -209,7 +209,7 @@ def test_what_was_interrupted_between_the_deploys_is_delivered_again(
 def _kill_after_the_first_deploy(repository: Repository) -> None:
     """Kill a delivery, and the cdk CLI with it, when the first of its two deploys is done."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "release.delivery", "deploy", "--stage", "live"],
+        [sys.executable, "-m", "release.delivery", "deliver", "--stage", "live"],
         cwd=repository.path,
         env={**os.environ, **repository.aws.environment, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

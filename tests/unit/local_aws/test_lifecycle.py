@@ -75,7 +75,7 @@ def test_a_second_local_aws_is_refused_with_where_the_first_is(remembered: Folde
     with pytest.raises(LocalAwsError) as refused:
         lifecycle.up(remembered)
     assert str(refused.value) == (
-        "the local AWS is up already: http://127.0.0.1:4566 (stop it: python -m local_aws down)"
+        "the local AWS is up already: http://127.0.0.1:4566 (stop it: tritonsm down)"
     )
     assert remembered.running()
 

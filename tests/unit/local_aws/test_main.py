@@ -25,22 +25,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     return made
 
 
-def test_status_says_where_it_listens_and_where_it_logs(
+def test_env_needs_a_running_one_and_says_how_to_start_it(
     folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder.remember(RUNNING)
-    assert main(["status"]) == 0
-    assert capsys.readouterr().out == f"local AWS at http://127.0.0.1:4566, log {folder.log}\n"
-
-
-@pytest.mark.parametrize("command", ["status", "env"])
-def test_what_needs_a_running_one_says_how_to_start_it(
-    folder: Folder, capsys: pytest.CaptureFixture[str], command: str
-) -> None:
-    assert main([command]) == 1
+    assert main(["env"]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err == ("error: no local AWS is running: start it with python -m local_aws up\n")
+    assert printed.err == ("error: no local AWS is running: start it with tritonsm up\n")
 
 
 def test_env_is_read_by_a_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:

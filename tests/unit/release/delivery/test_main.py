@@ -22,14 +22,14 @@ def ends(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
         raise error
 
     monkeypatch.setattr(program, "deliver", fail)
-    return main(["deploy", "--stage", "prod"])
+    return main(["deliver", "--stage", "prod"])
 
 
 def test_what_serves_as_it_must_ends_with_0(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(program, "deliver", lambda *_, **__: None)
-    assert main(["deploy", "--stage", "prod", "--from-stage", "dev"]) == 0
+    assert main(["deliver", "--stage", "prod", "--from-stage", "dev"]) == 0
     assert capsys.readouterr().out == "delivered: prod serves what is checked out\n"
 
 
@@ -94,7 +94,7 @@ def test_credentials_that_had_expired_before_are_said_to_have(
 def test_wrong_arguments_do_not_end_as_a_wrong_deployment_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["deploy"]) == 1
+    assert main(["deliver"]) == 1
     assert "--stage" in capsys.readouterr().err
     assert main(["--help"]) == 0
 
@@ -103,7 +103,7 @@ def test_a_rollback_says_what_brings_the_change_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(program, "roll_back", lambda *_, **__: "a" * 40)
-    assert main(["rollback", "--stage", "prod"]) == 0
+    assert main(["rollback-stage", "--stage", "prod"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
     assert "revert it" in said

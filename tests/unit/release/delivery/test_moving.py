@@ -95,7 +95,7 @@ def test_an_entry_without_an_archive_is_told_with_the_way_out(
 ) -> None:
     assert refusal(move, bucket) == (
         f"{ARCHIVE}: the catalog of prod-text names it, and it is nowhere below {OLD}, {NEW}. Roll "
-        "the model back, or publish it again, and deliver then: python -m model_build rollback "
+        "the model back, or publish it again, and deliver then: tritonsm rollback "
         "bert-0 --stage prod --endpoint text"
     )
 

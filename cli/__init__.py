@@ -1,0 +1,1 @@
+"""`tritonsm`: what a person does here, as one command over the rooms' own."""

@@ -1,0 +1,92 @@
+"""The commands: where each is declared, and its line in `tritonsm --help`.
+
+A command's module has `add_to(commands)`, which adds its parser; the parser's `run` takes the
+parsed options and returns the exit code. Modules are imported when they are asked for: most of
+them need boto3, and some torch.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command. One that speaks to AWS takes `--local`."""
+
+    name: str
+    summary: str
+    module: str
+    speaks_to_aws: bool = False
+
+
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "begin": (
+        Command(
+            "demo", "deploy MiniLM on this machine, ask it, clean up", "local_aws.demo.__main__"
+        ),
+    ),
+    "models": (
+        Command(
+            "list", "the models, their versions and what they are", "model_build.commands.listing"
+        ),
+        Command(
+            "lint", "what Triton on SageMaker would refuse or misread", "model_build.commands.lint"
+        ),
+        Command("build", "one model's archive", "model_build.commands.build", speaks_to_aws=True),
+        Command("inspect", "what an archive holds", "model_build.commands.inspect"),
+    ),
+    "on your laptop": (
+        Command("up", "start the local AWS", "local_aws.__main__"),
+        Command("env", "print what makes a shell speak to it", "local_aws.__main__"),
+        Command("down", "stop it and all that it started", "local_aws.__main__"),
+    ),
+    "to AWS": (
+        Command("stages", "what is deployed where", "stages.__main__"),
+        Command("review", "what a change will do", "release.review.__main__", speaks_to_aws=True),
+        Command(
+            "preflight",
+            "what the account lacks for a deploy",
+            "release.preflight.__main__",
+            speaks_to_aws=True,
+        ),
+        Command(
+            "deliver",
+            "deploy what is checked out, and try every model",
+            "release.delivery.__main__",
+            speaks_to_aws=True,
+        ),
+        Command(
+            "rollback-stage",
+            "deploy the commit that served a stage before",
+            "release.delivery.__main__",
+            speaks_to_aws=True,
+        ),
+        Command(
+            "golden",
+            "write what a deployed model answers",
+            "release.delivery.__main__",
+            speaks_to_aws=True,
+        ),
+    ),
+    "what is deployed": (
+        Command(
+            "publish",
+            "a model's new version on a running endpoint",
+            "model_build.commands.publish",
+            speaks_to_aws=True,
+        ),
+        Command(
+            "rollback",
+            "make an earlier version of a model current",
+            "model_build.commands.rollback",
+            speaks_to_aws=True,
+        ),
+        Command(
+            "retire",
+            "delete archives that nobody is sent to",
+            "model_build.commands.retire",
+            speaks_to_aws=True,
+        ),
+    ),
+}
+
+COMMANDS = {it.name: it for group in GROUPS.values() for it in group}
