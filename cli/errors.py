@@ -1,0 +1,44 @@
+"""How the commands of this room end."""
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+import checked_yaml
+from endpoint_client import EndpointError
+from local_aws.errors import ApiError, LocalAwsError
+from model_build import BuildError
+from release.delivery.errors import NotDelivered
+from release.tree import CheckoutError
+from stages import UnknownStage
+
+
+class CommandError(Exception):
+    """What was asked for cannot be done; says what to write instead."""
+
+
+SAID = (
+    ApiError,
+    BuildError,
+    CheckoutError,
+    CommandError,
+    EndpointError,
+    LocalAwsError,
+    NotDelivered,
+    UnknownStage,
+    checked_yaml.InvalidFile,
+)
+"""Errors of the rooms whose text is for the person who asked."""
+
+
+def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
+    """Run a command; return its exit code, 1 where it says an error."""
+    try:
+        return run(options)
+    except SAID as error:
+        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+    except (BotoCoreError, ClientError) as error:
+        print(f"error: AWS: {error}", file=sys.stderr)  # noqa: T201
+    return 1

@@ -1,0 +1,126 @@
+"""What a model is asked: `--input` of a person, or the sample beside the model."""
+
+import argparse
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cli.errors import CommandError
+from endpoint_client import CatalogEntry, Tensor
+from release.delivery import golden
+from release.delivery.golden import Golden
+
+Inputs = dict[str, Any]
+"""Input names to what `EndpointClient.invoke` takes."""
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--input`."""
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an input: JSON, such as X=[[1,2]], text, such as TEXT=hello, or X=@FILE for the bytes "
+        "of a file; @FILE.json has all inputs, by their names; default: the inputs of "
+        f"models/MODEL/{golden.FILE}",
+    )
+
+
+def sample(models: Path, model: str) -> Golden | None:
+    """Return what is beside a model to ask it, and must be answered; None where nobody wrote it.
+
+    Raises `NotDelivered` for a file that cannot be read.
+    """
+    path = golden.path_of(models, model)
+    return Golden.read(path) if path else None
+
+
+def chosen(written: list[str], entry: CatalogEntry, beside: Golden | None) -> Inputs:
+    """Return the inputs that were written, or those of the sample. Raises `CommandError`."""
+    if written:
+        return _written(written, {it.name: it for it in entry.inputs})
+    if beside is None:
+        shown = " ".join(f"--input '{_example(it)}'" for it in entry.inputs)
+        raise CommandError(
+            f"there is no models/{entry.model}/{golden.FILE} to ask {entry.model} with: write it, "
+            f"or give {shown}"
+        )
+    return {name: it.array() for name, it in beside.inputs.items()}
+
+
+def _written(arguments: Iterable[str], tensors: dict[str, Tensor]) -> Inputs:
+    inputs: Inputs = {}
+    for argument in arguments:
+        if argument.startswith("@"):
+            inputs |= _of_file(Path(argument[1:]), tensors)
+            continue
+        name, equals, text = argument.partition("=")
+        if not equals:
+            raise CommandError(f"--input {argument!r}: write NAME=VALUE, or @FILE.json")
+        inputs[name] = _value(text, tensors.get(name))
+    return inputs
+
+
+def _of_file(path: Path, tensors: dict[str, Tensor]) -> Inputs:
+    content = _json(path)
+    if not isinstance(content, dict):
+        raise CommandError(f"{path}: write an object, names of inputs to their values")
+    return {name: _rows(value, tensors.get(name)) for name, value in content.items()}
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_bytes(path))
+    except ValueError as error:
+        raise CommandError(f"{path} is not JSON: {error}") from None
+
+
+def _value(text: str, tensor: Tensor | None) -> Any:
+    if text.startswith("@"):
+        return _of_bytes(_bytes(Path(text[1:])), tensor)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    if tensor and tensor.datatype == "BYTES" and not isinstance(value, list):
+        value = text  # 12 and true are text, too
+    return _rows(value, tensor)
+
+
+def _rows(value: Any, tensor: Tensor | None) -> Any:
+    """Return a value with its batch axis: what has one axis too few is one row."""
+    if isinstance(value, str):
+        return [value]
+    if tensor and tensor.datatype != "BYTES" and _axes(value) == len(tensor.shape) - 1:
+        return [value]
+    return value
+
+
+def _axes(value: Any) -> int:
+    return 1 + _axes(value[0]) if isinstance(value, list) and value else int(value == [])
+
+
+def _of_bytes(content: bytes, tensor: Tensor | None) -> Any:
+    if tensor and tensor.datatype == "UINT8":
+        return np.frombuffer(content, np.uint8)[np.newaxis]
+    return [content]
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror}") from None
+
+
+def _example(tensor: Tensor) -> str:
+    if tensor.datatype == "BYTES":
+        return f"{tensor.name}=text"
+    value: Any = 0
+    for size in reversed(tensor.shape):
+        value = [value] * (1 if size == -1 else min(size, 4))
+    return f"{tensor.name}={json.dumps(value)}"

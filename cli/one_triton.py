@@ -1,0 +1,100 @@
+"""One real Triton, which loads archives of a folder as a multi-model endpoint's instance does."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+from cli.errors import CommandError
+from local_aws.errors import ApiError
+from local_aws.hosting import backends, launch
+from local_aws.hosting.container import INVOKE_SECONDS
+from local_aws.hosting.instance import Running
+from local_aws.hosting.launch import Host
+from local_aws.hosting.multi_model_container import TARGET_MODEL
+from local_aws.hosting.triton import Response
+from local_aws.prerequisites import TritonInstallation
+
+START_SECONDS = 300
+"""Where it fails to start, its process ends: only a busy machine takes long."""
+ERRORS = 10
+"""Lines of Triton's log that are said with an error."""
+
+VARIANT = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
+MODEL = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": "s3://archives/"}}
+
+
+class _FolderAsS3:
+    """The one call that a container makes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803, ARG002
+        return {"Body": io.BytesIO((self._folder / Key).read_bytes()), "ETag": Key}
+
+
+@dataclass(frozen=True)
+class OneTriton:
+    """A server that answers."""
+
+    running: Running
+
+    def load(self, target_model: str) -> None:
+        """Unpack an archive and load it. Raises `CommandError` with what Triton says."""
+        call = self.running.container.begin(target_model)
+        try:
+            if call.load:
+                call.load.result()
+        except ApiError as error:
+            said = error.fields.get("OriginalMessage", error.message)
+            raise CommandError(f"Triton does not load it: {said}{self._log()}") from None
+        except OSError as error:
+            raise CommandError(f"Triton has ended: {error}{self._log()}") from None
+        finally:
+            self.running.container.end(call)
+
+    def invoke(self, target_model: str, body: bytes, content_type: str) -> Response:
+        """Ask a model that is loaded. Raises `CommandError` with what Triton says."""
+        call = self.running.container.begin(target_model)
+        try:
+            answer = self.running.triton.request(
+                "POST",
+                call.path,
+                body=body,
+                headers={"Content-Type": content_type, TARGET_MODEL: target_model},
+                timeout=INVOKE_SECONDS,
+            )
+        except OSError as error:
+            raise CommandError(f"Triton does not answer: {error}{self._log()}") from None
+        finally:
+            self.running.container.end(call)
+        if answer.status != 200:
+            said = answer.body.decode(errors="replace")
+            raise CommandError(f"Triton answers {answer.status}: {said}{self._log()}")
+        return answer
+
+    def _log(self) -> str:
+        """Return what Triton logged as errors; their lines begin with an E and the date."""
+        lines = self.running.triton.log.read_text(errors="replace").splitlines()
+        errors = [it for it in lines if it[:1] == "E" and it[1:5].isdigit()]
+        return "".join(f"\n  {it}" for it in errors[-ERRORS:])
+
+
+@contextmanager
+def started(installation: TritonInstallation, archives: Path) -> Iterator[OneTriton]:
+    """Start a server, and end it with the block. Raises `LocalAwsError` where it does not start."""
+    with TemporaryDirectory(prefix="try-") as scratch:
+        folder = Path(scratch)
+        backends.install(installation, folder / "backends")
+        s3 = cast(Any, _FolderAsS3(archives))
+        host = Host(installation, folder / "backends", folder, s3, instances=1)
+        running = launch.begin(host, "try", VARIANT, MODEL)
+        try:
+            running.triton.wait_until_healthy(START_SECONDS)
+            yield OneTriton(running)
+        finally:
+            running.end()

@@ -1,0 +1,24 @@
+"""The network that is served."""
+
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from model_build import TorchModel
+
+
+def network(_: Path | None) -> TorchModel:
+    """Return it for export; it takes the folder of the checked weights, None where they are random.
+
+    Yours: a module that loads its weights from there, and the names and sizes of its tensors.
+    """
+    return TorchModel(
+        module=nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 2)),
+        inputs={"X": torch.float32},
+        outputs=("Y",),
+        axes={"X": {"batch": (1, 64)}},
+        sample=lambda sizes, generator: {
+            "X": torch.randn(sizes["batch"], 4, generator=generator)
+        },
+    )

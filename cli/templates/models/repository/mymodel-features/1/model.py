@@ -1,0 +1,17 @@
+"""Texts to how often each letter from a to z is in them."""
+
+from string import ascii_lowercase
+
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.respond(request) for request in requests]
+
+    def respond(self, request):
+        texts = pb_utils.get_input_tensor_by_name(request, "TEXT").as_numpy().reshape(-1)
+        counts = [[text.lower().count(it.encode()) for it in ascii_lowercase] for text in texts]
+        features = np.array(counts, np.float32).reshape(len(texts), len(ascii_lowercase))
+        return pb_utils.InferenceResponse([pb_utils.Tensor("FEATURES", features)])

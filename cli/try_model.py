@@ -1,0 +1,116 @@
+"""Build a model for this machine's CPU, load it into a Triton of its own, and ask it.
+
+The archive is kept in the cache by the model's digest: nothing that did not change is built twice.
+Exit code 1 where it fails, or where the answer is not that of the model's golden.json.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from cli import answers, inputs
+from cli.errors import exit_code
+from cli.one_triton import OneTriton, started
+from cli.progress import Steps
+from endpoint_client import CatalogEntry, Tensor
+from endpoint_client._payload import Array, decode, encode
+from local_aws.prerequisites import find_triton
+from model_build import BuildTarget
+from model_build.build import build
+from model_build.commands.arguments import Commands, add_model
+from model_build.digest import LENGTH
+from model_build.engines.accepted_results import FolderResults
+from model_build.engines.provider import Engines
+from model_build.engines.this_machine import ThisMachine
+from model_build.export.weights import CACHE
+from model_build.plan import ModelPlan, plan_model
+from model_build.publishing.folder import save
+from model_build.publishing.manifests import manifest_key
+from model_build.source import ModelSource
+from release.delivery import golden
+
+RELEASE = "24.09"
+"""The SageMaker release closest to the local Triton, as in stages/local.yaml."""
+TRIED = CACHE / "tried"
+WARM_CALLS = 20
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "try",
+        description=__doc__,
+        epilog="examples:\n  tritonsm try models/minilm\n"
+        "  tritonsm try models/minilm --input TEXT=hello\n"
+        "  tritonsm try models/inception --input INPUT=@docs/examples/picture.jpg",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_model(parser)
+    inputs.add_option(parser)
+    parser.add_argument("--json", action="store_true", help="write JSON to standard output")
+    parser.set_defaults(run=partial(exit_code, run))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Build, load, ask; return the exit code."""
+    model: ModelSource = options.model
+    plan = plan_model(model)
+    entry = _entry(plan)
+    beside = inputs.sample(model.folder.resolve().parent, plan.name)
+    body, content_type = encode(entry, inputs.chosen(options.input, entry, beside), binary=True)
+    installation, steps = find_triton(), Steps()
+    target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
+    archive = TRIED / str(target) / plan.target_model
+    if not archive.is_file():
+        with steps.step("build", f"{plan.name} for {target}"):
+            _build(model, archive, target, steps)
+    with ExitStack() as ended:
+        with steps.step("start", "a Triton"):
+            triton = ended.enter_context(started(installation, archive.parent))
+        with steps.step("load", archive.name):
+            triton.load(archive.name)
+        answer, times = _ask(triton, archive.name, body, content_type)
+    answers.show(answer, steps.seconds | times, as_json=options.json)
+    if options.input or beside is None or not beside.outputs:
+        return 0
+    differences = beside.differences(answer)
+    for it in differences:
+        print(f"error: not what {golden.FILE} says: {it}", file=sys.stderr)  # noqa: T201
+    return int(bool(differences))
+
+
+def _entry(plan: ModelPlan) -> CatalogEntry:
+    """Return what the catalog would say of the model."""
+    inputs, outputs = (
+        tuple(Tensor(it.name, it.datatype, tuple(it.shape)) for it in tensors)
+        for tensors in (plan.signature.inputs, plan.signature.outputs)
+    )
+    return CatalogEntry(plan.name, plan.version, "try", plan.target_model, inputs, outputs)
+
+
+def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Steps) -> None:
+    """Write the archive, and delete those of the model's earlier digests."""
+    engines = Engines(FolderResults(CACHE / "engines"), ThisMachine())
+    with build(model, name=model.name, target=target, progress=progress, engines=engines) as built:
+        save(built, archive, progress=progress)
+    for earlier in archive.parent.glob(f"{model.name}-{'[0-9a-f]' * LENGTH}.*"):
+        if earlier not in (archive, archive.with_name(manifest_key(archive.name))):
+            earlier.unlink()
+
+
+def _ask(
+    triton: OneTriton, target_model: str, body: bytes, content_type: str
+) -> tuple[dict[str, Array], dict[str, float]]:
+    """Return the answer, and seconds of the first call and of a warm one."""
+    times = []
+    for _ in range(1 + WARM_CALLS):
+        start = time.perf_counter()
+        response = triton.invoke(target_model, body, content_type)
+        times.append(time.perf_counter() - start)
+    first, *warm = times
+    taken = {"first call": first, f"median of {WARM_CALLS} warm calls": statistics.median(warm)}
+    return decode(response.body, response.headers["Content-Type"]), taken
