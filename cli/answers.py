@@ -22,7 +22,7 @@ Array = npt.NDArray[Any]
 def show(answer: Mapping[str, Array], seconds: Mapping[str, float], *, as_json: bool) -> None:
     """Print outputs by name, and how long each part took."""
     if as_json:
-        print(json.dumps(_data(answer, seconds), indent=2))  # noqa: T201
+        print(json.dumps(_data(answer, seconds), indent=2))
         return
     console = Console(highlight=False)
     outputs = Table("output", "datatype", "shape", "first values", box=None, pad_edge=False)

@@ -20,12 +20,18 @@ class Command:
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "begin": (
-        Command("demo", "deploy MiniLM on this machine, ask it, clean up", "local_aws.demo.__main__"),
+        Command(
+            "demo", "deploy MiniLM on this machine, ask it, clean up", "local_aws.demo.__main__"
+        ),
         Command("new", "write a model's folder, or a stage's file, that works as it is", "cli.new"),
     ),
     "models": (
-        Command("list", "the models, their versions and what they are", "model_build.commands.listing"),
-        Command("lint", "what Triton on SageMaker would refuse or misread", "model_build.commands.lint"),
+        Command(
+            "list", "the models, their versions and what they are", "model_build.commands.listing"
+        ),
+        Command(
+            "lint", "what Triton on SageMaker would refuse or misread", "model_build.commands.lint"
+        ),
         Command("build", "one model's archive", "model_build.commands.build", speaks_to_aws=True),
         Command("inspect", "what an archive holds", "model_build.commands.inspect"),
         Command("try", "build a model, load it into a Triton, ask it", "cli.try_model"),
@@ -40,19 +46,27 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("stages", "what is deployed where", "stages.__main__"),
         Command("review", "what a change will do", "release.review.__main__", speaks_to_aws=True),
         Command(
-            "preflight", "what the account lacks for a deploy", "release.preflight.__main__",
+            "preflight",
+            "what the account lacks for a deploy",
+            "release.preflight.__main__",
             speaks_to_aws=True,
         ),
         Command(
-            "deliver", "deploy what is checked out, and try every model", "release.delivery.__main__",
+            "deliver",
+            "deploy what is checked out, and try every model",
+            "release.delivery.__main__",
             speaks_to_aws=True,
         ),
         Command(
-            "rollback-stage", "deploy the commit that served a stage before",
-            "release.delivery.__main__", speaks_to_aws=True,
+            "rollback-stage",
+            "deploy the commit that served a stage before",
+            "release.delivery.__main__",
+            speaks_to_aws=True,
         ),
         Command(
-            "golden", "write what a deployed model answers", "release.delivery.__main__",
+            "golden",
+            "write what a deployed model answers",
+            "release.delivery.__main__",
             speaks_to_aws=True,
         ),
     ),
@@ -60,15 +74,21 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("status", "endpoints, instances and models", "cli.status", speaks_to_aws=True),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(
-            "publish", "a model's new version on a running endpoint", "model_build.commands.publish",
+            "publish",
+            "a model's new version on a running endpoint",
+            "model_build.commands.publish",
             speaks_to_aws=True,
         ),
         Command(
-            "rollback", "make an earlier version of a model current", "model_build.commands.rollback",
+            "rollback",
+            "make an earlier version of a model current",
+            "model_build.commands.rollback",
             speaks_to_aws=True,
         ),
         Command(
-            "retire", "delete archives that nobody is sent to", "model_build.commands.retire",
+            "retire",
+            "delete archives that nobody is sent to",
+            "model_build.commands.retire",
             speaks_to_aws=True,
         ),
     ),

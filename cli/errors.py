@@ -38,7 +38,7 @@ def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namesp
     try:
         return run(options)
     except SAID as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
+        print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
-        print(f"error: AWS: {error}", file=sys.stderr)  # noqa: T201
+        print(f"error: AWS: {error}", file=sys.stderr)
     return 1

@@ -24,8 +24,8 @@ def add_option(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an input: JSON, such as X=[[1,2]], text, such as TEXT=hello, or X=@FILE for the bytes "
-        "of a file; @FILE.json has all inputs, by their names; default: the inputs of "
+        help="an input: JSON, such as X=[[1,2]], text, such as TEXT=hello, or X=@FILE for a file's "
+        "bytes; @FILE.json has all inputs, by their names; default: those of "
         f"models/MODEL/{golden.FILE}",
     )
 

@@ -2,11 +2,9 @@
 
 import argparse
 import os
-import sys
 
 from local_aws.environment import client_environment
-from local_aws.errors import LocalAwsError
-from local_aws.folder import Folder
+from local_aws.folder import Folder, Running
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -16,12 +14,12 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def enter() -> bool:
-    """Point this process, and what it starts, at the local AWS; say why where none runs."""
+def enter() -> Running:
+    """Point this process, and what it starts, at the local AWS; return it.
+
+    Raises `LocalAwsError` where none runs.
+    """
     folder = Folder.default()
-    try:
-        os.environ.update(client_environment(folder.found_running(), folder))
-    except LocalAwsError as error:
-        print(f"error: {error}", file=sys.stderr)  # noqa: T201
-        return False
-    return True
+    running = folder.found_running()
+    os.environ.update(client_environment(running, folder))
+    return running

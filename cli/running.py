@@ -20,13 +20,14 @@ def run(arguments: list[str]) -> int:
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
-        print(f"error: no command {name!r}: {guess}tritonsm --help has all", file=sys.stderr)  # noqa: T201
+        print(f"error: no command {name!r}: {guess}tritonsm --help has all", file=sys.stderr)
         return 2
     return _run(COMMANDS[name], arguments)
 
 
 def _run(command: Command, arguments: list[str]) -> int:
     from cli import local, look
+    from local_aws.errors import LocalAwsError
 
     parser = look.Parser(prog="tritonsm")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=look.Parser)
@@ -34,7 +35,11 @@ def _run(command: Command, arguments: list[str]) -> int:
     if command.speaks_to_aws:
         local.add_option(commands.choices[command.name])
     options = parser.parse_args(arguments)
-    if command.speaks_to_aws and options.local and not local.enter():
+    try:
+        if command.speaks_to_aws and options.local:
+            local.enter()
+        code: int = options.run(options)
+    except LocalAwsError as error:
+        print(f"error: {error}", file=sys.stderr)
         return 1
-    code: int = options.run(options)
     return code

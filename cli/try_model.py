@@ -74,12 +74,12 @@ def run(options: argparse.Namespace) -> int:
         with steps.step("load", archive.name):
             triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
-    answers.show(answer, steps.seconds | times, as_json=options.json)
+        answers.show(answer, steps.seconds | times, as_json=options.json)
     if options.input or beside is None or not beside.outputs:
         return 0
     differences = beside.differences(answer)
     for it in differences:
-        print(f"error: not what {golden.FILE} says: {it}", file=sys.stderr)  # noqa: T201
+        print(f"error: not what {golden.FILE} says: {it}", file=sys.stderr)
     return int(bool(differences))
 
 

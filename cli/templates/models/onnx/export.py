@@ -18,7 +18,5 @@ def network(_: Path | None) -> TorchModel:
         inputs={"X": torch.float32},
         outputs=("Y",),
         axes={"X": {"batch": (1, 64)}},
-        sample=lambda sizes, generator: {
-            "X": torch.randn(sizes["batch"], 4, generator=generator)
-        },
+        sample=lambda sizes, generator: {"X": torch.randn(sizes["batch"], 4, generator=generator)},
     )

@@ -1,0 +1,52 @@
+"""Write what works as it is, for a person to change: a model's folder, or a stage's file."""
+
+import argparse
+from functools import partial
+
+from cli import new_model, new_stage
+from cli.errors import exit_code
+from model_build.commands.arguments import Commands
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands `new model` and `new stage`."""
+    parser = commands.add_parser("new", description=__doc__)
+    kinds = parser.add_subparsers(required=True, metavar="WHAT")
+
+    model = kinds.add_parser(
+        "model",
+        help="a folder in models/ that lints, builds and serves",
+        description=new_model.__doc__,
+        epilog="examples:\n  tritonsm new model flowers --kind python\n"
+        "  tritonsm new model ranker --kind onnx",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    model.add_argument("name", metavar="NAME", help="the model's name, and its folder's")
+    shown = "; ".join(f"{name}: {what}" for name, what in new_model.KINDS.items())
+    model.add_argument("--kind", required=True, choices=new_model.KINDS, help=shown)
+    model.set_defaults(run=partial(exit_code, new_model.run))
+
+    stage = kinds.add_parser(
+        "stage",
+        help="a file in stages/ that synthesises",
+        description=new_stage.__doc__,
+        epilog="examples:\n  tritonsm new stage trial\n"
+        "  tritonsm new stage mine --from local --endpoint text=minilm,bert --endpoint v=resnet50",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    stage.add_argument("name", metavar="NAME", help="the stage's name, and its file's")
+    stage.add_argument(
+        "--from",
+        dest="base",
+        metavar="STAGE",
+        default="dev",
+        help="the stage to copy; default: dev",
+    )
+    stage.add_argument(
+        "--endpoint",
+        action="append",
+        default=[],
+        metavar="NAME=MODEL[,MODEL]",
+        help="an endpoint and its models, instead of those of the copied stage; repeatable",
+    )
+    stage.set_defaults(run=partial(exit_code, new_stage.run))

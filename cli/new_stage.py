@@ -1,0 +1,86 @@
+"""Write a stage's file: a copy of another stage's, with endpoints of its own if they are given."""
+
+import argparse
+import difflib
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import checked_yaml
+from cli.errors import CommandError
+from cli.new_model import MODELS
+from model_build.source import all_models
+from stages import Stage, load_stage, stage_names
+from stages.load import FOLDER, NAME
+
+SCHEMA = "# yaml-language-server: $schema=stage.schema.json\n"
+ENDPOINTS = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
+"""The key with all that stands below it."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the file; return the exit code."""
+    path = write(options.name, options.base, options.endpoint, stages=FOLDER, models=MODELS)
+    shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    print(f"{shown}\nnext: make synth STAGE={options.name}")
+    return 0
+
+
+def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: Path) -> Path:
+    """Write the file of a new stage, and return it.
+
+    It is `base`'s text, comments too, and so what stands there of endpoints, unless some are
+    given: `NAME=MODEL,MODEL`, each on the instances of `base`'s first. Raises `CommandError`,
+    `UnknownStage` for the base, and `checked_yaml.InvalidFile`, with nothing written.
+    """
+    if not NAME.fullmatch(name):
+        raise CommandError(
+            f"no stage can be called {name!r}: write a letter first and then letters, digits and "
+            "hyphens"
+        )
+    path = stages / f"{name}.yaml"
+    if path.exists():
+        raise CommandError(f"{path.name} is there already; stages are {_listed(stages)}")
+    copied = load_stage(base, stages)
+    text = (stages / f"{base}.yaml").read_text(encoding="utf-8")
+    if endpoints:
+        instance_type = next(iter(copied.endpoints.values())).instance_type
+        wanted = [_endpoint(it, instance_type, models) for it in endpoints]
+        text = (
+            ENDPOINTS.sub(lambda _: "endpoints:\n" + "".join(wanted), text + "\n").rstrip() + "\n"
+        )
+    if not text.startswith(SCHEMA):
+        text = SCHEMA + text
+    _check(text, name)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def _endpoint(written: str, instance_type: str, models: Path) -> str:
+    name, _, listed = written.partition("=")
+    wanted = [it for it in listed.split(",") if it]
+    if not name or not wanted:
+        raise CommandError(f"--endpoint {written!r}: write NAME=MODEL, or NAME=MODEL,MODEL")
+    known = [it.name for it in all_models(models)]
+    for model in wanted:
+        if model not in known:
+            close = difflib.get_close_matches(model, known, n=1)
+            guess = f"did you mean {close[0]}? " if close else ""
+            raise CommandError(f"no model {model!r}: {guess}models are {', '.join(known)}")
+    return f"  {name}:\n    models: [{', '.join(wanted)}]\n    instance_type: {instance_type}\n"
+
+
+def _check(text: str, name: str) -> None:
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch, f"{name}.yaml")
+        path.write_text(text, encoding="utf-8")
+        try:
+            checked_yaml.load(path, Stage)
+        except checked_yaml.InvalidFile as error:
+            raise CommandError(
+                "; ".join(f"{it.key}: {it.message}" for it in error.problems)
+            ) from None
+
+
+def _listed(stages: Path) -> str:
+    return ", ".join(stage_names(stages))
