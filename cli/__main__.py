@@ -3,25 +3,65 @@
 import os
 import signal
 import sys
+from types import FrameType
 
+INTERRUPTS = signal.SIGINT, signal.SIGTERM  # Ctrl-C, and how GitHub ends a job
 INTERRUPTED = 128 + signal.SIGINT
+LINE = "error: interrupted\n"
 
 
-def main(arguments: list[str] | None = None) -> int:
+class Interruption:
+    """What an interrupt does: it ends the program at once until a command runs, and raises then.
+
+    While modules are imported, nothing is begun that would have to be undone, and some, such as
+    numpy's, turn a KeyboardInterrupt into an ImportError.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+
+    def listen(self) -> None:
+        """Begin to end the program; also for an interrupt that `tritonsm` has kept waiting."""
+        for number in INTERRUPTS:
+            signal.signal(number, _end)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, INTERRUPTS)
+
+    def let_through(self) -> None:
+        """Begin to raise."""
+        for number in INTERRUPTS:
+            signal.signal(number, self._raise)
+
+    def _raise(self, _: int, __: FrameType | None) -> None:
+        self.came = True
+        raise KeyboardInterrupt
+
+
+def _end(_: int, __: FrameType | None) -> None:
+    os.write(sys.stderr.fileno(), LINE.encode())
+    os._exit(INTERRUPTED)
+
+
+def main(arguments: list[str]) -> int:
     """Run one command; return its exit code, as its room says it."""
-    try:
-        from cli.running import run  # here: an interrupt may come during any import
+    interruption = Interruption()
+    interruption.listen()
+    from cli.running import read
 
-        return run(sys.argv[1:] if arguments is None else arguments)
-    except KeyboardInterrupt:
-        print("error: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    command = read(arguments)
+    interruption.let_through()
+    try:
+        code = command()
+        sys.stdout.flush()
     except BrokenPipeError:  # who reads, such as `head`, has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
+    except BaseException:
+        if not interruption.came:
+            raise
+        sys.stderr.write(LINE)
+        return INTERRUPTED
+    return code
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored until here by `tritonsm`
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how GitHub ends a job
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

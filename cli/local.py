@@ -2,8 +2,11 @@
 
 import argparse
 import os
+import sys
+from collections.abc import Callable
 
 from local_aws.environment import client_environment
+from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 
 
@@ -12,6 +15,16 @@ def add_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--local", action="store_true", help="speak to the local AWS (tritonsm up) instead of AWS"
     )
+
+
+def run(command: Callable[[], int]) -> int:
+    """Run a command with the local AWS; return its exit code, 1 where none is up."""
+    try:
+        enter()
+    except LocalAwsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return command()
 
 
 def enter() -> Running:

@@ -32,8 +32,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(self.get_default(USAGE_CODE) or 2, f"error: {message} ({self.prog} --help)\n")
 
 
-def overview(groups: Mapping[str, Sequence[Command]]) -> None:
-    """Print all commands, by what they are for."""
+def overview(groups: Mapping[str, Sequence[Command]]) -> int:
+    """Print all commands, by what they are for; return the exit code."""
     console = Console(highlight=False)
     console.print("usage: tritonsm COMMAND ...   [dim](tritonsm COMMAND --help says more)[/]")
     width = max(len(it.name) for group in groups.values() for it in group)
@@ -41,3 +41,4 @@ def overview(groups: Mapping[str, Sequence[Command]]) -> None:
         console.print(f"\n[bold]{title}[/]")
         for command in commands:
             console.print(f"  [cyan]{command.name:{width}}[/]  {command.summary}")
+    return 0

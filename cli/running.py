@@ -1,33 +1,40 @@
-"""From arguments to an exit code: one command's module is imported, and run."""
+"""From arguments to a command that can be run: one command's module is imported."""
 
 import difflib
 import importlib
 import sys
+from collections.abc import Callable
+from functools import partial
 
 from cli.commands import COMMANDS, GROUPS, Command
 
 HELP = ("-h", "--help", "help")
 
 
-def run(arguments: list[str]) -> int:
-    """Run the command that the arguments begin with."""
-    name = arguments[0] if arguments else ""
-    if not name or name in HELP:
-        from cli import look
+def read(arguments: list[str]) -> Callable[[], int]:
+    """Return what runs the command that the arguments begin with, and returns its exit code.
 
-        look.overview(GROUPS)
-        return 0
+    Raises `SystemExit` for wrong arguments.
+    """
+    name = arguments[0] if arguments else HELP[0]
+    if name in HELP:
+        return _help()
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         guess = f"did you mean {close[0]}? " if close else ""
         print(f"error: no command {name!r}: {guess}tritonsm --help has all", file=sys.stderr)
-        return 2
-    return _run(COMMANDS[name], arguments)
+        raise SystemExit(2)
+    return _command(COMMANDS[name], arguments)
 
 
-def _run(command: Command, arguments: list[str]) -> int:
+def _help() -> Callable[[], int]:
+    from cli import look
+
+    return partial(look.overview, GROUPS)
+
+
+def _command(command: Command, arguments: list[str]) -> Callable[[], int]:
     from cli import local, look
-    from local_aws.errors import LocalAwsError
 
     parser = look.Parser(prog="tritonsm")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=look.Parser)
@@ -35,11 +42,5 @@ def _run(command: Command, arguments: list[str]) -> int:
     if command.speaks_to_aws:
         local.add_option(commands.choices[command.name])
     options = parser.parse_args(arguments)
-    try:
-        if command.speaks_to_aws and options.local:
-            local.enter()
-        code: int = options.run(options)
-    except LocalAwsError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return code
+    run: Callable[[], int] = partial(options.run, options)
+    return partial(local.run, run) if command.speaks_to_aws and options.local else run

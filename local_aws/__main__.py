@@ -56,7 +56,11 @@ def add_to(commands: Commands) -> None:
         help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
     )
     up.set_defaults(run=partial(_code, _up))
-    down = commands.add_parser("down", help="stop it and all that it started")
+    down = commands.add_parser(
+        "down",
+        help="stop it and all that it started",
+        description="Stop the local AWS and all that it started.",
+    )
     down.set_defaults(run=partial(_code, _down))
     env = commands.add_parser(
         "env", help="shell exports", description='Shell exports: eval "$(tritonsm env)".'

@@ -1,0 +1,66 @@
+"""`tritonsm try`: a new model, built and asked in a Triton of its own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli import new_model, try_model
+from cli.running import read
+
+FAILS = """
+    def initialize(self, args):
+        raise ValueError("no weights")
+"""
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(try_model, "TRIED", tmp_path / "tried")
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    (tmp_path / "models").mkdir()
+    return tmp_path / "models"
+
+
+def test_a_new_scikit_learn_model_answers_as_its_sample_says(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = new_model.write("flowers", "python", models=models)
+    assert read(["try", str(folder), "--json"])() == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["outputs"]["SPECIES"]["data"] == ["setosa", "virginica"]
+    assert [*printed["seconds"]][:4] == ["build", "start", "load", "first call"]
+
+
+def test_a_model_that_did_not_change_is_built_once_and_asked_what_is_written(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = new_model.write("vowels", "repository", models=models)
+    assert read(["try", str(folder)])() == 0
+    assert "✓ build vowels" in capsys.readouterr().err
+    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 0
+    printed = capsys.readouterr()
+    assert "build" not in printed.out + printed.err
+    assert printed.out.splitlines()[1].split() == ["SCORE", "FP32", "[1,", "1]", "0.666667"]
+
+
+def test_what_is_wrong_is_said_with_tritons_own_words(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = new_model.write("vowels", "repository", models=models)
+    golden = folder / "tests" / "golden.json"
+    golden.write_text(golden.read_text().replace("0.8", "0.5"))
+    assert read(["try", str(folder)])() == 1
+    assert capsys.readouterr().err.endswith(
+        "error: not what tests/golden.json says: SCORE differs by 6.0e-01, and 2.0e-02 is allowed\n"
+    )
+    model = folder / "vowels-score" / "1" / "model.py"
+    model.write_text(f"{model.read_text()}\n{FAILS}")
+    assert read(["try", str(folder)])() == 1
+    said = capsys.readouterr().err
+    assert "error: Triton does not load it: " in said
+    assert "ValueError: no weights" in said
+    assert len([*try_model.TRIED.glob("*/*.tar.gz")]) == 1  # the earlier digest's is gone

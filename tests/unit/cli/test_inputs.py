@@ -1,0 +1,84 @@
+"""What a person writes behind `--input`."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cli import inputs
+from cli.errors import CommandError
+from endpoint_client import CatalogEntry, Tensor
+from endpoint_client._payload import encode
+from release.delivery.golden import Golden
+
+ENTRY = CatalogEntry(
+    model="m",
+    version="0",
+    endpoint="dev-text",
+    target_model="m-0.tar.gz",
+    inputs=(
+        Tensor("X", "FP32", (-1, 2)),
+        Tensor("TEXT", "BYTES", (-1, 1)),
+        Tensor("FILE", "UINT8", (-1, -1)),
+    ),
+    outputs=(),
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("X=[[1, 2], [3, 4]]", [[1, 2], [3, 4]]),
+        ("X=[1, 2]", [[1, 2]]),  # one row
+        ("TEXT=hello", ["hello"]),
+        ("TEXT=12", ["12"]),
+        ("TEXT=a=b", ["a=b"]),
+        ('TEXT=["a", "b"]', ["a", "b"]),
+    ],
+)
+def test_a_value_is_json_or_text_and_what_lacks_the_batch_axis_is_one_row(
+    written: str, value: Any
+) -> None:
+    assert inputs.chosen([written], ENTRY, None) == {written.partition("=")[0]: value}
+
+
+def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"X": [1, 2], "TEXT": "hello"}')
+    (tmp_path / "a.jpg").write_bytes(b"\xff\xd8")
+    written = [f"@{tmp_path}/a.json", f"FILE=@{tmp_path}/a.jpg"]
+    found = inputs.chosen(written, ENTRY, None)
+    assert found["FILE"].tolist() == [[255, 216]]
+    assert {key: found[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
+    encode(ENTRY, found, binary=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("X", "'X': write NAME=VALUE, or @FILE.json"),
+        ("@nowhere.json", "nowhere.json: No such file"),
+        ("@{folder}/list.json", "write an object"),
+        ("@{folder}/broken.json", "is not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_said(tmp_path: Path, written: str, said: str) -> None:
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(CommandError, match=said):
+        inputs.chosen([written.format(folder=tmp_path)], ENTRY, None)
+
+
+def test_without_any_the_sample_beside_the_model_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "m" / "tests").mkdir(parents=True)
+    (tmp_path / "m" / "tests" / "golden.json").write_text(
+        '{"inputs": {"X": {"datatype": "FP32", "shape": [1, 2], "data": [0.5]}}}'
+    )
+    found = inputs.chosen([], ENTRY, inputs.sample(tmp_path, "m-onnx"))
+    np.testing.assert_array_equal(found["X"], np.array([[0.5, 0.5]], np.float32))
+
+
+def test_without_a_sample_the_line_to_write_is_shown(tmp_path: Path) -> None:
+    missing: Golden | None = inputs.sample(tmp_path, "m")
+    with pytest.raises(CommandError, match=r"--input 'X=\[\[0, 0\]\]' --input 'TEXT=text'"):
+        inputs.chosen([], ENTRY, missing)

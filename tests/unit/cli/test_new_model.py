@@ -1,0 +1,65 @@
+"""Folders that `new model` writes."""
+
+from pathlib import Path
+
+import pytest
+
+from cli import new_model
+from cli.errors import CommandError
+from model_build import checks
+from model_build.plan import plan_model
+from model_build.source import ModelSource
+from release.delivery import golden
+from tests.unit.test_repository import ROOT
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Path:
+    (tmp_path / "models").mkdir()
+    return tmp_path / "models"
+
+
+@pytest.mark.parametrize("kind", new_model.KINDS)
+def test_a_new_model_lints_as_it_is_and_has_what_it_can_be_asked_with(
+    kind: str, models: Path
+) -> None:
+    folder = new_model.write("my-own", kind, models=models)
+    assert [*models.iterdir()] == [folder]
+    sources = [ModelSource(folder, it) for it in (None, *ModelSource(folder).recipe.alternatives)]
+    assert [finding for it in sources for finding in checks.lint(it)] == []
+    plan = plan_model(ModelSource(folder))
+    assert plan.entry == "my-own"
+    beside = golden.Golden.read(folder / golden.FILE)
+    assert [it.name for it in plan.signature.inputs] == [*beside.inputs]
+    assert [it.name for it in plan.signature.outputs] == [*beside.outputs]
+
+
+@pytest.mark.parametrize("kind", new_model.KINDS)
+def test_nothing_in_a_new_model_is_called_as_the_template(kind: str, models: Path) -> None:
+    folder = new_model.write("my-own", kind, models=models)
+    written = [it for it in folder.rglob("*") if it.is_file()]
+    assert not [it for it in written if new_model.PLACEHOLDER in f"{it}{it.read_text()}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("My_Model", "write 2 to 32 lowercase letters, digits and hyphens"),
+        ("../up", "write 2 to 32 lowercase letters, digits and hyphens"),
+        ("net", "net is there already"),
+        ("net-onnx", "net-onnx is an alternative of a model already"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused_before_anything_is_written(
+    models: Path, name: str, said: str
+) -> None:
+    new_model.write("net", "pytorch", models=models)
+    with pytest.raises(CommandError, match=said):
+        new_model.write(name, "onnx", models=models)
+    assert [it.name for it in models.iterdir()] == ["net"]
+
+
+def test_networks_are_exported_where_resnet50_is_so_that_torch_is_installed_once() -> None:
+    file = "requirements-export.txt"
+    template, shipped = new_model.TEMPLATES / "pytorch" / file, ROOT / "models" / "resnet50" / file
+    assert template.read_text() == shipped.read_text()

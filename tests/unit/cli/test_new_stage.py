@@ -1,0 +1,87 @@
+"""Files that `new stage` writes."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cli import new_stage
+from cli.errors import CommandError
+from stages import UnknownStage, load_stage
+from tests.unit.test_repository import ROOT
+
+MODELS = ROOT / "models"
+
+
+@pytest.fixture
+def stages(tmp_path: Path) -> Path:
+    for name in ("dev", "local", "prod"):
+        shutil.copy(ROOT / "stages" / f"{name}.yaml", tmp_path)
+    return tmp_path
+
+
+def test_a_new_stage_is_the_copied_one_with_its_comments(stages: Path) -> None:
+    path = new_stage.write("trial", "prod", [], stages=stages, models=MODELS)
+    assert path.read_text() == (stages / "prod.yaml").read_text()
+    assert load_stage("trial", stages) == load_stage("prod", stages)
+
+
+def test_its_endpoints_may_be_others_and_the_rest_stays(stages: Path) -> None:
+    wanted = ["text=minilm,bert", "vision=resnet50-onnx"]
+    path = new_stage.write("trial", "local", wanted, stages=stages, models=MODELS)
+    before = (stages / "local.yaml").read_text().partition("endpoints:")[0]
+    assert path.read_text().startswith(before)
+    made, base = load_stage("trial", stages), load_stage("local", stages)
+    assert {name: it.models for name, it in made.endpoints.items()} == {
+        "text": ["minilm", "bert"],
+        "vision": ["resnet50-onnx"],
+    }
+    assert {it.instance_type for it in made.endpoints.values()} == {"ml.m5.xlarge"}
+    assert made.model_copy(update={"endpoints": base.endpoints}) == base
+
+
+def test_a_file_without_the_schemas_comment_gets_it_and_keys_below_endpoints_stay(
+    stages: Path,
+) -> None:
+    (stages / "bare.yaml").write_text(
+        "region: us-east-1\nendpoints:\n  # a comment\n  a1:\n    models: [bert]\n\n"
+        'release: "25.09"'
+    )
+    shutil.copy(stages / "dev.yaml", stages / "x.yaml")
+    text = (
+        (stages / "bare.yaml")
+        .read_text()
+        .replace("models: [bert]", "models: [bert]\n    instance_type: ml.g5.xlarge")
+    )
+    (stages / "bare.yaml").write_text(text)
+    path = new_stage.write("trial", "bare", ["b1=minilm"], stages=stages, models=MODELS)
+    assert path.read_text() == (
+        "# yaml-language-server: $schema=stage.schema.json\n"
+        "region: us-east-1\nendpoints:\n  b1:\n    models: [minilm]\n"
+        '    instance_type: ml.g5.xlarge\nrelease: "25.09"\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "endpoints", "said"),
+    [
+        ("12", [], "no stage can be called '12'"),
+        ("dev", [], "dev.yaml is there already; stages are dev, local, prod"),
+        ("trial", ["text=minilmm"], "no model 'minilmm': did you mean minilm[?] models are bert"),
+        ("trial", ["text"], "'text': write NAME=MODEL"),
+        ("trial", ["Text=minilm"], "endpoints.Text: 'Text' cannot stand here"),
+        ("trial", ["text=minilm", "text=bert"], "text"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_nothing_written(
+    stages: Path, name: str, endpoints: list[str], said: str
+) -> None:
+    before = sorted(stages.iterdir())
+    with pytest.raises(CommandError, match=said):
+        new_stage.write(name, "dev", endpoints, stages=stages, models=MODELS)
+    assert sorted(stages.iterdir()) == before
+
+
+def test_the_stage_to_copy_must_be_there(stages: Path) -> None:
+    with pytest.raises(UnknownStage, match="did you mean prod"):
+        new_stage.write("trial", "prd", [], stages=stages, models=MODELS)

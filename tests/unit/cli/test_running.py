@@ -1,0 +1,88 @@
+"""From arguments to a command."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.commands import COMMANDS
+from cli.running import read
+from local_aws.environment import client_environment
+from local_aws.folder import Folder, Running
+from tests.unit.test_repository import ROOT
+
+
+def _run(*arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={"PATH": "", "COLUMNS": "100", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_the_overview_names_every_command_and_imports_no_room() -> None:
+    script = (
+        "import sys; from cli.running import read; read([])(); "
+        "print('imported:', *{it.partition('.')[0] for it in sys.modules})"
+    )
+    said, imported = _run("-c", script).split("imported:")
+    assert all(f"  {it.name} " in said and it.summary in said for it in COMMANDS.values())
+    heavy = {"boto3", "aws_cdk", "torch", "numpy", "pydantic", "local_aws", "model_build"}
+    assert heavy.isdisjoint(imported.split())
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["stages", "--help"]])
+def test_helps_have_colours_on_a_terminal_alone_and_none_with_no_color(
+    arguments: list[str],
+) -> None:
+    command = ["-m", "cli", *arguments]
+    assert "\x1b[" not in _run(*command)
+    assert "\x1b[" in _run(*command, FORCE_COLOR="1", TERM="xterm")
+    assert "\x1b[3" not in _run(*command, FORCE_COLOR="1", TERM="xterm", NO_COLOR="1")
+
+
+def test_a_command_that_there_is_not_is_one_line_with_the_nearest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        read(["lnt"])
+    assert capsys.readouterr().err == (
+        "error: no command 'lnt': did you mean lint? tritonsm --help has all\n"
+    )
+
+
+@pytest.mark.parametrize(("name", "code"), [("lint", "2"), ("deliver", "1"), ("new", "2")])
+def test_wrong_arguments_are_one_line_and_the_rooms_exit_code(
+    capsys: pytest.CaptureFixture[str], name: str, code: str
+) -> None:
+    with pytest.raises(SystemExit, match=code):
+        read([name])
+    said = capsys.readouterr().err
+    assert said.startswith("error: the following arguments are required: ")
+    assert said.endswith(f"(tritonsm {name} --help)\n")
+
+
+def test_local_points_a_command_at_the_local_aws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = read(["retire", "m", "0", "--stage", "dev", "--endpoint", "text", "--local"])
+    assert command() == 1
+    assert capsys.readouterr().err == (
+        "error: no local AWS is running: start it with tritonsm up\n"
+    )
+    folder, seen = Folder.default(), dict[str, str]()
+    folder.root.mkdir()
+    running = Running(pid=1, port=4566, python="3.10")
+    monkeypatch.setattr(Running, "is_alive", lambda _: True)
+    folder.remember(running)
+    monkeypatch.setattr("os.environ", seen)
+    monkeypatch.setattr("boto3.client", lambda _: pytest.fail(str(seen)))
+    with pytest.raises(pytest.fail.Exception, match=r"127\.0\.0\.1:4566"):
+        command()
+    assert seen == client_environment(running, folder)

@@ -1,0 +1,66 @@
+"""The file `tritonsm`, as a shell starts it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_repository import ROOT
+
+SAYS = f"""#!{sys.executable} -I
+import os, signal, sys
+print(sys.argv[1:], os.environ.get("PYTHONPATH"))
+print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
+"""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A folder with `tritonsm`, a Python that says what it was asked, and a link to the former."""
+    shutil.copy(ROOT / "tritonsm", tmp_path)
+    programs = tmp_path / ".venv" / "bin"
+    programs.mkdir(parents=True)
+    (programs / "python").write_text(SAYS)
+    (programs / "python").chmod(0o755)
+    (programs / "tritonsm").symlink_to("../../tritonsm")
+    return tmp_path
+
+
+def _start(command: str, at: Path) -> "subprocess.CompletedProcess[str]":
+    environment = {"PATH": os.environ["PATH"]}
+    return subprocess.run(
+        [command, "lint", "a b"],
+        cwd=at,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("path", ["./tritonsm", ".venv/bin/tritonsm"])
+def test_it_runs_the_repositorys_own_python_and_keeps_interrupts_waiting(
+    repository: Path, path: str
+) -> None:
+    started = _start(path, repository)
+    said, blocked = started.stdout.splitlines()
+    assert said == "['-m', 'cli', 'lint', 'a b'] None"
+    assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
+
+
+def test_elsewhere_it_says_where_it_runs(repository: Path, tmp_path: Path) -> None:
+    (repository / "models").mkdir()
+    started = _start(str(repository / "tritonsm"), repository / "models")
+    assert started.returncode == 1
+    assert started.stderr == f"error: paths are relative to the repository: cd {repository}\n"
+
+
+def test_before_the_installation_it_says_what_to_do(repository: Path) -> None:
+    shutil.rmtree(repository / ".venv")
+    started = _start("./tritonsm", repository)
+    assert started.returncode == 1
+    assert started.stderr == "error: .venv is missing: run make install first\n"
