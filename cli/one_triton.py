@@ -1,6 +1,8 @@
 """One real Triton, which loads archives of a folder as a multi-model endpoint's instance does."""
 
 import io
+import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +22,10 @@ from local_aws.prerequisites import TritonInstallation
 
 START_SECONDS = 300
 """Where it fails to start, its process ends: only a busy machine takes long."""
-ERRORS = 10
-"""Lines of Triton's log that are said with an error."""
+LOGGED_ERROR = re.compile(r"^E\d{4} .*", re.M)
+"""A line of Triton's log: the level's letter, and the date."""
+INSTANCES_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
+"""Where an instance has a model, as `ModelStore` names it."""
 
 VARIANT = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
 MODEL = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": "s3://archives/"}}
@@ -45,20 +49,22 @@ class OneTriton:
 
     def load(self, target_model: str) -> None:
         """Unpack an archive and load it. Raises `CommandError` with what Triton says."""
+        logged = self._log_size()
         call = self.running.container.begin(target_model)
         try:
             if call.load:
                 call.load.result()
         except ApiError as error:
             said = error.fields.get("OriginalMessage", error.message)
-            raise CommandError(f"Triton does not load it: {said}{self._log()}") from None
+            raise self._error("Triton does not load it", said, logged) from None
         except OSError as error:
-            raise CommandError(f"Triton has ended: {error}{self._log()}") from None
+            raise self._error("Triton has ended", str(error), logged) from None
         finally:
             self.running.container.end(call)
 
     def invoke(self, target_model: str, body: bytes, content_type: str) -> Response:
         """Ask a model that is loaded. Raises `CommandError` with what Triton says."""
+        logged = self._log_size()
         call = self.running.container.begin(target_model)
         try:
             answer = self.running.triton.request(
@@ -69,19 +75,35 @@ class OneTriton:
                 timeout=INVOKE_SECONDS,
             )
         except OSError as error:
-            raise CommandError(f"Triton does not answer: {error}{self._log()}") from None
+            raise self._error("Triton does not answer", str(error), logged) from None
         finally:
             self.running.container.end(call)
         if answer.status != 200:
             said = answer.body.decode(errors="replace")
-            raise CommandError(f"Triton answers {answer.status}: {said}{self._log()}")
+            raise self._error(f"Triton answers {answer.status}", said, logged)
         return answer
 
-    def _log(self) -> str:
-        """Return what Triton logged as errors; their lines begin with an E and the date."""
-        lines = self.running.triton.log.read_text(errors="replace").splitlines()
-        errors = [it for it in lines if it[:1] == "E" and it[1:5].isdigit()]
-        return "".join(f"\n  {it}" for it in errors[-ERRORS:])
+    def _log_size(self) -> int:
+        return self.running.triton.log.stat().st_size
+
+    def _error(self, what: str, said: str, logged: int) -> CommandError:
+        """Return an error with what Triton said, and the first error beyond `logged` in its log.
+
+        The first is the cause, and those behind it are what followed. Paths are those of the model
+        folder.
+        """
+        log = self.running.triton.log.read_bytes()[logged:].decode(errors="replace")
+        first = LOGGED_ERROR.search(log)
+        cause = f"\n  Triton's log: {first[0]}" if first else ""
+        return CommandError(INSTANCES_PATH.sub("", f"{what}: {_message(said)}{cause}"))
+
+
+def _message(answered: str) -> str:
+    """Return the text of an error that Triton answers with, which is JSON."""
+    try:
+        return str(json.loads(answered)["error"])
+    except (ValueError, LookupError, TypeError):
+        return answered
 
 
 @contextmanager
