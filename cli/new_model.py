@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from cli.errors import CommandError
 from model_build.source import all_models
-from stages.schema import Name
+from stages.schema.names import Name
 
 MODELS = Path("models")
 TEMPLATES = Path(__file__).parent / "templates" / "models"

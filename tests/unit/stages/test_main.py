@@ -1,28 +1,22 @@
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
 
 import stages
+from stages.__main__ import main
 
 
-def printed(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> str:
-    monkeypatch.setattr(sys, "argv", ["stages", *arguments])
-    with pytest.raises(SystemExit) as stopped:
-        runpy.run_module("stages", run_name="__main__")
-    assert stopped.value.code == 0
+def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(arguments) == 0
     return capsys.readouterr().out
 
 
 def test_the_schema_for_editors_is_the_one_that_is_shipped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # Where this fails: python -m stages --schema > stages/stage.schema.json
+    # Where this fails: make schema
     shipped = Path(stages.__file__).with_name("stage.schema.json").read_text()
-    assert printed(["--schema"], monkeypatch, capsys) == shipped
+    assert printed(["--schema"], capsys) == shipped
 
 
 def test_every_stage_names_the_schema_for_editors_in_its_first_line() -> None:
@@ -33,9 +27,9 @@ def test_every_stage_names_the_schema_for_editors_in_its_first_line() -> None:
 
 
 def test_the_listing_has_a_line_for_each_stage(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = [line.split() for line in printed([], monkeypatch, capsys).splitlines()]
+    rows = [line.split() for line in printed([], capsys).splitlines()]
     assert rows == [
         [name, stage.region, stage.release, *", ".join(stage.endpoints).split()]
         for name in stages.stage_names()
