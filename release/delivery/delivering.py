@@ -34,6 +34,8 @@ def deliver(
     With `ignore_preflight`, what the account refuses is said and does not end the delivery.
     Raises `NotDelivered` and `DeliveredWrong`.
     """
+    for name in filter(None, (stage, from_stage)):
+        clone.stage(name)  # what is written wrong is said before what is not committed
     commit = clone.committed()
     if commit is None:
         raise NotDelivered(DIRTY)

@@ -89,6 +89,18 @@ def test_a_missing_region_is_told_with_the_variable_that_boto3_reads(
     )
 
 
+def test_an_empty_region_is_none(
+    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()  # the boto3 that people have
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "")
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+    assert fail("publish", doubled, *ENDPOINT) == (
+        "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
+    )
+
+
 def test_who_interrupts_is_told_that_nothing_is_lost(
     doubled: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
