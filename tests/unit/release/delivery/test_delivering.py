@@ -12,6 +12,7 @@ from release.delivery import delivering
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.history import Delivery, History, Outcome
+from release.tree import CheckoutError
 
 
 class Kept:
@@ -87,6 +88,16 @@ def test_what_cannot_be_remembered_does_not_change_how_it_ended(
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 2
     assert all("still says that this delivery is in progress" in line for line in said)
+
+
+@pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
+def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
+    stage: str, from_stage: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages/prod.yaml").write_text("region: us-east-1\n")
+    with pytest.raises(CheckoutError, match=r"no stage 'pord': did you mean prod\?"):
+        delivering.deliver(Clone(tmp_path), stage, from_stage=from_stage)
 
 
 def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_remembered(
