@@ -39,8 +39,8 @@ dev-text |  1/12 | 7:07:56 AM | UPDATE_IN_PROGRESS      | AWS::IAM::Role        
 Endpoint/Role/Role (EndpointRoleB9AA434A)
 """
 BACK = """\
-dev-text |  1/12 | 7:08:11 AM | UPDATE_ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | dev-text \
-The following resource(s) failed to update: [minilmcpu9290E86F].
+dev-text |  1/12 | 7:08:11 AM | UPDATE_ROLLBACK_IN_PROGRESS | AWS::CloudFormation::Stack | \
+dev-text Rollback requested by user
 dev-text |  1/12 | 7:08:11 AM | UPDATE_IN_PROGRESS      | AWS::IAM::Role                 | \
 Endpoint/Role/Role (EndpointRoleB9AA434A)
 """
