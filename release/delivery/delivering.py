@@ -12,7 +12,7 @@ from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History, Outcome
 from release.delivery.lost_exports import refuse_lost_exports
@@ -89,6 +89,8 @@ def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
     except DeliveredWrong:
         _end(history, Outcome.WRONG)
         raise
+    except KeyboardInterrupt:
+        raise Unfinished("interrupted") from None
     _end(history, Outcome.DELIVERED)
 
 

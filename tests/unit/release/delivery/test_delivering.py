@@ -42,7 +42,7 @@ class Expired:
         raise ClientError(error, "PutParameter")
 
 
-def _fails(error: Exception) -> Callable[[], None]:
+def _fails(error: BaseException) -> Callable[[], None]:
     def put_in_place() -> None:
         raise error
 
@@ -71,10 +71,15 @@ def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
     assert history.outcomes == [outcome]
 
 
-def test_what_goes_on_at_aws_is_remembered_as_begun() -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(Unfinished("goes on"), "goes on"), (KeyboardInterrupt(), "interrupted")],
+    ids=["unfinished", "interrupted"],
+)
+def test_what_goes_on_at_aws_is_remembered_as_begun(error: BaseException, said: str) -> None:
     history = Kept()
-    with pytest.raises(Unfinished):
-        delivering._remembered(cast(History, history), _fails(Unfinished("goes on")))
+    with pytest.raises(Unfinished, match=f"^{said}$"):
+        delivering._remembered(cast(History, history), _fails(error))
     assert history.outcomes == []
 
 
