@@ -9,6 +9,8 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
+from cdk_cli import Result
+
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
 EXPIRED = ClientError(
     {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}, "DescribeStacks"
