@@ -121,6 +121,10 @@ deliver: install ## ask the account, deploy what is checked out, try every model
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
 	@./tritonsm rollback-stage --stage $(STAGE)
 
+.PHONY: dist
+dist: install ## build the sdist and the wheel of the client and the construct library into dist/
+	@./distribution.sh dist
+
 .PHONY: pr
 pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
 	@$(MAKE) review

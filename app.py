@@ -16,10 +16,9 @@ from stacks import (
     ModelStack,
     NetworkStack,
     TimeBudget,
-    TooLong,
+    naming_keys,
 )
-from stages import UnknownStage, load_stage
-from triton_sagemaker import InvalidEndpoint
+from stages import UnknownStage, load_stage, naming_lines
 
 
 def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
@@ -41,15 +40,15 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
         )
     add = partial(
         EndpointStack, app, stage_name=stage_name, stage=stage, models=models, captured=captured,
-        env=env,
+        network=network, python=python, env=env,
     )  # fmt: skip
-    endpoints = {
-        name: add(
-            f"{stage_name}-{name}", endpoint_name=name, endpoint=it, network=network, python=python
-        ).endpoint
-        for name, it in stage.endpoints.items()
-    }
-    TimeBudget.of(stage_name, endpoints).attach_to(models)
+    endpoints = {}
+    with naming_lines(stage_name):
+        for name, it in stage.endpoints.items():
+            with naming_keys(name, it):
+                stack = add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it)
+            endpoints[name] = stack.endpoint
+        TimeBudget.of(stage_name, endpoints).attach_to(models)
 
 
 if __name__ == "__main__":
@@ -58,11 +57,5 @@ if __name__ == "__main__":
     try:
         add_stacks(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))
         app.synth()
-    except (
-        UnknownStage,
-        checked_yaml.InvalidFile,
-        BuildError,
-        InvalidEndpoint,
-        TooLong,
-    ) as error:
+    except (UnknownStage, checked_yaml.InvalidFile, BuildError) as error:
         sys.exit(f"error: {error}")

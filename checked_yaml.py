@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -37,12 +38,15 @@ class InvalidFile(ValueError):
         super().__init__("\n".join(map(str, self.problems)))
 
 
-Keys = tuple[str, ...]
-"""Where something stands, from where a validator stands."""
+Keys = tuple[str | int, ...]
+"""Where something stands, from where a validator stands, or from the top of the file."""
 
 
 class Misfits(ValueError):
-    """What a schema's validator finds in several places at once: each with its keys below."""
+    """What is wrong in several places at once, each with its keys.
+
+    A schema's validators raise it, and whoever sees later what a value of the file leads to.
+    """
 
     def __init__(self, found: list[tuple[Keys, str]]) -> None:
         self.found = found
@@ -69,6 +73,20 @@ def load(path: Path, schema: type[Model]) -> Model:
         details = error.errors()
         raise InvalidFile(
             [it for detail in details for it in _problems(path, node, detail, schema)]
+        ) from None
+
+
+@contextmanager
+def naming_lines(path: Path) -> Iterator[None]:
+    """Raise `Misfits` that are found later, by keys from the top of `path`, as `InvalidFile`."""
+    try:
+        yield
+    except Misfits as error:
+        raise InvalidFile(
+            [
+                Problem(path, line_of(path, *keys), ".".join(map(str, keys)), message)
+                for keys, message in error.found
+            ]
         ) from None
 
 

@@ -44,6 +44,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     ),
     "to AWS": (
         Command("stages", "what is deployed where", "stages.__main__"),
+        Command("diff", "what a deploy would change", "cli.diff", speaks_to_aws=True),
+        Command("deploy", "deploy a stage as it is on disk", "cli.deploy", speaks_to_aws=True),
+        Command("destroy", "delete a stage's stacks", "cli.destroy", speaks_to_aws=True),
         Command("review", "what a change will do", "release.review.__main__", speaks_to_aws=True),
         Command(
             "preflight",

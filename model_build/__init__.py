@@ -1,7 +1,7 @@
 """Recipe -> Triton model repository -> checked -> archive -> bucket."""
 
 from model_build.digest import digest_of
-from model_build.errors import BuildError, GateFailed
+from model_build.errors import BuildError, GateFailed, ModelNotFound
 from model_build.export.torch_model import TorchModel
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.plan import ModelPlan, plan_model
@@ -15,6 +15,7 @@ __all__ = [
     "BuildTarget",
     "Finding",
     "GateFailed",
+    "ModelNotFound",
     "ModelPlan",
     "ModelSource",
     "Place",

@@ -5,5 +5,9 @@ class BuildError(Exception):
     """The build cannot go on; nothing was published."""
 
 
+class ModelNotFound(BuildError):
+    """No folder offers a model of the name asked for."""
+
+
 class GateFailed(BuildError):
     """A converted model's answers are further from the framework's than its recipe allows."""

@@ -1,5 +1,6 @@
 """A model's folder as people wrote it."""
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -7,7 +8,8 @@ from pathlib import Path
 
 from model_build import recipe
 from model_build.digest import digest_of
-from model_build.errors import BuildError
+from model_build.errors import ModelNotFound
+from model_build.findings import Place
 from model_build.recipe import Files, Recipe, Step
 from model_build.repository import CONFIG
 
@@ -66,14 +68,18 @@ def is_model(folder: Path) -> bool:
 
 
 def find(models: Path, name: str) -> ModelSource:
-    """Return the model called `name` among the folders in `models`. Raises `BuildError`."""
+    """Return the model called `name` among the folders in `models`. Raises `ModelNotFound`."""
     if is_model(models / name):
         return ModelSource(models / name)
     for model in all_models(models):
         if model.name == name:
             return model
-    known = ", ".join(sorted(model.name for model in all_models(models))) or "none"
-    raise BuildError(f"no model {name!r} in {models}; models are {known}")
+    known = sorted(model.name for model in all_models(models))
+    close = difflib.get_close_matches(name, known, n=1)
+    guess = f"did you mean {close[0]}? " if close else ""
+    raise ModelNotFound(
+        f"no model {name!r} in {Place(models)}: {guess}models are {', '.join(known) or 'none'}"
+    )
 
 
 def all_models(models: Path) -> Iterator[ModelSource]:

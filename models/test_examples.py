@@ -58,7 +58,8 @@ def _publish(built: Any, endpoint: str, *, name: str | None = None, is_target: b
             "endpoint": f"examples-{endpoint}",
             "target_model": archive if is_target else None,
             "signature": built.manifest["signature"],
-        }
+        },
+        "published",
     )
     return f"s3://{BUCKET}/{endpoint}/{archive}"
 

@@ -1,5 +1,6 @@
 """The files of this repository, as one commit or the working tree has them."""
 
+import difflib
 import json
 import os
 import re
@@ -66,10 +67,18 @@ class Tree:
         path = self.root / "stages" / f"{name}.yaml"
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            region, account = str(content["region"]), content.get("account")
+            region, account = str(content["region"] or ""), content.get("account")
+            if not region:
+                raise CheckoutError(f"stages/{name}.yaml has no region: write region: us-east-1")
             return StageFile(region, bool(content.get("production")), account and str(account))
         except FileNotFoundError:
-            raise CheckoutError(f"there is no stages/{name}.yaml") from None
+            known = self.stages()
+            close = difflib.get_close_matches(name, known, n=1)
+            guess = f"did you mean {close[0]}? " if close else ""
+            raise CheckoutError(
+                f"no stage {name!r}: {guess}stages are {', '.join(known) or 'none'} (one YAML file "
+                "each in stages/)"
+            ) from None
         except (yaml.YAMLError, KeyError, TypeError) as error:
             raise CheckoutError(f"stages/{name}.yaml has no region: {error}") from None
 

@@ -5,7 +5,8 @@ from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
-from stacks.time_budget import TimeBudget, TooLong
+from stacks.stage_keys import naming_keys
+from stacks.time_budget import TimeBudget
 
 __all__ = [
     "CaptureStack",
@@ -14,5 +15,5 @@ __all__ = [
     "ModelStack",
     "NetworkStack",
     "TimeBudget",
-    "TooLong",
+    "naming_keys",
 ]

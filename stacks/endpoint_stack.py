@@ -8,8 +8,16 @@ from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+import checked_yaml
 import platform_facts
-from model_build import BuildError, BuildTarget, ModelPlan, find_model, plan_model
+from model_build import (
+    BuildError,
+    BuildTarget,
+    ModelNotFound,
+    ModelPlan,
+    find_model,
+    plan_model,
+)
 from model_build.digest import IGNORED
 from stacks import settings
 from stacks.acknowledged import acknowledge_endpoint
@@ -63,10 +71,9 @@ class EndpointStack(Stack):
         super().__init__(scope, construct_id, env=env)
         self._short_name = endpoint_name
         self._endpoint_name = f"{stage_name}-{endpoint_name}"
-        self._settings_place = f"stages/{stage_name}.yaml: endpoints.{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models
         self._release, self._python = platform_facts.release(stage.release), python
-        self._plans = [_plan(name) for name in endpoint.models]
+        self._plans = self._plan_all()
 
         built = self._build_all()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=endpoint_name)
@@ -108,6 +115,20 @@ class EndpointStack(Stack):
             )
         self._publish(catalog, built)
 
+    def _plan_all(self) -> list[ModelPlan]:
+        plans, unknown = list[ModelPlan](), list[tuple[checked_yaml.Keys, str]]()
+        for number, name in enumerate(self._settings.models):
+            try:
+                plans.append(_plan(name))
+            except ModelNotFound as error:
+                unknown.append((self._place_of_model(number), str(error)))
+        if unknown:
+            raise checked_yaml.Misfits(unknown)
+        return plans
+
+    def _place_of_model(self, number: int) -> checked_yaml.Keys:
+        return ("endpoints", self._short_name, "models", number)
+
     def _build_all(self) -> list[BuiltModel]:
         """One build for each model and kind of GPU, however many variants share it."""
         targets = {str(it): it for it in map(self._target, self._settings.variants)}
@@ -121,7 +142,8 @@ class EndpointStack(Stack):
         try:
             plan.check_target(target, builder=self._gpu_of_builds())
         except BuildError as error:
-            raise BuildError(f"{self._settings_place}: {error}") from None
+            place = self._place_of_model(self._plans.index(plan))
+            raise checked_yaml.Misfits([(place, str(error))]) from None
         return self._models.builder.build(
             self,
             f"{plan.name}-{target.processor}{target.compute_capability or ''}",
@@ -225,17 +247,18 @@ class EndpointStack(Stack):
         return [it for it in named if it]
 
     def _publish(self, catalog: ModelCatalog, built: list[BuiltModel]) -> None:
-        for plan in self._plans:
-            catalog.publish(
-                CatalogEntry(
-                    model=plan.name,
-                    version=plan.version,
-                    endpoint=self.endpoint.endpoint_name,
-                    target_model=self._hosting_mode.target_model(plan.target_model),
-                    signature=plan.signature.model_dump(),
-                ),
-                after=[*built, self.endpoint],
+        for number, plan in enumerate(self._plans):
+            entry = CatalogEntry(
+                model=plan.name,
+                version=plan.version,
+                endpoint=self.endpoint.endpoint_name,
+                target_model=self._hosting_mode.target_model(plan.target_model),
+                signature=plan.signature.model_dump(),
             )
+            try:
+                catalog.publish(entry, after=[*built, self.endpoint])
+            except ValueError as error:
+                raise checked_yaml.Misfits([(self._place_of_model(number), str(error))]) from None
 
     def _instance_type(self, variant: str) -> platform_facts.InstanceType:
         return platform_facts.instance_type(self._settings.variant_instance_type(variant))

@@ -7,6 +7,7 @@ from typing import Self
 
 from constructs import IConstruct
 
+import checked_yaml
 from triton_sagemaker import ModelBuilder, TritonEndpoint
 
 JOB_MINUTES = 360
@@ -40,10 +41,6 @@ METADATA = "triton:time-budget"
 """The kind of metadata by which `release.delivery` finds it."""
 
 
-class TooLong(ValueError):
-    """A delivery of a stage cannot end while its job runs."""
-
-
 @dataclass(frozen=True)
 class TimeBudget:
     """The most that each part of a delivery may take, in minutes, one after the other.
@@ -59,7 +56,8 @@ class TimeBudget:
     def of(cls, stage_name: str, endpoints: Mapping[str, TritonEndpoint]) -> Self:
         """Return the budget of a stage; `endpoints` are by their short names.
 
-        Raises `TooLong` where it leaves builds less time than CloudFormation would give them.
+        Raises `checked_yaml.Misfits` where it leaves builds less time than CloudFormation would
+        give them.
         """
         name = max(endpoints, key=lambda it: endpoints[it].longest_update.to_seconds())
         update = ceil(endpoints[name].longest_update.to_minutes(integral=False))
@@ -80,12 +78,12 @@ class TimeBudget:
         shortest = int(ModelBuilder.WAIT.to_minutes())
         if left < shortest:
             fits = update - -(-(shortest - left) // 2)
-            raise TooLong(
-                f"stages/{stage_name}.yaml: endpoints.{name}.update: an update may take {update} "
-                f"minutes, and as many to roll back, and {fits} fit into the {JOB_MINUTES} of a "
-                "delivery's job: write a shorter wait_seconds or a larger percent, and for a "
-                "rolling update fewer instances"
+            message = (
+                f"an update may take {update} minutes, and as many to roll back, and {fits} fit "
+                f"into the {JOB_MINUTES} of a delivery's job: write a shorter wait_seconds or a "
+                "larger percent, and for a rolling update fewer instances"
             )
+            raise checked_yaml.Misfits([(("endpoints", name, "update"), message)])
         wait = min(LONGEST_BUILD_MINUTES, left)
         return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
 

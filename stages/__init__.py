@@ -1,6 +1,6 @@
 """What is deployed where: one YAML file per environment."""
 
-from stages.load import UnknownStage, load_stage, stage_names
+from stages.load import UnknownStage, load_stage, naming_lines, stage_names
 from stages.schema import (
     AlarmsStage,
     DataCaptureStage,
@@ -29,5 +29,6 @@ __all__ = [
     "UpdateStage",
     "VariantStage",
     "load_stage",
+    "naming_lines",
     "stage_names",
 ]

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import checked_yaml
@@ -40,4 +41,16 @@ def load_stage(name: str, folder: Path = FOLDER) -> Stage:
             f"{folder.name}/{name}.yaml: a stage's name begins the names of its stacks: rename the "
             "file, with a letter first and then letters, digits and hyphens"
         )
-    return checked_yaml.load(folder / f"{name}.yaml", Stage)
+    return checked_yaml.load(_path(name, folder), Stage)
+
+
+def naming_lines(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
+    """Raise what a stage's values lead to, and only its stacks see, at the lines of its file.
+
+    They are raised as `checked_yaml.Misfits`; they become `checked_yaml.InvalidFile`.
+    """
+    return checked_yaml.naming_lines(_path(name, folder))
+
+
+def _path(name: str, folder: Path) -> Path:
+    return folder / f"{name}.yaml"

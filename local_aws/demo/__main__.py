@@ -6,15 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TypeAlias
 
 import numpy as np
 
+import cdk_cli
 from local_aws import lifecycle
+from local_aws.demo.building import newest_line
 from local_aws.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
-from local_aws.demo.steps import StepFailed, run, step
+from local_aws.demo.steps import StepFailed, step
 from local_aws.environment import ACCOUNT, REGION, client_environment
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder
@@ -81,18 +84,19 @@ def _interrupt(_: int, __: FrameType | None) -> None:
 
 
 def _deploy_and_ask(folder: Folder, environment: dict[str, str]) -> None:
-    with step("cdk bootstrap"):
-        # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
-        _cdk(folder, environment, "bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=folder.root)
-    with step("cdk deploy: bucket, build of the model, endpoint, catalog"):
-        _cdk(folder, environment, "deploy", "--all", "--require-approval", "never", *_app(folder))
+    cdk = partial(_cdk, folder, environment)
+    # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
+    cdk("cdk bootstrap", "bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=folder.root)
+    cdk(
+        "cdk deploy: bucket, build of the model, endpoint, catalog",
+        *("deploy", "--all", "--require-approval", "never", *_app(folder)),
+    )
     with step(f"invoke {MODEL} through sagemaker-runtime, as JSON and in binary"):
         answers = ask(stage=STAGE, endpoint=ENDPOINT, model=MODEL)
     with step("run the same weights in transformers"):
         expected = _embeddings_of_transformers()
     _report(answers, expected)
-    with step("cdk diff: the deployed stacks are what the code says"):
-        _cdk(folder, environment, "diff", "--fail", *_app(folder))
+    cdk("cdk diff: the deployed stacks are what the code says", "diff", "--fail", *_app(folder))
 
 
 def _embeddings_of_transformers() -> Array:
@@ -109,8 +113,8 @@ def _embeddings_of_transformers() -> Array:
 
 
 def _destroy(folder: Folder, environment: dict[str, str]) -> None:
-    with step("cdk destroy"):
-        _cdk(folder, environment, "destroy", "--all", "--force", "--app", str(_assembly(folder)))
+    app = "--app", str(_assembly(folder))
+    _cdk(folder, environment, "cdk destroy", "destroy", "--all", "--force", *app)
 
 
 def _app(folder: Folder) -> list[str]:
@@ -124,18 +128,35 @@ def _assembly(folder: Folder) -> Path:
 def _cdk(
     folder: Folder,
     environment: dict[str, str],
+    title: str,
     command: str,
     *arguments: str,
     cwd: Path | None = None,
 ) -> None:
-    run(
-        [str(Path("node_modules/.bin/cdk").resolve()), command, *arguments],
-        log=folder.root / f"cdk-{command}.log",
-        environment=environment,
-        advice=f"read the reason above; builds log to {folder.builds}, Triton to "
-        f"{folder.instances}, the emulator to {folder.log}",
-        cwd=cwd,
-    )
+    log = folder.root / f"cdk-{command}.log"
+    with step(title, counts=False):
+        try:
+            ended = cdk_cli.run(
+                command,
+                *arguments,
+                title=title,
+                environment=environment,
+                cwd=cwd,
+                log=log,
+                building=partial(newest_line, folder.builds),
+            )
+        except OSError as error:
+            raise StepFailed(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
+        if not ended.succeeded:
+            reasons = "\n  ".join(ended.reasons)
+            raise StepFailed(
+                f"{reasons}\n  Logs: {_here(log)} of the cdk CLI, {_here(folder.builds)} of "
+                f"builds, {_here(folder.instances)} of Triton, {_here(folder.log)} of the emulator"
+            )
+
+
+def _here(path: Path) -> Path:
+    return path.relative_to(Path.cwd())
 
 
 def _report(answers: Answers, expected: Array) -> None:

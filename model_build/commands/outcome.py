@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
 import checked_yaml
 from model_build.errors import BuildError
+
+REGION = "AWS_DEFAULT_REGION"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +27,17 @@ class Outcome:
 
 def exit_code(run: Callable[[argparse.Namespace], Outcome], options: argparse.Namespace) -> int:
     """Run a command and print its outcome; return 0, 1 where it failed, 130 where interrupted."""
+    if not os.environ.get(REGION, "set"):
+        del os.environ[
+            REGION
+        ]  # botocore takes an empty one for a region: https://s3..amazonaws.com
     try:
         outcome = run(options)
     except (BuildError, checked_yaml.InvalidFile) as error:
         print(f"error: {error}", file=sys.stderr)  # noqa: T201
         return 1
     except NoRegionError:
-        print("error: AWS: no region: set AWS_DEFAULT_REGION to the stage's", file=sys.stderr)  # noqa: T201
+        print(f"error: AWS: no region: set {REGION} to the stage's", file=sys.stderr)  # noqa: T201
         return 1
     except KeyboardInterrupt:
         print(  # noqa: T201

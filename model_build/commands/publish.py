@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> Outcome:
         if current.get(name) == entry:
             said.append(f"{name} {plan.version} was current already")
         else:
-            catalog.flip(entry)
+            catalog.flip(entry, "published")
             said.append(f"{name} is now {plan.version}")
     return Outcome(text="\n".join(said), data={"models": names, "version": plan.version})
 

@@ -1,6 +1,7 @@
 """`rollback`: make an earlier version of a model current."""
 
 import argparse
+from collections.abc import Sequence
 
 import boto3
 
@@ -8,7 +9,7 @@ from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
-from model_build.publishing.catalog import Catalog, Entry
+from model_build.publishing.catalog import Catalog, Entry, Past, lineage
 from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
 
 
@@ -27,7 +28,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
     add_endpoint(parser)
     parser.add_argument(
-        "--to", metavar="VERSION", help="the version to roll back to; default: the one before"
+        "--to", metavar="VERSION", help="the version to roll back to; default: the one before, once"
     )
 
 
@@ -38,34 +39,52 @@ def run(options: argparse.Namespace) -> Outcome:
     if options.model not in entries:
         known = ", ".join(sorted(entries)) or "none"
         raise BuildError(f"no model {options.model} in {catalog.path}: there are {known}")
-    current = entries[options.model]["version"]
-    if options.to == current:
-        return Outcome(
-            text=f"{options.model} {current} was current already",
-            data={"model": options.model, "version": current},
+    history = catalog.history(options.model)
+    line = lineage(history)
+    current = line[-1]
+    if options.to == current.version:
+        return _unchanged(current, f"{options.model} {current.version} was current already")
+    if options.to is None and current.way == "rolled back":
+        return _unchanged(
+            current,
+            f"{options.model} was rolled back already, to {current.version}; --to takes another: "
+            f"{_listed(history)}",
         )
-    entry = _earlier(catalog, options.model, current, options.to)
+    earlier = _earlier(history, options.to)
     prefixes = archive_prefixes(
-        boto3.client("sagemaker"), boto3.client("cloudformation"), entry["endpoint"]
+        boto3.client("sagemaker"), boto3.client("cloudformation"), earlier.entry["endpoint"]
     )
-    _require_archives(entry, prefixes)
-    catalog.flip(entry)
+    _require_archives(earlier.entry, prefixes)
+    # A version that was rolled back from is ahead, and may be rolled back from again.
+    behind = earlier.version in {it.version for it in line}
+    catalog.flip(earlier.entry, "rolled back" if behind else "published")
     return Outcome(
-        text=f"{options.model} is now {entry['version']}, before {current}",
-        data={"model": options.model, "version": entry["version"], "before": current},
+        text=f"{options.model} is now {earlier.version}, before {current.version}",
+        data={"model": options.model, "version": earlier.version, "before": current.version},
     )
 
 
-def _earlier(catalog: Catalog, model: str, current: str, wanted: str | None) -> Entry:
-    earlier = [entry for entry in catalog.earlier(model) if entry["version"] != current]
-    for entry in earlier:
-        if wanted in (None, entry["version"]):
-            return entry
-    known = ", ".join(entry["version"] for entry in earlier) or "none"
-    raise BuildError(
-        f"{model} has no earlier version{f' {wanted}' if wanted else ''} in the catalog's history; "
-        f"there are: {known}"
-    )
+def _unchanged(current: Past, text: str) -> Outcome:
+    return Outcome(text=text, data={"model": current.entry["model"], "version": current.version})
+
+
+def _earlier(history: Sequence[Past], wanted: str | None) -> Past:
+    """Return what is wanted, by default what the current version followed."""
+    *before, current = lineage(history)
+    found = before if wanted is None else [it for it in history if it.version == wanted]
+    if not found:
+        missing = f"version {wanted}" if wanted else f"version before {current.version}"
+        raise BuildError(
+            f"{current.entry['model']} has no {missing} in the catalog's history; --to takes: "
+            f"{_listed(history)}"
+        )
+    return found[-1]
+
+
+def _listed(history: Sequence[Past]) -> str:
+    """Return the versions but the current one, the latest first, each once."""
+    latest = dict.fromkeys(it.version for it in reversed(history))
+    return ", ".join(list(latest)[1:]) or "none"
 
 
 def _require_archives(entry: Entry, prefixes: list[ArchivePrefix]) -> None:

@@ -1,15 +1,31 @@
 """The catalog of an endpoint, changed without a deploy: `/triton/<stage>/<endpoint>/<model>`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 Entry = dict[str, Any]
 """What a parameter says: `model`, `version`, `endpoint`, `target_model`, `signature`."""
+
+Way = Literal["deployed", "published", "rolled back"]
+"""How an entry became current. What a deploy writes says nothing of it."""
+
+
+@dataclass(frozen=True)
+class Past:
+    """What a parameter said once, and how that became current."""
+
+    entry: Entry
+    way: Way
+
+    @property
+    def version(self) -> str:
+        """The version that clients were sent to."""
+        return str(self.entry["version"])
 
 
 @dataclass(frozen=True)
@@ -35,22 +51,23 @@ class Catalog:
         found = [parameter for page in pages for parameter in page["Parameters"]]
         return {it["Name"].rpartition("/")[2]: json.loads(it["Value"]) for it in found}
 
-    def earlier(self, model: str) -> Iterator[Entry]:
-        """Yield what a model's parameter said before, the latest first, each version once."""
+    def history(self, model: str) -> list[Past]:
+        """Return what a model's parameter has said, the current entry last; SSM keeps 100."""
         pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self._name(model))
-        values = [it for page in pages for it in page["Parameters"]]
-        seen = set[str]()
-        for parameter in sorted(values, key=lambda it: it["Version"], reverse=True):
-            entry = json.loads(parameter["Value"])
-            if entry["version"] not in seen:
-                seen.add(entry["version"])
-                yield entry
+        values = sorted(
+            (it for page in pages for it in page["Parameters"]), key=lambda it: it["Version"]
+        )
+        return [Past(json.loads(it["Value"]), _way(it.get("Description", ""))) for it in values]
 
-    def flip(self, entry: Entry) -> None:
-        """Make `entry` what clients resolve its model to."""
+    def flip(self, entry: Entry, way: Way) -> None:
+        """Make `entry` what clients resolve its model to.
+
+        Parameter Store keeps a description with each value, and CloudFormation writes its own with
+        the next: so the mark is as old as the value (GetParameterHistory's reference).
+        """
         self.ssm.put_parameter(
             Name=self._name(entry["model"]),
-            Description=f"Current archive of {entry['model']}",
+            Description=f"Current archive of {entry['model']}, {way}",
             Value=json.dumps(entry, separators=(",", ":")),
             Type="String",
             Overwrite=True,
@@ -58,3 +75,29 @@ class Catalog:
 
     def _name(self, model: str) -> str:
         return f"{self.path}/{model}"
+
+
+def _way(description: str) -> Way:
+    match description.rpartition(", ")[2]:
+        case "published":
+            return "published"
+        case "rolled back":
+            return "rolled back"
+        case _:
+            return "deployed"
+
+
+def lineage(history: Sequence[Past]) -> list[Past]:
+    """Return the versions that led to the current one, which is the last.
+
+    What was rolled back from is not among them, by whomever: a deploy of a version that stands here
+    already is a failed deploy's way back, or an older commit's. Only `publish` puts such a version
+    on top, since somebody wanted it after the others.
+    """
+    line: list[Past] = []
+    for past in history:
+        same = [number for number, it in enumerate(line) if it.version == past.version]
+        if same and (past.way != "published" or same[-1] == len(line) - 1):
+            del line[same[-1] :]
+        line.append(past)
+    return line

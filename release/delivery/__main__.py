@@ -19,11 +19,12 @@ from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed
 from release.tree import CheckoutError
 
 DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED = range(4)
+INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
 it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
 interrupted, or its credentials have expired: AWS goes on with what was begun, and the same command
-takes it up, once CodeBuild has ended its builds.
+takes it up, once CodeBuild has ended its builds. 130: it was interrupted before anything was begun.
 """
 
 
@@ -99,9 +100,12 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
             file=sys.stderr,
         )
         return WRONG
-    except (Unfinished, KeyboardInterrupt) as error:
+    except KeyboardInterrupt:
+        print("not delivered: interrupted, before anything was begun", file=sys.stderr)
+        return INTERRUPTED
+    except Unfinished as error:
         print(
-            f"unfinished: {str(error) or 'interrupted'}\n  AWS goes on with what was begun: run "
+            f"unfinished: {error}\n  AWS goes on with what was begun: run "
             "the same command again, which waits for stacks and endpoints and continues. It "
             "starts builds that still run a second time: wait for those in CodeBuild first",
             file=sys.stderr,

@@ -58,8 +58,9 @@ def build(deployment: Deployment) -> None:
     deployment.deploy(stack_name(assembly.stage))
     stacks = [*missing.values(), *(stack for stack, _ in moved.values())]
     with step("publish what the archives are built from"):
-        if not cdk.publish_assets(assembly.folder, *dict.fromkeys(stacks)):
-            raise NotDelivered("the cdk CLI could not upload it, and says why above")
+        published = cdk.publish_assets(assembly.folder, *dict.fromkeys(stacks))
+        if not published.succeeded:
+            raise NotDelivered("\n  ".join(published.reasons))
     outputs = stack_outputs(deployment.session.client("cloudformation"), stage=assembly.stage)
     builds = _builds(deployment, outputs[assembly.bucket_export])
     budget = deployment.time_budget

@@ -12,7 +12,7 @@ from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered
+from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History, Outcome
 from release.delivery.lost_exports import refuse_lost_exports
@@ -34,6 +34,8 @@ def deliver(
     With `ignore_preflight`, what the account refuses is said and does not end the delivery.
     Raises `NotDelivered` and `DeliveredWrong`.
     """
+    for name in filter(None, (stage, from_stage)):
+        clone.stage(name)  # what is written wrong is said before what is not committed
     commit = clone.committed()
     if commit is None:
         raise NotDelivered(DIRTY)
@@ -87,6 +89,8 @@ def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
     except DeliveredWrong:
         _end(history, Outcome.WRONG)
         raise
+    except KeyboardInterrupt:
+        raise Unfinished("interrupted") from None
     _end(history, Outcome.DELIVERED)
 
 

@@ -77,7 +77,8 @@ class Deployment:
         with unfinished(at_work(stacks)):
             events, before = newest_events(cloudformation, stacks), self._served()
             with step(f"cdk deploy: {', '.join(stacks)}"):
-                if cdk.deploy(assembly or self.assembly.folder, *stacks):
+                deployed = cdk.deploy(assembly or self.assembly.folder, *stacks)
+                if deployed.succeeded:
                     return
                 try:
                     going_on = under_way.in_progress(cloudformation, stacks)
@@ -92,7 +93,7 @@ class Deployment:
                     raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
                 if stuck:
                     raise RollbackFailed("\n  ".join([*reasons, *map(_way_on, stuck)]))
-                raise NotDelivered("\n  ".join([*reasons, *serves]))
+                raise NotDelivered("\n  ".join([*(reasons or deployed.reasons), *serves]))
 
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)

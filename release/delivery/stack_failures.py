@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
+import cdk_cli
+
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackEventTypeDef
-
-CANCELLED = ("Resource creation cancelled", "Resource update cancelled")
-"""What happens to the resources beside the one that failed."""
 
 
 def newest_events(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
@@ -23,7 +22,8 @@ def newest_events(cloudformation: "CloudFormationClient", stacks: Iterable[str])
 def reasons_since(
     cloudformation: "CloudFormationClient", stacks: Iterable[str], before: dict[str, str]
 ) -> list[str]:
-    """Return what failed after the events `before`, one line each with CloudFormation's reason."""
+    """Return what failed after the events `before`, one line each with what is useful of
+    CloudFormation's reason."""
     return [
         line for stack in stacks for line in _reasons(cloudformation, stack, before.get(stack, ""))
     ]
@@ -33,8 +33,8 @@ def _reasons(cloudformation: "CloudFormationClient", stack: str, before: str) ->
     lines = []
     for event in takewhile(lambda it: it["EventId"] != before, _events(cloudformation, stack)):
         reason = event.get("ResourceStatusReason", "")
-        if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(CANCELLED):
-            lines.append(f"{stack}, {event['LogicalResourceId']}: {reason}")
+        if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(cdk_cli.CANCELLED):
+            lines.append(f"{stack}, {event['LogicalResourceId']}: {cdk_cli.useful(reason)}")
     return lines[::-1]
 
 

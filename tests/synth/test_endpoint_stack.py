@@ -9,11 +9,11 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Match, Template
 
-from model_build import BuildError
+from checked_yaml import Misfits
 from stacks import EndpointStack, ModelStack
 from stages import ServerStage, Stage
 from tests.synth.conftest import Templates
-from triton_sagemaker import ServerOptions
+from triton_sagemaker import CatalogEntry, ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
@@ -73,8 +73,8 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
 
 
 def test_an_engine_is_refused_where_codebuild_has_no_gpu() -> None:
-    place = r"stages/dev\.yaml: endpoints\.text: .*/recipe\.yaml: encoder/1/model\.plan: "
-    with pytest.raises(BuildError, match=place + "CodeBuild has no GPU in this region"):
+    place = r"models/minilm/recipe\.yaml: encoder/1/model\.plan: "
+    with pytest.raises(Misfits, match=place + "CodeBuild has no GPU in this region"):
         text_endpoint(region="eu-north-1")
     text_endpoint(region="eu-north-1", instance_type="ml.m5.xlarge")
 
@@ -123,10 +123,10 @@ def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
 
 
 def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:
-    with pytest.raises(BuildError) as raised:
+    with pytest.raises(Misfits) as raised:
         text_endpoint(instance_type="ml.g4dn.xlarge")
     assert str(raised.value) == (
-        "stages/dev.yaml: endpoints.text: models/minilm/recipe.yaml: encoder/1/model.plan: an "
+        "models/minilm/recipe.yaml: encoder/1/model.plan: an "
         "engine for compute capability 7.5 cannot be compiled on a builder with 8.6: TensorRT "
         "compiles across kinds of GPUs from 8.0 up only. Choose an instance type with a GPU of 8.0 "
         "or newer (ml.g5 has 8.6), or serve the model as ONNX or TorchScript, which need no engine"
@@ -167,6 +167,15 @@ def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates:
     template = Template.from_json(templates("prod")["prod-search"])
     (entry,) = template.find_resources(ENTRY).values()
     assert json.loads(entry["Properties"]["Value"])["target_model"] is None
+
+
+def test_a_model_whose_entry_is_too_long_is_named_where_the_stage_asks_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(CatalogEntry, "json", lambda _: "x" * 4097)
+    with pytest.raises(Misfits, match="minilm has 4097 characters") as raised:
+        text_endpoint()
+    assert [keys for keys, _ in raised.value.found] == [("endpoints", "text", "models", 0)]
 
 
 # Settings

@@ -6,6 +6,8 @@ import re
 import runpy
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,10 +18,9 @@ from syrupy.assertion import SnapshotAssertion
 import app as stage_app
 import checked_yaml
 from model_build import BuildError
-from stages import DataCaptureStage, DeliveryStage, load_stage
+from stages import DataCaptureStage, DeliveryStage, load_stage, naming_lines
 from stages.schema import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Templates
-from triton_sagemaker import InvalidEndpoint, Problem
 
 
 @pytest.mark.parametrize("stack", ["models", "network", "search", "text"])
@@ -113,7 +114,6 @@ def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are()
     [
         checked_yaml.InvalidFile([checked_yaml.Problem(Path("a.yaml"), 3, "region", "none")]),
         BuildError("models/minilm: no such model"),
-        InvalidEndpoint("text", [Problem("variants", "0 given: write one to 10")]),
     ],
     ids=lambda it: type(it).__name__,
 )
@@ -127,6 +127,63 @@ def test_a_mistake_ends_a_synth_with_its_message_alone(
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == f"error: {error}"
+
+
+MISTAKEN = """\
+region: us-east-1
+release: "25.09"
+endpoints:
+  text:
+    models:
+      - minilm
+      - mimilm
+      - resnet
+    instance_type: ml.g4dn.xlarge
+"""
+MODELS = "bert, inception, minilm, resnet50, resnet50-onnx, resnet50-tensorrt"
+
+
+def test_what_only_a_stack_sees_is_said_at_the_line_and_key_of_the_stage(
+    mistaken: Callable[[str], str],
+) -> None:
+    assert mistaken(MISTAKEN) == (
+        "stages/wrong.yaml:7: endpoints.text.models.1: no model 'mimilm' in models: did you mean "
+        f"minilm? models are {MODELS}\n"
+        "stages/wrong.yaml:8: endpoints.text.models.2: no model 'resnet' in models: did you mean "
+        f"resnet50? models are {MODELS}"
+    )
+    known = MISTAKEN.replace("      - mimilm\n      - resnet\n", "")
+    assert mistaken(known).startswith(
+        "stages/wrong.yaml:6: endpoints.text.models.0: models/minilm/recipe.yaml: "
+        "encoder/1/model.plan: an engine for compute capability 7.5 cannot be compiled"
+    )
+
+
+def test_what_a_construct_refuses_is_said_at_the_line_and_key_of_the_stage(
+    mistaken: Callable[[str], str],
+) -> None:
+    good = MISTAKEN.replace("      - mimilm\n      - resnet\n", "").replace("g4dn", "g5")
+    slow = "    update: { strategy: linear, percent: 10, wait_seconds: 3600 }\n"
+    assert mistaken(good + slow).startswith(
+        "stages/wrong.yaml:8: endpoints.text.update.wait_seconds: up to 9 waits of 3600 s"
+    )
+
+
+@pytest.fixture
+def mistaken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], str]:
+    """Return what a synth says of the stage `wrong`, whose file has this content."""
+    folder = tmp_path / "stages"
+    folder.mkdir()
+    for name, function in (("load_stage", load_stage), ("naming_lines", naming_lines)):
+        monkeypatch.setattr(stage_app, name, partial(function, folder=folder))
+
+    def synth(content: str) -> str:
+        (folder / "wrong.yaml").write_text(content)
+        with pytest.raises(checked_yaml.InvalidFile) as refused:
+            stage_app.add_stacks(App(context=CONTEXT, outdir=str(tmp_path)), "wrong")
+        return str(refused.value).replace(f"{tmp_path}/", "")
+
+    return synth
 
 
 def _of_models(template: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ import yaml
 from aws_cdk import App
 
 import app as stage_app
+import checked_yaml
 from endpoint_client import EndpointClient, _client
 from release.delivery import time_budget as delivered
 from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
 from stacks import time_budget
-from stacks.time_budget import JOB_MINUTES, TooLong
+from stacks.time_budget import JOB_MINUTES
 from stages import Stage, load_stage
 from tests.synth.conftest import CONTEXT, ROOT
 from tests.synth.every_stage import EVERY_STAGE, every_stage
@@ -146,11 +147,12 @@ def test_a_stage_whose_delivery_cannot_end_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(TooLong) as refused:
+    with pytest.raises(checked_yaml.InvalidFile) as refused:
         synthesised(generated(scaling, **update), tmp_path, monkeypatch)
+    line = checked_yaml.line_of(ROOT / "stages/prod.yaml", "endpoints", "text", "update")
     assert str(refused.value) == (
-        f"stages/prod.yaml: endpoints.text.update: an update may take {minutes} minutes, and as "
-        "many to roll back, and 106 fit into the 360 of a delivery's job: write a shorter "
+        f"stages/prod.yaml:{line}: endpoints.text.update: an update may take {minutes} minutes, "
+        "and as many to roll back, and 106 fit into the 360 of a delivery's job: write a shorter "
         "wait_seconds or a larger percent, and for a rolling update fewer instances"
     )
 
@@ -172,7 +174,7 @@ def test_a_rolling_update_is_summed_up_over_all_batches_that_scaling_allows(
     assert update_seconds(templates) == 3 * [2 * (2400 + 60)]
     # Half of three instances is one: three batches, as many as of four at the most.
     scaling = {"min_count": 2, "max_count": 4, "gpu_percent": 70}
-    with pytest.raises(TooLong, match="an update may take 123 minutes"):
+    with pytest.raises(checked_yaml.InvalidFile, match="an update may take 123 minutes"):
         synthesised(generated(scaling, **update), tmp_path / "four", monkeypatch)
 
 

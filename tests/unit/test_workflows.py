@@ -1,6 +1,7 @@
 """GitHub's workflows: what can be said of them without GitHub."""
 
 import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,8 @@ def commands(workflow: dict[str, Any]) -> list[str]:
     return [step["run"] for step in steps(workflow) if "run" in step]
 
 
-def test_there_are_those_of_review_delivery_and_drift() -> None:
-    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "pull-request"]
+def test_there_are_those_of_review_delivery_drift_and_release() -> None:
+    assert [path.stem for path in WORKFLOWS] == ["deploy", "drift", "pull-request", "release"]
 
 
 def test_an_action_is_a_commit_with_its_version_beside_it(path: Path) -> None:
@@ -72,6 +73,8 @@ def test_what_each_job_may_write() -> None:
         "pull-request/lint": ["security-events"],
         "pull-request/review": [],
         "pull-request/test": [],
+        "release/build": [],
+        "release/publish": ["attestations", "id-token"],
     }
 
 
@@ -108,6 +111,36 @@ def test_packages_are_installed_before_there_are_credentials(workflow: dict[str,
         for number, step in enumerate(done):
             if step.startswith("aws-actions/"):
                 assert "make install" in done[:number]
+
+
+def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+    build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
+    assert "permissions" not in build
+    run = [step["run"] for step in build["steps"] if "run" in step]
+    assert run == ['python .github/check_version.py "$GITHUB_REF_NAME"', "make dist"]
+    assert (publish["needs"], publish["environment"]) == ("build", "pypi")
+    assert not [step for step in publish["steps"] if "run" in step]
+
+
+@pytest.mark.parametrize(
+    ("tag", "changelog", "wrong"),
+    [
+        ("v0.2.0", "# Changelog\n\n## 0.2.0\n\n## 0.1.0\n", False),
+        ("v0.2.0", "## 0.2.0 (2026-11-22)\n", False),
+        ("0.2.0", "## 0.2.0\n", True),
+        ("v0.1.0", "## 0.2.0\n", True),
+        ("v0.2.0", "## Unreleased\n\n## 0.2.0\n", True),
+        ("v0.2.0", "", True),
+    ],
+)
+def test_a_tag_is_the_version_of_the_package_and_of_the_changelog(
+    tag: str, changelog: str, wrong: bool
+) -> None:
+    check = runpy.run_path(str(ROOT / ".github/check_version.py"))["check"]
+    said = check(tag, pyproject='[project]\nversion = "0.2.0"\n', changelog=changelog)
+    assert said.startswith("error: the tag is ") is wrong
+    assert bool(said) is wrong
 
 
 def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:

@@ -233,10 +233,14 @@ def refusal(operation: str, code: str) -> ClientError:
 
 
 class FakeSsm:
-    """Parameter Store: `history` is every value that a parameter had, the first one first."""
+    """Parameter Store: `history` is every value that a parameter had, the first one first.
+
+    `descriptions` are those that commands wrote with values: a deploy's say nothing.
+    """
 
     def __init__(self) -> None:
         self.history: dict[str, list[str]] = {}
+        self.descriptions: dict[tuple[str, int], str] = {}
         self.writes: list[dict[str, Any]] = []
 
     @property
@@ -262,7 +266,9 @@ class FakeSsm:
         assert asked["Overwrite"]
         assert asked["Type"] == "String"
         self.writes.append(asked)
-        self.history.setdefault(asked["Name"], []).append(asked["Value"])
+        values = self.history.setdefault(asked["Name"], [])
+        values.append(asked["Value"])
+        self.descriptions[asked["Name"], len(values)] = asked["Description"]
         return {}
 
     def _by_path(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -274,8 +280,15 @@ class FakeSsm:
         ]
 
     def _versions(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
-        values = self.history[asked["Name"]]
-        return [{"Version": number, "Value": value} for number, value in enumerate(values, 1)]
+        name = asked["Name"]
+        return [
+            {
+                "Version": number,
+                "Value": value,
+                "Description": self.descriptions.get((name, number), "Current archive of a model"),
+            }
+            for number, value in enumerate(self.history[name], 1)
+        ]
 
 
 class FakeSageMaker:

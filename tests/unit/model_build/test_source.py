@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import checked_yaml
-from model_build import BuildError, ModelSource, RepositoryInvalid, checks
+from model_build import ModelNotFound, ModelSource, RepositoryInvalid, checks
 from model_build.recipe import Recipe
 from model_build.source import all_models, find, is_model
 
@@ -56,7 +56,7 @@ def test_models_are_found_by_their_names(with_alternative: Path) -> None:
     models = with_alternative.parent
     assert find(models, "doubled") == ModelSource(with_alternative)
     assert find(models, "doubled-onnx") == ModelSource(with_alternative, "onnx")
-    with pytest.raises(BuildError, match=r"no model 'tripled' in .*; models are doubled, "):
+    with pytest.raises(ModelNotFound, match=r"no model 'tripled' in .*: models are doubled, "):
         find(models, "tripled")
 
 

@@ -39,11 +39,18 @@ def test_a_stage_says_where_it_is_and_whether_it_is_production(tree: Tree) -> No
 
 
 def test_a_stage_that_is_not_there_is_named(tree: Tree) -> None:
-    with pytest.raises(CheckoutError, match=r"there is no stages/pord\.yaml"):
+    with pytest.raises(CheckoutError) as refused:
         tree.stage("pord")
+    assert str(refused.value) == (
+        "no stage 'pord': did you mean prod? stages are dev, prod (one YAML file each in stages/)"
+    )
+    with pytest.raises(CheckoutError, match=r"^no stage 'zzz': stages are dev, prod "):
+        tree.stage("zzz")
 
 
-@pytest.mark.parametrize("content", ["release: '25.09'\n", "", "- a\n", "a: [\n"])
+@pytest.mark.parametrize(
+    "content", ["release: '25.09'\n", "region: ''\n", "region:\n", "", "- a\n", "a: [\n"]
+)
 def test_a_stage_without_a_region_is_named(tree: Tree, content: str) -> None:
     (tree.root / "stages" / "prod.yaml").write_text(content)
     with pytest.raises(CheckoutError, match=r"stages/prod\.yaml has no region"):

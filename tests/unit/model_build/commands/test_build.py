@@ -196,8 +196,8 @@ def test_a_broken_repository_fails_the_build_with_every_finding(
     ("model", "told"),
     [
         ("models", "models is not a model; models in it: models/doubled"),
-        ("models/dubled", "no model 'dubled' in models; models are doubled"),
-        ("model/dubled", "no model 'dubled' in models; models are doubled"),
+        ("models/dubled", "no model 'dubled' in models: did you mean doubled? models are doubled"),
+        ("model/dubled", "no model 'dubled' in models: did you mean doubled? models are doubled"),
     ],
 )
 def test_a_folder_that_is_not_a_model_is_refused_with_those_that_are(

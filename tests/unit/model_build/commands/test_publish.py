@@ -1,9 +1,11 @@
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError, NoRegionError
 
@@ -84,6 +86,17 @@ def test_a_missing_region_is_told_with_the_variable_that_boto3_reads(
     doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("boto3.client", Mock(side_effect=NoRegionError))
+    assert fail("publish", doubled, *ENDPOINT) == (
+        "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
+    )
+
+
+def test_an_empty_region_is_none(
+    doubled: Path, fail: "Fail", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boto3.client", lambda service: boto3.Session().client(service))
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "")
     assert fail("publish", doubled, *ENDPOINT) == (
         "AWS: no region: set AWS_DEFAULT_REGION to the stage's"
     )

@@ -1,14 +1,16 @@
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
+from model_build.publishing.catalog import Catalog
 from tests.unit.model_build.commands.conftest import PREFIX
 
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws, Succeed
 
 ENDPOINT = ("--stage", "dev", "--endpoint", "text")
-ONE, TWO, THREE = "1" * 12, "2" * 12, "3" * 12
+ONE, TWO, THREE, FOUR = ("1" * 12, "2" * 12, "3" * 12, "4" * 12)
 
 
 @pytest.fixture
@@ -45,9 +47,45 @@ def test_a_deploy_that_changed_nothing_is_no_version_of_its_own(
     assert TWO in succeed("rollback", "minilm", *ENDPOINT)
 
 
-def test_two_rollbacks_are_one_and_back_again(deployed: "FakeAws", succeed: "Succeed") -> None:
+def test_two_rollbacks_are_one(deployed: "FakeAws", data_of: "Data", succeed: "Succeed") -> None:
     succeed("rollback", "minilm", *ENDPOINT)
-    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {THREE}, before {TWO}\n"
+    assert succeed("rollback", "minilm", *ENDPOINT) == (
+        f"minilm was rolled back already, to {TWO}; --to takes another: {THREE}, {ONE}\n"
+    )
+    assert data_of("rollback", "minilm", *ENDPOINT) == {"model": "minilm", "version": TWO}
+    assert len(deployed.ssm.writes) == 1
+
+
+def test_what_became_current_after_a_rollback_can_be_rolled_back_too(
+    deployed: "FakeAws", succeed: "Succeed"
+) -> None:
+    succeed("rollback", "minilm", *ENDPOINT)
+    deployed.deploy("minilm", FOUR)
+    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {TWO}, before {FOUR}\n"
+    assert "already" in succeed("rollback", "minilm", *ENDPOINT)
+
+
+def test_a_version_that_was_rolled_back_from_is_none_to_roll_back_to(
+    deployed: "FakeAws", succeed: "Succeed"
+) -> None:
+    """Whoever rolled back: `deploy` stands for CloudFormation, and for a delivered old commit."""
+    deployed.deploy("minilm", TWO)
+    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {ONE}, before {TWO}\n"
+
+
+def test_a_rollback_can_be_undone_and_done_again(deployed: "FakeAws", succeed: "Succeed") -> None:
+    succeed("rollback", "minilm", *ENDPOINT)
+    undone = succeed("rollback", "minilm", "--to", THREE, *ENDPOINT)
+    assert undone == f"minilm is now {THREE}, before {TWO}\n"
+    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {TWO}, before {THREE}\n"
+
+
+def test_an_earlier_version_that_was_published_again_goes_back_to_what_served_before_it(
+    deployed: "FakeAws", succeed: "Succeed"
+) -> None:
+    entry = json.loads(deployed.ssm.history["/triton/dev/text/minilm"][0])
+    Catalog(deployed.ssm.client, "dev", "text").flip(entry, "published")
+    assert succeed("rollback", "minilm", *ENDPOINT) == f"minilm is now {THREE}, before {ONE}\n"
 
 
 def test_the_entry_comes_back_as_it_was(deployed: "FakeAws", succeed: "Succeed") -> None:
@@ -88,15 +126,14 @@ def test_a_version_that_the_catalog_never_had_is_refused_with_those_it_had(
     deployed: "FakeAws", fail: "Fail"
 ) -> None:
     assert fail("rollback", "minilm", "--to", "f" * 12, *ENDPOINT) == (
-        f"minilm has no earlier version {'f' * 12} in the catalog's history; there are: {TWO}, "
-        f"{ONE}"
+        f"minilm has no version {'f' * 12} in the catalog's history; --to takes: {TWO}, {ONE}"
     )
 
 
 def test_the_first_version_has_none_before_it(aws: "FakeAws", fail: "Fail") -> None:
     aws.deploy("minilm", ONE)
     assert fail("rollback", "minilm", *ENDPOINT) == (
-        "minilm has no earlier version in the catalog's history; there are: none"
+        f"minilm has no version before {ONE} in the catalog's history; --to takes: none"
     )
 
 

@@ -2,7 +2,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from model_build.publishing.catalog import Catalog
+from model_build.publishing.catalog import Catalog, Past, Way, lineage
 
 if TYPE_CHECKING:
     from tests.unit.model_build.fakes import FakeSsm
@@ -32,17 +32,41 @@ def test_an_empty_catalog_has_no_entries(catalog: Catalog) -> None:
     assert catalog.entries() == {}
 
 
-def test_a_flip_writes_what_clients_resolve_the_model_to(catalog: Catalog, ssm: "FakeSsm") -> None:
-    ssm.put("/triton/dev/text/minilm", _entry("1"))
-    catalog.flip(_entry("2"))
-    assert catalog.entries() == {"minilm": _entry("2")}
-    assert ssm.writes[0]["Value"] == '{"model":"minilm","version":"2"}'
-    assert ssm.writes[0]["Description"] == "Current archive of minilm"
-
-
-def test_what_an_entry_said_before_comes_latest_first_and_each_version_once(
+def test_a_flip_writes_what_clients_resolve_the_model_to_and_how_it_became_that(
     catalog: Catalog, ssm: "FakeSsm"
 ) -> None:
-    for version in ("1", "2", "2", "1", "3", "2"):
-        ssm.put("/triton/dev/text/minilm", _entry(version))
-    assert [it["version"] for it in catalog.earlier("minilm")] == ["2", "3", "1"]
+    ssm.put("/triton/dev/text/minilm", _entry("1"))
+    catalog.flip(_entry("2"), "published")
+    catalog.flip(_entry("1"), "rolled back")
+    assert catalog.entries() == {"minilm": _entry("1")}
+    assert ssm.writes[0]["Value"] == '{"model":"minilm","version":"2"}'
+    assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
+    assert [(it.version, it.way) for it in catalog.history("minilm")] == [
+        ("1", "deployed"),
+        ("2", "published"),
+        ("1", "rolled back"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("history", "led_to_the_last"),
+    [
+        ("1 2 3", "1 2 3"),
+        ("1 2 2 3", "1 2 3"),
+        ("1 2 3 back:2", "1 2"),
+        ("1 2 3 back:2 4", "1 2 4"),
+        ("1 2 3 back:1 4 back:1", "1"),
+        ("1 2 3 2", "1 2"),
+        ("1 2 3 published:1", "1 2 3 1"),
+        ("1 2 published:2", "1 2"),
+        ("1 2 3 published:1 back:3", "1 2 3"),
+        ("1 2 back:1 published:2", "1 2"),
+    ],
+)
+def test_the_lineage_of_a_version_leaves_out_what_was_rolled_back_from(
+    history: str, led_to_the_last: str
+) -> None:
+    ways: dict[str, Way] = {"": "deployed", "back": "rolled back", "published": "published"}
+    written = [it.rpartition(":") for it in history.split()]
+    line = lineage([Past(_entry(version), ways[way]) for way, _, version in written])
+    assert [it.version for it in line] == led_to_the_last.split()

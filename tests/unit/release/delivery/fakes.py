@@ -9,6 +9,8 @@ from typing import Any, cast
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
+from cdk_cli import Result
+
 EXPORT = "prod-models:ExportsOutputRefModelsBucket1"
 EXPIRED = ClientError(
     {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}, "DescribeStacks"
@@ -92,20 +94,20 @@ class FakeCdk:
         self.leaves: list[str] = []
         self.then: BaseException | None = None
 
-    def deploy(self, _: Path, *stacks: str) -> bool:
+    def deploy(self, _: Path, *stacks: str) -> Result:
         self._aws.has_stack = True
         return self._run("deploy", *stacks)
 
-    def publish_assets(self, _: Path, *stacks: str) -> bool:
+    def publish_assets(self, _: Path, *stacks: str) -> Result:
         return self._run("publish-assets", *stacks)
 
-    def _run(self, *what: str) -> bool:
+    def _run(self, *what: str) -> Result:
         self.runs.append(what)
         if isinstance(self.then, KeyboardInterrupt):
             raise self.then
         self._aws.statuses = list(self.leaves)
         self._aws.refuses = cast(Exception | None, self.then)
-        return self.fails != what[0]
+        return Result(self.fails != what[0], ("the CLI: no",))
 
 
 def endpoint_stack(name: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from release.delivery import delivering
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.history import Delivery, History, Outcome
+from release.tree import CheckoutError
 
 
 class Kept:
@@ -41,7 +42,7 @@ class Expired:
         raise ClientError(error, "PutParameter")
 
 
-def _fails(error: Exception) -> Callable[[], None]:
+def _fails(error: BaseException) -> Callable[[], None]:
     def put_in_place() -> None:
         raise error
 
@@ -70,10 +71,15 @@ def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
     assert history.outcomes == [outcome]
 
 
-def test_what_goes_on_at_aws_is_remembered_as_begun() -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [(Unfinished("goes on"), "goes on"), (KeyboardInterrupt(), "interrupted")],
+    ids=["unfinished", "interrupted"],
+)
+def test_what_goes_on_at_aws_is_remembered_as_begun(error: BaseException, said: str) -> None:
     history = Kept()
-    with pytest.raises(Unfinished):
-        delivering._remembered(cast(History, history), _fails(Unfinished("goes on")))
+    with pytest.raises(Unfinished, match=f"^{said}$"):
+        delivering._remembered(cast(History, history), _fails(error))
     assert history.outcomes == []
 
 
@@ -87,6 +93,16 @@ def test_what_cannot_be_remembered_does_not_change_how_it_ended(
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 2
     assert all("still says that this delivery is in progress" in line for line in said)
+
+
+@pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
+def test_a_stage_that_is_not_there_is_said_before_what_is_not_committed(
+    stage: str, from_stage: str | None, tmp_path: Path
+) -> None:
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages/prod.yaml").write_text("region: us-east-1\n")
+    with pytest.raises(CheckoutError, match=r"no stage 'pord': did you mean prod\?"):
+        delivering.deliver(Clone(tmp_path), stage, from_stage=from_stage)
 
 
 def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_remembered(

@@ -63,22 +63,20 @@ def test_aws_that_refuses_ends_with_1(
     assert "not delivered: AWS: Unable to locate credentials" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (Unfinished("prod-text goes on"), "unfinished: prod-text goes on\n"),
-        (KeyboardInterrupt(), "unfinished: interrupted\n"),
-    ],
-)
-def test_what_goes_on_at_aws_ends_with_3_and_how_to_take_it_up(
-    error: BaseException,
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+def test_an_interruption_before_anything_was_begun_ends_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ends(monkeypatch, error) == 3
+    assert ends(monkeypatch, KeyboardInterrupt()) == 130
     told = capsys.readouterr().err
-    assert told.startswith(said)
+    assert told == "not delivered: interrupted, before anything was begun\n"
+
+
+def test_what_goes_on_at_aws_ends_with_3_and_how_to_take_it_up(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends(monkeypatch, Unfinished("prod-text goes on")) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("unfinished: prod-text goes on\n")
     assert "run the same command again, which waits for stacks and endpoints" in told
     assert "starts builds that still run a second time: wait for those in CodeBuild first" in told
 

@@ -56,7 +56,7 @@ def test_reasons_are_those_of_this_deploy_in_their_order(
         stubbed,
         event(5, "prod-text", "UPDATE_ROLLBACK_COMPLETE"),
         event(4, "c", "UPDATE_FAILED", "Resource update cancelled"),
-        event(3, "b", "UPDATE_FAILED", "second"),
+        event(3, "b", "UPDATE_FAILED", "second\n\n    at framework.js:2:6 (RequestId: a)"),
         event(2, "a", "CREATE_FAILED", "first"),
         event(1, "a", "UPDATE_FAILED", "of last week"),
     )

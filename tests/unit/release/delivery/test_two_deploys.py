@@ -11,6 +11,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError, NoCredentialsError
 
+from cdk_cli import Result
 from release.delivery import cdk, deploying, deployment, smoke, under_way
 from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.deploying import deploy
@@ -38,13 +39,13 @@ class Stack:
         self.going_on: list[str] = []
         self.stuck: list[str] = []
 
-    def deploy(self, folder: Path, *_: str) -> bool:
+    def deploy(self, folder: Path, *_: str) -> Result:
         wanted = json.loads((folder / "prod-text.template.json").read_text())
         self.tried.append(wanted)
         if len(self.tried) in self.fails:
-            return False
+            return Result(succeeded=False, reasons=())
         self.live = wanted
-        return True
+        return Result(succeeded=True, reasons=())
 
     @contextmanager
     def with_template(self, _: Assembly, stack: str, wanted: Template) -> Iterator[Path]:
@@ -135,8 +136,9 @@ def test_where_the_first_is_rolled_back_nothing_was_changed(
 def test_a_stack_that_has_its_new_template_scales_by_that(
     stack: Stack, delivered: Deployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def another_stack_fails(*where: Any) -> bool:
-        return stack.deploy(*where) and len(stack.tried) != 2
+    def another_stack_fails(*where: Any) -> Result:
+        deployed = stack.deploy(*where)
+        return Result(deployed.succeeded and len(stack.tried) != 2, ())
 
     monkeypatch.setattr(cdk, "deploy", another_stack_fails)
     with pytest.raises(NotDelivered):

@@ -1,0 +1,68 @@
+"""`tritonsm deploy`: deploy a stage as it is on disk, by the pinned cdk CLI."""
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import boto3
+from botocore.exceptions import ClientError
+
+import cdk_cli
+from cli.errors import CommandError, exit_code
+from local_aws.demo.building import newest_line
+from local_aws.environment import ACCOUNT
+from local_aws.folder import Folder
+from model_build.commands.arguments import Commands
+from release.tree import Tree
+
+BOOTSTRAP_STACK = "CDKToolkit"
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "deploy",
+        description="Deploy a stage as it is on disk: nothing is reviewed, tried or remembered, as "
+        "`tritonsm deliver` does.",
+    )
+    parser.add_argument("stage", metavar="STAGE", help="a stage, such as dev")
+    parser.set_defaults(run=partial(exit_code, run))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Deploy; return the exit code."""
+    stage = options.stage
+    region = Tree(Path.cwd()).stage(stage).region
+    if options.local:
+        _bootstrap(region)
+    cdk("deploy", stage, "--require-approval", "never", building=_builds(options))
+    print(f"deployed: {stage}")
+    return 0
+
+
+def cdk(command: str, stage: str, *arguments: str, building: Callable[[], str] = str) -> None:
+    """Run a command of the CLI on all stacks of a stage. Raises `CommandError` where it fails."""
+    app = "--all", "-c", f"stage={stage}"
+    ended = cdk_cli.run(
+        command, *app, *arguments, title=f"cdk {command}: {stage}", building=building
+    )
+    if not ended.succeeded:
+        raise CommandError("\n  ".join(it.removeprefix("error: ") for it in ended.reasons))
+
+
+def _builds(options: argparse.Namespace) -> Callable[[], str]:
+    return partial(newest_line, Folder.default().builds) if options.local else str
+
+
+def _bootstrap(region: str) -> None:
+    """Bootstrap the local AWS, where nobody has: it is new whenever it was started."""
+    try:
+        boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
+    except ClientError:
+        # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
+        elsewhere = Folder.default().root
+        account = f"aws://{ACCOUNT}/{region}"
+        ended = cdk_cli.run("bootstrap", account, title="cdk bootstrap", cwd=elsewhere)
+        if not ended.succeeded:
+            raise CommandError("\n  ".join(ended.reasons)) from None

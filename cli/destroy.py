@@ -1,0 +1,40 @@
+"""`tritonsm destroy`: delete the stacks of a stage, by the pinned cdk CLI."""
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+
+from cli.deploy import cdk
+from cli.errors import CommandError, exit_code
+from model_build.commands.arguments import Commands
+from release.tree import Tree
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "destroy",
+        description="Delete the stacks of a stage: its endpoints stop answering. The bucket of "
+        "archives, its key and logs stay.",
+    )
+    parser.add_argument("stage", metavar="STAGE", help="a stage, such as dev")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.set_defaults(run=partial(exit_code, run))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask, and destroy; return the exit code."""
+    stage = options.stage
+    Tree(Path.cwd()).stage(stage)  # raises where there is none
+    if not (options.yes or _agreed(stage)):
+        raise CommandError("nothing was destroyed")
+    cdk("destroy", stage, "--force")
+    print(f"destroyed: {stage}")
+    return 0
+
+
+def _agreed(stage: str) -> bool:
+    if not sys.stdin.isatty():
+        raise CommandError("nobody is there to be asked: add --yes")
+    return input(f"Delete the stacks of {stage}? Write its name: ") == stage

@@ -1,0 +1,48 @@
+"""Where a stage says what a construct refuses."""
+
+import pytest
+
+from checked_yaml import Misfits
+from stacks import naming_keys
+from stages import EndpointStage
+from triton_sagemaker import InvalidEndpoint, Problem
+
+ENDPOINT = EndpointStage.model_validate(
+    {
+        "models": ["minilm"],
+        "instance_type": "ml.g5.xlarge",
+        "variants": {"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("where", "keys"),
+    [
+        ("variants.Old.container.release", "release"),
+        ("variants.Old.instances.instance_type", "endpoints.text.instance_type"),
+        ("variants.New.instances.instance_type", "endpoints.text.variants.New.instance_type"),
+        ("variants.New.instances.initial_count", "endpoints.text.instance_count"),
+        ("instances.initial_count", "endpoints.text.instance_count"),
+        ("variants.New.weight", "endpoints.text.variants.New.weight"),
+        ("variants", "endpoints.text.variants"),
+        ("update", "endpoints.text.update"),
+        ("update.percent", "endpoints.text.update.percent"),
+        ("update.wait", "endpoints.text.update.wait_seconds"),
+        ("rollback_error_rate", "endpoints.text.update.rollback_error_rate"),
+        ("scaling.max_count", "endpoints.text.scaling.max_count"),
+    ],
+)
+def test_what_a_construct_refuses_has_the_keys_of_the_stage(where: str, keys: str) -> None:
+    assert refused(where) == [(tuple(keys.split(".")), "is wrong")]
+
+
+def test_what_no_stage_can_say_is_named_as_the_construct_names_it() -> None:
+    where = "variants.Old.container.environment"
+    assert refused(where) == [(("endpoints", "text"), f"{where}: is wrong")]
+
+
+def refused(where: str) -> list[tuple[tuple[str | int, ...], str]]:
+    with pytest.raises(Misfits) as raised, naming_keys("text", ENDPOINT):
+        raise InvalidEndpoint("dev-text", [Problem(where, "is wrong")])
+    return raised.value.found
