@@ -1,0 +1,97 @@
+"""A newcomer's first hour: a stage and models as `new` writes them, by the commands of the README."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+STAGE = "my-first"
+ENDPOINTS = {"flowers": ["iris"], "nets": ["net", "net-onnx"], "words": ["letters"]}
+"""Three endpoints of own models: scikit-learn, PyTorch twice, and a repository with an ensemble."""
+MODELS = {"iris": "python", "net": "pytorch", "letters": "repository"}
+SCORE = "models/letters/letters-score/1/model.py"
+
+
+@dataclass(frozen=True)
+class Clone:
+    """A copy of this repository, with a shell in it."""
+
+    path: Path
+
+    def run(self, *arguments: str, code: int = 0) -> str:
+        """Run `tritonsm`; return what it says, stdout and stderr as one text."""
+        finished = subprocess.run(
+            ["./tritonsm", *arguments],
+            cwd=self.path,
+            env={**os.environ, "NO_COLOR": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert finished.returncode == code, finished.stdout
+        return finished.stdout
+
+    def ask(self, endpoint: str, model: str, *more: str) -> dict[str, list[float]]:
+        """Return what a deployed model answers: output -> values."""
+        said = self.run("invoke", STAGE, endpoint, model, "--local", "--json", *more)
+        return {name: it["data"] for name, it in json.loads(said)["outputs"].items()}
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Iterator[Clone]:
+    """What `git clone` and `make install` give, with a local AWS."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.split("\0")[:-1]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tmp_path / name, follow_symlinks=False)
+    for name in (".venv", "node_modules"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    clone = Clone(tmp_path)
+    clone.run("up")
+    yield clone
+    clone.run("down")
+
+
+def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destroyed(
+    clone: Clone,
+) -> None:
+    for name, kind in MODELS.items():
+        assert f"next: tritonsm try models/{name}" in clone.run("new", "model", name, "--kind", kind)
+    assert "3 models, 0 findings" in clone.run("lint", *(f"models/{it}" for it in MODELS))
+    endpoints = [f"--endpoint={name}={','.join(models)}" for name, models in ENDPOINTS.items()]
+    clone.run("new", "stage", STAGE, "--from", "local", *endpoints)
+
+    clone.run("deploy", STAGE, "--local")
+    status = clone.run("status", STAGE, "--local")
+    for name, models in ENDPOINTS.items():
+        assert f"{STAGE}-{name}" in status
+        for model in models:
+            clone.run("invoke", STAGE, name, model, "--local")
+    before = clone.ask("words", "letters", "--input", "TEXT=yes")
+    assert before == {"SCORE": pytest.approx([1 / 3])}
+
+    score = clone.path / SCORE
+    score.write_text(score.read_text().replace("aeiou", "aeiouy"))
+    shown = clone.run("diff", STAGE, "--local")
+    assert f"Stack {STAGE}-words" in shown
+    assert shown.count("There were no differences") == len(ENDPOINTS)  # of all stacks but this one
+    clone.run("deploy", STAGE, "--local")
+    assert clone.ask("words", "letters", "--input", "TEXT=yes") == {"SCORE": pytest.approx([2 / 3])}
+
+    rollback = ("rollback", "letters", "--stage", STAGE, "--endpoint", "words", "--local")
+    clone.run(*rollback)
+    assert clone.ask("words", "letters", "--input", "TEXT=yes") == before
+    assert "already" in clone.run(*rollback)
+
+    clone.run("destroy", STAGE, "--local", "--yes")
+    assert "no endpoint is deployed" in clone.run("status", STAGE, "--local")
