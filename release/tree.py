@@ -30,11 +30,15 @@ class NotSynthesised(CheckoutError):
 
 @dataclass(frozen=True)
 class StageFile:
-    """The little of a stage's YAML that is not in its templates."""
+    """The little of a stage's YAML that is not in its templates.
+
+    `max_monthly_usd` is what its instances may cost a month, None where nobody has said.
+    """
 
     region: str
     production: bool
     account: str | None = None
+    max_monthly_usd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -67,11 +71,19 @@ class Tree:
         try:
             content = yaml.safe_load(path.read_text(encoding="utf-8"))
             region, account = str(content["region"]), content.get("account")
-            return StageFile(region, bool(content.get("production")), account and str(account))
+            most = content.get("max_monthly_usd")
+            return StageFile(
+                region=region,
+                production=bool(content.get("production")),
+                account=account and str(account),
+                max_monthly_usd=None if most is None else float(most),
+            )
         except FileNotFoundError:
             raise CheckoutError(f"there is no stages/{name}.yaml") from None
         except (yaml.YAMLError, KeyError, TypeError) as error:
             raise CheckoutError(f"stages/{name}.yaml has no region: {error}") from None
+        except ValueError as error:
+            raise CheckoutError(f"stages/{name}.yaml: max_monthly_usd: {error}") from None
 
     def synthesise(self, stage: str, *, to: Path) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to a folder.

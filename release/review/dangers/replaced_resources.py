@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
+from release.review.dangers.found import Found
 from release.review.differences import Change
 
 NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
@@ -17,6 +18,7 @@ STATEFUL = (
     "AWS::EC2::Subnet",
     "AWS::EC2::VPCEndpoint",
     "AWS::IAM::OIDCProvider",
+    "AWS::SNS::Topic",
 )
 """What holds data, or is known to others by an address of its own."""
 
@@ -24,24 +26,23 @@ _ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
 """Types that other rules report, as endpoints and models."""
 
 
-def replaced_resources(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def replaced_resources(comparison: Comparison) -> Iterator[Found]:
     """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
 
     Or it no longer outlives its stack. Stacks that leave the app are not touched by a deploy.
     """
-    for change in comparison.changes:
+    for change in comparison.deployed_changes:
         if change.type in NORMAL or change.type in _ELSEWHERE:
-            continue
-        if change.stack not in comparison.after:
             continue
         subject = f"{change.stack}.{change.path}"
         if change.impact == "WILL_REPLACE":
             because = ", ".join(change.properties)
-            yield subject, f"{change.type} {change.path} is replaced ({because} changes)"
+            said = f"{change.type} {change.path} is replaced ({because} changes)"
+            yield Found(subject, said)
         elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
-            yield subject, f"{change.type} {change.path} is {_fate(change)}"
+            yield Found(subject, f"{change.type} {change.path} is {_fate(change)}")
         elif change.after and _lost_retain(change):
-            yield subject, f"{change.type} {change.path} no longer outlives its stack"
+            yield Found(subject, f"{change.type} {change.path} no longer outlives its stack")
 
 
 def _lost_retain(change: Change) -> bool:
