@@ -100,7 +100,7 @@ class Comparison:
     @cached_property
     def findings(self) -> FindingsChange:
         """What linters find in the templates, where they differ."""
-        return self.lint(self.before, self.after) if self.stacks else NOTHING
+        return self.lint(self.before, self.after) if self.stacks or self.moves else NOTHING
 
     @cached_property
     def endpoints(self) -> dict[str, Pair]:

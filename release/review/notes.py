@@ -12,6 +12,15 @@ MOST_KINDS = 4
 """More types of resources than these are in the stack's difference alone."""
 
 
+_DONE = {
+    "WILL_CREATE": "created",
+    "WILL_DESTROY": "deleted",
+    "WILL_ORPHAN": "left behind",
+    "WILL_UPDATE": "changed",
+}
+"""The CDK's word for what CloudFormation does -> ours; the others replace."""
+
+
 def notes(comparison: Comparison, models: list[ModelChange]) -> Iterator[str]:
     """Yield a sentence for what is of the whole stage, and for each stack without an endpoint."""
     yield from _ceiling(comparison)
@@ -66,7 +75,8 @@ def _builder(models: list[ModelChange]) -> str:
 
 
 def _counted(stack: StackDifference) -> str:
-    kinds = Counter(it.type for it in stack.changes)
+    kinds = Counter((it.type, _DONE.get(it.impact, "replaced")) for it in stack.changes)
     if len(kinds) > MOST_KINDS:
-        return f"{len(stack.changes)} resources"
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
+        done = Counter(how for _, how in kinds.elements())
+        return ", ".join(f"{count} resources {how}" for how, count in sorted(done.items()))
+    return ", ".join(f"{count} {kind} {how}" for (kind, how), count in sorted(kinds.items()))

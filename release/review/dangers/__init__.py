@@ -90,20 +90,33 @@ class Danger:
 def dangers(comparison: Comparison) -> list[Danger]:
     """Return every danger of a stage, in the order of the rules, each cause once."""
     every = [(rule.__name__, it) for rule in RULES for it in rule(comparison)]
-    causes = [it for _, it in every if it.explains]
-    explained: dict[str, list[str]] = {it.subject: [] for it in causes}
+    explained: dict[str, list[str]] = {it.subject: [] for _, it in every}
     left: dict[str, list[Found]] = {}
     for rule, it in every:
-        cause = next((by for by in causes if by.explains and by.explains(rule, it.subject)), None)
-        if cause:
-            explained[cause.subject].append(it.message)
-        else:
+        cause = _cause(rule, it, every)
+        if cause is it:
             left.setdefault(rule, []).append(it)
+        else:
+            explained[cause.subject].append(it.message)
     return [
         danger
         for rule, found in left.items()
         for danger in _together(comparison.stage, rule, found, explained)
     ]
+
+
+def _cause(rule: str, found: Found, every: list[tuple[str, Found]]) -> Found:
+    """Return what explains something in the end, itself where nothing does."""
+    seen = [found]
+    while True:
+        by = next(
+            (each for each in every if each[1].explains and each[1].explains(rule, found.subject)),
+            None,
+        )
+        if by is None or by[1] in seen:
+            return found
+        rule, found = by
+        seen.append(found)
 
 
 def repository_dangers(before: Tree, after: Tree) -> list[Danger]:

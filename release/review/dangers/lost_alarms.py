@@ -21,6 +21,6 @@ def lost_alarms(comparison: Comparison) -> Iterator[Found]:
 
 
 def _is_of(alarm: str, variants: set[str]) -> bool:
-    """Whether an alarm is one of these variants', whose name is before or after its hyphen."""
-    name = alarm.rpartition("/")[2]
-    return any(name.startswith(f"{it}-") or name.endswith(f"-{it}") for it in variants)
+    """Whether an alarm is one of these variants', whose name is set apart by hyphens."""
+    name = f"-{alarm.rpartition('/')[2]}-"
+    return any(f"-{it}-" in name for it in variants)

@@ -30,7 +30,7 @@ def refused_exports(comparison: Comparison) -> Iterator[Found]:
                 yield Found(
                     f"{stack}.{name}",
                     f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
-                    f"and {', '.join(users)} imports it",
+                    f"and is imported by {', '.join(users)}",
                     group=stack,
                     heading=f"CloudFormation refuses to update {stack}: {{count}} of its exports "
                     "would be other ones, or gone, and are imported",

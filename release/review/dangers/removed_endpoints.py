@@ -12,6 +12,14 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Found]:
     `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
     somebody deletes them. The endpoint's logs are of a stack that stays, and go at once.
     """
+    if not comparison.after:
+        names = ", ".join(it.name for it in comparison.endpoints.values())
+        yield Found(
+            comparison.stage,
+            f"the stage {comparison.stage} is no longer in the app: its stacks run on, without "
+            f"updates, until somebody deletes them; after that, every invocation fails ({names})",
+        )
+        return
     for it in comparison.endpoints.values():
         if it.before and it.after is None:
             yield Found(

@@ -1,6 +1,7 @@
 """What CloudFormation replaces or deletes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from release.review.comparison import Comparison
 from release.review.dangers.found import Found
@@ -38,11 +39,31 @@ def replaced_resources(comparison: Comparison) -> Iterator[Found]:
         if change.impact == "WILL_REPLACE":
             because = ", ".join(change.properties)
             said = f"{change.type} {change.path} is replaced ({because} changes)"
-            yield Found(subject, said)
+            yield Found(subject, said, explains=_follows(change, comparison.deployed_changes))
         elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
             yield Found(subject, f"{change.type} {change.path} is {_fate(change)}")
         elif change.after and _lost_retain(change):
             yield Found(subject, f"{change.type} {change.path} no longer outlives its stack")
+
+
+def _follows(replaced: Change, changes: list[Change]) -> Callable[[str, str], bool]:
+    """Return what tells what is replaced only since it names what is."""
+    following = {
+        f"{it.stack}.{it.path}"
+        for it in changes
+        if (it.stack, it.impact) == (replaced.stack, "WILL_REPLACE")
+        and it.id != replaced.id
+        and it.properties
+        and all(_names(it.after["Properties"].get(key), replaced.id) for key in it.properties)
+    }
+    return lambda rule, subject: rule == "replaced_resources" and subject in following
+
+
+def _names(value: Any, logical_id: str) -> bool:
+    match value:
+        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
+            return name == logical_id
+    return False
 
 
 def _lost_retain(change: Change) -> bool:

@@ -23,7 +23,7 @@ def reset_counts(comparison: Comparison) -> Iterator[Found]:
         if _keeps(change.before["Properties"]) and not _keeps(change.after["Properties"]):
             assert pair.after
             counts = ", ".join(
-                f"{it.name} with {it.initial}, though it may have {it.maximum}"
+                f"{it.name}: {it.initial} of up to {it.maximum}"
                 for it in pair.after.variants.values()
             )
             yield Found(

@@ -16,6 +16,8 @@ def unheard_alarms(comparison: Comparison) -> Iterator[Found]:
     """
     for change in comparison.changes:
         subject = f"{change.stack}.{change.path}"
+        if change.stack not in comparison.after:
+            continue  # it stays as it is
         if change.type == "AWS::SNS::Subscription" and change.before:
             yield from _subscriptions(subject, change.before, change.after)
         if change.type not in ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm"):

@@ -51,7 +51,7 @@ def _weaker(
     elif was is not None and now is not None:
         less = str(new.get("ComparisonOperator")).startswith("Less")
         if now < was if less else now > was:
-            yield f"threshold {old['Threshold']:g} -> {new['Threshold']:g}"
+            yield f"threshold {old['Threshold']:,.10g} -> {new['Threshold']:,.10g}"
     (bad, of), (more, out_of) = _periods(old), _periods(new)
     if more > bad or out_of < of:
         yield f"{bad} bad periods of {of} -> {more} of {out_of}"

@@ -154,8 +154,7 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         ("Bucket", "Properties", "BucketEncryption"),
         None,
         [
-            "AWS::S3::Bucket Bucket loses its encryption with BucketEncryption",
-            "AWS::S3::Bucket Bucket loses its encryption with KMSMasterKeyID",
+            "AWS::S3::Bucket Bucket loses its encryption",
         ],
     ),
     (
@@ -180,7 +179,7 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "out of the private network",
         ("Model", "Properties", "VpcConfig"),
         None,
-        ["the instances of Model leave the private network"],
+        ["prod-text: the instances of Model leave the private network"],
     ),
     (
         "no rollback",
@@ -231,7 +230,6 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "models",
         [
             "AWS::S3::Bucket Bucket is replaced (BucketName changes)",
-            "AWS::S3::BucketPolicy BucketPolicy is replaced (Bucket changes)",
         ],
     ),
     ("a model replaced, which is normal", (*VARIANT, "InstanceType"), "ml.g5.2xlarge", []),
