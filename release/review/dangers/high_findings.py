@@ -16,7 +16,7 @@ HIGH = frozenset({
 CloudFormation. Without a key of Prisma Cloud's, checkov itself says no severity: these are from
 Prisma Cloud's policy reference (docs.prismacloud.io, AWS policies, of 2025-06-11)."""
 
-_CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>[^:]+): .* \[(?P<id>CKV\w+)\]")
+_CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>CKV\w+)\]")
 
 
 def high_findings(comparison: Comparison) -> Iterator[Found]:

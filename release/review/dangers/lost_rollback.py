@@ -30,7 +30,10 @@ def lost_rollback(comparison: Comparison) -> Iterator[Found]:
             it["Properties"].get("DeploymentConfig", {}) for it in (change.before, change.after)
         )
         pair = comparison.endpoints[change.stack]
-        if not (pair.before and pair.after) or pair.before.variants.keys() != pair.after.variants:
+        if (
+            not (pair.before and pair.after)
+            or pair.before.variants.keys() != pair.after.variants.keys()
+        ):
             continue  # such an update is refused
         gone = [it for it in _alarms(old) if it not in _alarms(new)]
         if gone and len(_alarms(new)) >= len(_alarms(old)):

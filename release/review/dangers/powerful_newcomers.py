@@ -39,7 +39,8 @@ _DATA = (
 
 _MANAGED = re.compile(r"AdministratorAccess|PowerUserAccess|FullAccess")
 _WHOLE_SERVICE = re.compile(r"(dynamodb|iam|kms|s3|secretsmanager|ssm|sts):\*")
-_EVERY = re.compile(r"\*|arn:[^:]*:[^:]*:[^:]*:[^:]*:([a-z-]+[/:])?\*|everything but .*")
+_KINDS = "endpoint/|function:|key/|parameter/|policy/|role/|secret:|table/|user/"
+_EVERY = re.compile(rf"\*|arn:[^:]*:[^:]*:[^:]*:[^:]*:({_KINDS})?\*|everything but .*")
 _UNKNOWN = re.compile(r"\$\{[^}]*\}")
 _THROUGH = "kms:ViaService"
 """A key of any name, used through one service alone (KMS developer guide, conditions-kms)."""

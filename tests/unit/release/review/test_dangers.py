@@ -294,6 +294,14 @@ def test_an_acknowledgement_is_of_one_danger(tmp_path: Path, file: Path) -> None
     assert read(tmp_path, TODAY).of(danger, date(2026, 12, 1)) is None
 
 
+def test_nothing_is_acknowledged_for_longer_than_a_year(tmp_path: Path, file: Path) -> None:
+    file.write_text(ACKNOWLEDGED.replace("2026-12-01", "2099-01-01"))
+    with pytest.raises(checked_yaml.InvalidFile, match="write 2027-11-02 or earlier") as raised:
+        read(tmp_path, TODAY)
+    (problem,) = raised.value.problems
+    assert (problem.line, problem.key) == (5, "acknowledged.0.until")
+
+
 def test_without_a_file_nothing_is_acknowledged(tmp_path: Path) -> None:
     assert read(tmp_path, TODAY) == Acknowledgements()
 
