@@ -78,5 +78,8 @@ def _counted(stack: StackDifference) -> str:
     kinds = Counter((it.type, _DONE.get(it.impact, "replaced")) for it in stack.changes)
     if len(kinds) > MOST_KINDS:
         done = Counter(how for _, how in kinds.elements())
-        return ", ".join(f"{count} resources {how}" for how, count in sorted(done.items()))
+        return ", ".join(
+            f"{count} resource{'' if count == 1 else 's'} {how}"
+            for how, count in sorted(done.items())
+        )
     return ", ".join(f"{count} {kind} {how}" for (kind, how), count in sorted(kinds.items()))

@@ -19,7 +19,7 @@ def lost_records(comparison: Comparison) -> Iterator[Found]:
     for change in comparison.changes:
         if change.before and change.after:
             for said in _lost(change):
-                yield Found(f"{change.stack}.{change.path}", f"{said}")
+                yield Found(f"{change.stack}.{change.path}", said)
     for change in comparison.deployed_changes:
         if change.type in _RECORDERS and not change.after:
             yield Found(f"{change.stack}.{change.path}", f"{change.type} {change.path} is deleted")
@@ -36,7 +36,8 @@ def _lost(change: Change) -> Iterator[str]:
             was, now = (it.get("RetentionInDays", float("inf")) for it in (old, new))
             if now < was:
                 kept = f"{was:g} days" if was != float("inf") else "for ever"
-                yield f"the log {change.path} is kept {now:g} days, before {kept}"
+                days = "1 day" if now == 1 else f"{now:g} days"
+                yield f"the log {change.path} is kept {days}, before {kept}"
         case "AWS::SageMaker::EndpointConfig":
             was, now = (it.get("DataCaptureConfig", {}).get("EnableCapture") for it in (old, new))
             if was and not now:

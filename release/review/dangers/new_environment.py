@@ -27,4 +27,4 @@ def new_environment(comparison: Comparison) -> Iterator[Found]:
 
 
 def _place(file: StageFile) -> str:
-    return f"{file.region} of {f'account {file.account}' if file.account else 'whoever deploys'}"
+    return f"{file.region} of account {file.account}" if file.account else file.region

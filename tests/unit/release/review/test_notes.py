@@ -22,24 +22,29 @@ def said(
     before: dict[str, Template],
     after: dict[str, Template],
     *models: ModelChange,
-    **files: StageFile,
+    was: StageFile = FILE,
+    will_be: StageFile = FILE,
 ) -> list[str]:
-    places = {"was": FILE, "will_be": FILE, **files}
-    return list(notes(Comparison("prod", before, after, **places), list(models)))
+    return list(notes(Comparison("prod", before, after, was, will_be), list(models)))
+
+
+def builders() -> list[dict[str, Template]]:
+    """Return two sides with other code in the builder."""
+    return [{STACK: {"Resources": project(it)}} for it in ("a", "b")]
 
 
 def test_what_the_builder_s_change_leaves_as_it_is() -> None:
-    sides = ({STACK: {"Resources": project(it)}} for it in ("a", "b"))
+    before, after = builders()
     kept = ModelChange(endpoint="prod-text", model="minilm", state="unchanged")
-    (line,) = said(*sides, kept, replace(kept, model="bert", state="rebuilt"))
+    (line,) = said(before, after, kept, replace(kept, model="bert", state="rebuilt"))
     assert "and minilm stays as it is; if it would make other archives of them, raise" in line
     assert "BUILD_FORMAT" in line
     assert "1 AWS::CodeBuild::Project changed" in line
 
 
 def test_a_builder_that_builds_everything_anew_asks_for_nothing() -> None:
-    sides = ({STACK: {"Resources": project(it)}} for it in ("a", "b"))
-    (line,) = said(*sides, ModelChange(endpoint="prod-text", model="bert", state="rebuilt"))
+    before, after = builders()
+    (line,) = said(before, after, ModelChange(endpoint="prod-text", model="bert", state="rebuilt"))
     assert "every model is built by it" in line
     assert "BUILD_FORMAT" not in line
 

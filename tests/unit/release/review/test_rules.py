@@ -28,10 +28,8 @@ def found(
     sides: list[dict[str, Template]] = [
         {STACK: {"Resources": RESOURCES}, stack: {"Resources": it}} for it in (before, after)
     ]
-    return [
-        (it.rule, it.message)
-        for it in dangers(Comparison("prod", *sides, was=was, will_be=will_be))
-    ]
+    comparison = Comparison("prod", sides[0], sides[1], was, will_be)
+    return [(it.rule, it.message) for it in dangers(comparison)]
 
 
 def of(rule: str, *arguments: Any, **named: Any) -> list[str]:
@@ -357,8 +355,9 @@ def test_checkov_s_high_findings_count() -> None:
     lines = ("checkov: prod-text, AWS::S3::Bucket.It: no public read [CKV_AWS_20]",
              "checkov: prod-text, AWS::S3::Bucket.It: versions [CKV_AWS_21]")  # fmt: skip
     said = FindingsChange(new=lines, fixed=(), still=())
-    sides = {STACK: {"Resources": {}}}, {STACK: {"Resources": RESOURCES}}
-    comparison = Comparison("prod", *sides, was=PROD, will_be=PROD, lint=lambda *_: said)
+    before: dict[str, Template] = {STACK: {"Resources": {}}}
+    after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
+    comparison = Comparison("prod", before, after, PROD, PROD, lint=lambda *_: said)
     high = [it for it in dangers(comparison) if it.rule == "high_findings"]
     assert [it.subject for it in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
     assert [it.message for it in high] == [lines[0]]
@@ -407,8 +406,8 @@ def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
         return {**RESOURCES, **named}
 
     def key(after: dict[str, Any]) -> str:
-        sides = ({STACK: {"Resources": it}} for it in (alarms("A", "B", "C"), after))
-        (danger,) = dangers(Comparison("prod", *sides, was=PROD, will_be=PROD))
+        sides = [{STACK: {"Resources": it}} for it in (alarms("A", "B", "C"), after)]
+        (danger,) = dangers(Comparison("prod", sides[0], sides[1], PROD, PROD))
         assert danger.key.startswith("prod/lost_alarms/prod-text.")
         return danger.key
 
@@ -420,8 +419,9 @@ def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> No
     paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
     before = {**RESOURCES, "Paged": paged}
     after = {key: it for key, it in RESOURCES.items() if key != "Quota"}
-    files = {"will_be": replace(PROD, production=False)}
-    assert [rule for rule, _ in found(before, after, **files)] == ["left_production", "lost_alarms"]
+    less = replace(PROD, production=False)
+    rules = [rule for rule, _ in found(before, after, will_be=less)]
+    assert rules == ["left_production", "lost_alarms"]
 
 
 def test_a_moved_stage_is_compared_by_meaning() -> None:
