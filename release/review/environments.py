@@ -44,8 +44,11 @@ def without_places(templates: dict[str, Template], place: StageFile) -> dict[str
 
 
 def _registries(region: str) -> set[str]:
-    """Return the accounts that hold the SageMaker Triton images of a region."""
-    found = platform_facts.region(region)
+    """Return the accounts that hold the SageMaker Triton images of a region, if it is known."""
+    try:
+        found = platform_facts.region(region)
+    except platform_facts.UnknownFact:
+        return set()
     return {it for it in (found.account_since_23_12, found.account_before_23_12) if it}
 
 

@@ -78,5 +78,8 @@ def _added_up(alarm: Alarm, endpoint: DeclaredEndpoint | None) -> int:
     metric = str(alarm.get("MetricName"))
     if variant is None or not metric.startswith(("GPU", "CPU")):
         return 1
-    instance = platform_facts.instance_type(variant.instance_type)
+    try:
+        instance = platform_facts.instance_type(variant.instance_type)
+    except platform_facts.UnknownFact:  # of a commit that knew it
+        return 1
     return (instance.gpu_count if metric.startswith("GPU") else instance.vcpus) or 1

@@ -424,6 +424,17 @@ def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> No
     assert rules == ["left_production", "lost_alarms"]
 
 
+def test_a_place_and_a_type_that_are_in_no_table_are_compared_as_they_are() -> None:
+    gpu = {**ALARM, "MetricName": "GPUUtilization",
+           "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}]}  # fmt: skip
+    before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
+    before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
+    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
+    there = replace(PROD, region="xx-nowhere-1")
+    rules = [rule for rule, _ in found(before, after, was=there)]
+    assert rules == ["new_environment", "weakened_alarms"]
+
+
 def test_a_moved_stage_is_compared_by_meaning() -> None:
     """The same role in another region and account; and one that may do more there."""
 
