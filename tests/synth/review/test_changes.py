@@ -172,7 +172,11 @@ CHANGES: dict[str, list[Edit]] = {
         (ENDPOINT, "ROLLBACK_SERVER_ERROR_RATE = 0.05", "ROLLBACK_SERVER_ERROR_RATE = 2"),
         (ENDPOINT, "minutes=(2, 3)", "minutes=(60, 60)"),
         (ENDPOINT, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
-        ("constructs/triton_sagemaker/updates.py", "keep_old: int = 300", "keep_old: int = 0"),
+        (
+            "constructs/triton_sagemaker/updates.py",
+            "keep_old: Duration = FIVE_MINUTES",
+            "keep_old: Duration = Duration.seconds(0)",
+        ),
     ],
     "alarms that nobody hears": [
         (
