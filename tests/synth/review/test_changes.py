@@ -201,11 +201,7 @@ CHANGES: dict[str, list[Edit]] = {
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
         (BUCKET, "            server_access_logs_bucket=access_logs,\n", ""),
         _meant("S1"),
-        (
-            "constructs/triton_sagemaker/endpoint_log.py",
-            "logs.RetentionDays.THREE_MONTHS",
-            "logs.RetentionDays.ONE_DAY",
-        ),
+        (STAGE, "region:", "log_retention_days: 1\nregion:"),
     ],
     "a way to the internet": [
         (NETWORK, "nat_gateways=0", "nat_gateways=1"),

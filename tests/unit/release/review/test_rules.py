@@ -249,7 +249,9 @@ def test_records_that_are_lost(
 
 
 def test_requests_that_are_no_longer_captured() -> None:
-    before = changed("Config", "DataCaptureConfig", EnableCapture=True)
+    modes = [{"CaptureMode": "Input"}]
+    capture = {"EnableCapture": True, "InitialSamplingPercentage": 10, "CaptureOptions": modes}
+    before = changed("Config", DataCaptureConfig=capture)
     assert of("lost_records", before, RESOURCES) == ["requests of Config are no longer captured"]
 
 
