@@ -199,7 +199,7 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "archives that expire, no access log, logs kept a day": [
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
-        (BUCKET, "            server_access_logs_bucket=access_logs,\n", ""),
+        (BUCKET, "            server_access_logs_bucket=access_logs(self, removal_policy),\n", ""),
         _meant("S1"),
         (STAGE, "region:", "log_retention_days: 1\nregion:"),
     ],
