@@ -31,11 +31,15 @@ class NotSynthesised(CheckoutError):
 
 @dataclass(frozen=True)
 class StageFile:
-    """The little of a stage's YAML that is not in its templates."""
+    """The little of a stage's YAML that is not in its templates.
+
+    `max_monthly_usd` is what its instances may cost a month, None where nobody has said.
+    """
 
     region: str
     production: bool
     account: str | None = None
+    max_monthly_usd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,13 @@ class Tree:
             region, account = str(content["region"] or ""), content.get("account")
             if not region:
                 raise CheckoutError(f"stages/{name}.yaml has no region: write region: us-east-1")
-            return StageFile(region, bool(content.get("production")), account and str(account))
+            most = content.get("max_monthly_usd")
+            return StageFile(
+                region=region,
+                production=bool(content.get("production")),
+                account=account and str(account),
+                max_monthly_usd=None if most is None else float(most),
+            )
         except FileNotFoundError:
             known = self.stages()
             close = difflib.get_close_matches(name, known, n=1)
@@ -81,6 +91,8 @@ class Tree:
             ) from None
         except (yaml.YAMLError, KeyError, TypeError) as error:
             raise CheckoutError(f"stages/{name}.yaml has no region: {error}") from None
+        except ValueError as error:
+            raise CheckoutError(f"stages/{name}.yaml: max_monthly_usd: {error}") from None
 
     def synthesise(self, stage: str, *, to: Path) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to a folder.

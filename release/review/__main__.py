@@ -17,9 +17,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 import checked_yaml
 from release.checkouts import Clone
 from release.review import as_json, findings, markdown, page
+from release.review.acknowledged import read
 from release.review.commit import checked_out
+from release.review.dangers import REPOSITORY, Danger, repository_dangers
 from release.review.deployed import Deployed
-from release.review.findings import LinterFailed
+from release.review.findings import FindingsChange, LinterFailed
 from release.review.report import Base, Report, StageReview, review_stage
 from release.tree import CheckoutError, Tree
 
@@ -80,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
         (options.output / name).write_text(text, encoding="utf-8")
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)
+    for it in report.unmatched:
+        print(f"note: acknowledged, and no danger: {it.danger}", file=sys.stderr)
     print(options.output / "review.md")
     return DANGER if report.open_dangers else 0
 
@@ -95,7 +99,8 @@ def _review(head: Clone, options: argparse.Namespace) -> Report:
         stages = [_stage(it, base, head, missing=missing) for it in options.stage or known]
         before = findings.model_findings(base, may_fail=True) if base else []
         found = findings.compare(before, findings.model_findings(head))
-    return Report(base=options.base, stages=tuple(stages), findings=found)
+        own = repository_dangers(base, head) if base else None
+    return _report(options.base, stages, found, own, head, named=options.stage)
 
 
 def _live(head: Tree, wanted: list[str]) -> Report:
@@ -108,7 +113,34 @@ def _live(head: Tree, wanted: list[str]) -> Report:
         for line in deployed.refused:
             print(f"note: no change set of {line}", file=sys.stderr)
     found = findings.model_findings(head)
-    return Report(base=LIVE, stages=tuple(stages), findings=findings.compare(found, found))
+    return _report(LIVE, stages, findings.compare(found, found), None, head, named=wanted)
+
+
+def _report(
+    base: str,
+    stages: list[StageReview],
+    found: FindingsChange,
+    own: list[Danger] | None,
+    head: Tree,
+    *,
+    named: list[str] | None,
+) -> Report:
+    """Put a report together; `own` are the repository's dangers, None where nobody looked."""
+    today = date.today()
+    acknowledgements = read(head.root, today)
+    unread = {it.stage for it in stages if it.no_base is not None}
+    if own is None:
+        unread.add(REPOSITORY)
+    known = [*(own or ()), *(danger for it in stages for danger, _ in it.dangers)]
+    return Report(
+        base=base,
+        stages=tuple(stages),
+        findings=found,
+        dangers=tuple((it, acknowledgements.of(it, today)) for it in own or ()),
+        unmatched=acknowledgements.without_danger(
+            known, lambda stage: stage not in unread and (not named or stage in named)
+        ),
+    )
 
 
 def _stage(stage: str, base: Base | None, head: Tree, *, missing: str | None) -> StageReview:

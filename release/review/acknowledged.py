@@ -1,6 +1,7 @@
 """Dangers that somebody has acknowledged, until a day: `release/acknowledged.yaml`."""
 
-from datetime import date
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import checked_yaml
 from release.review.dangers import Danger
+
+LONGEST = timedelta(days=366)
+"""From the day of a review: nobody remembers for longer why it was fine. Our choice."""
 
 
 class Acknowledgement(BaseModel):
@@ -35,8 +39,35 @@ class Acknowledgements(BaseModel):
                 return it
         return None
 
+    def without_danger(
+        self, found: Iterable[Danger], asked: Callable[[str], bool]
+    ) -> tuple[Acknowledgement, ...]:
+        """Return those of no danger that was found, of the stages that were `asked`."""
+        keys = {it.key for it in found}
+        return tuple(
+            it
+            for it in self.acknowledged
+            if it.danger not in keys and asked(it.danger.partition("/")[0])
+        )
 
-def read(root: Path) -> Acknowledgements:
+
+def read(root: Path, today: date) -> Acknowledgements:
     """Read a tree's file, if there is one. Raises `checked_yaml.InvalidFile`."""
     path = root / "release" / "acknowledged.yaml"
-    return checked_yaml.load(path, Acknowledgements) if path.is_file() else Acknowledgements()
+    if not path.is_file():
+        return Acknowledgements()
+    found = checked_yaml.load(path, Acknowledgements)
+    last = today + LONGEST
+    late = [
+        checked_yaml.Problem(
+            path,
+            checked_yaml.line_of(path, "acknowledged", number, "until"),
+            f"acknowledged.{number}.until",
+            f"{it.until} is more than a year away: write {last} or earlier",
+        )
+        for number, it in enumerate(found.acknowledged)
+        if it.until > last
+    ]
+    if late:
+        raise checked_yaml.InvalidFile(late)
+    return found

@@ -1,13 +1,24 @@
 """One stage before and after a change."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from release.review import environments
 from release.review.differences import Change, StackDifference, differences
 from release.review.endpoints import DeclaredEndpoint, endpoint_of
+from release.review.findings import NOTHING, FindingsChange
 from release.review.gained_access import Gained, gained
-from release.tree import Template
+from release.tree import StageFile, Template
+
+Linter = Callable[[dict[str, Template], dict[str, Template]], FindingsChange]
+"""What is found in the templates before and after."""
+
+
+def nothing_found(*_: dict[str, Template]) -> FindingsChange:
+    """Find nothing: a linter where none is asked."""
+    return NOTHING
 
 
 @dataclass(frozen=True)
@@ -29,38 +40,75 @@ class Pair:
 class Comparison:
     """What rules and sentences look at.
 
-    `production` is what the stage says of itself, `change_sets` what CloudFormation says of stacks.
+    `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
+    then, `change_sets` what CloudFormation says of stacks.
     """
 
     stage: str
-    production: bool
     before: dict[str, Template]
     after: dict[str, Template]
+    was: StageFile
+    will_be: StageFile
     change_sets: dict[str, Any] = field(default_factory=dict)
+    lint: Linter = nothing_found
+
+    @property
+    def production(self) -> bool:
+        """Whether it is judged as production: also when the change says that it is not any more."""
+        return self.was.production or self.will_be.production
+
+    @property
+    def moves(self) -> bool:
+        """Whether everything is created somewhere else, and what was stays as it is."""
+        return bool(self.before) and environments.moves(self.was, self.will_be)
+
+    @cached_property
+    def sides(self) -> tuple[dict[str, Template], dict[str, Template]]:
+        """The templates before and after, without their places where those differ."""
+        if not environments.may_move(self.was, self.will_be):
+            return self.before, self.after
+        return (
+            environments.without_places(self.before, self.was),
+            environments.without_places(self.after, self.will_be),
+        )
 
     @cached_property
     def stacks(self) -> list[StackDifference]:
         """The stacks that differ, by name."""
-        return differences(self.before, self.after, self.change_sets)
+        return differences(*self.sides, self.change_sets)
 
     @property
     def changes(self) -> list[Change]:
         """Every resource that differs."""
         return [change for stack in self.stacks for change in stack.changes]
 
+    @property
+    def deployed_changes(self) -> list[Change]:
+        """The changes that CloudFormation makes to what is deployed.
+
+        It touches nothing of a stack that leaves the app, nor of a stage that moves.
+        """
+        if self.moves:
+            return []
+        return [it for it in self.changes if it.stack in self.before and it.stack in self.after]
+
     @cached_property
     def gained(self) -> list[Gained]:
         """What the policies of each stack allow and did not before."""
-        return list(gained(self.before, self.after))
+        return list(gained(*self.sides))
+
+    @cached_property
+    def findings(self) -> FindingsChange:
+        """What linters find in the templates, where they differ."""
+        return self.lint(self.before, self.after) if self.stacks or self.moves else NOTHING
 
     @cached_property
     def endpoints(self) -> dict[str, Pair]:
         """Stack name -> its endpoint before and after, for stacks that have one."""
-        names = sorted(self.before.keys() | self.after.keys())
-        pairs = {
-            it: Pair(endpoint_of(self.before.get(it, {})), endpoint_of(self.after.get(it, {})))
-            for it in names
-        }
+        before, after = self.sides
+        names = sorted(before.keys() | after.keys())
+        pairs = {it: Pair(endpoint_of(before.get(it, {})), endpoint_of(after.get(it, {})))
+                 for it in names}  # fmt: skip
         return {name: pair for name, pair in pairs.items() if pair.before or pair.after}
 
     @property
@@ -71,3 +119,7 @@ class Comparison:
             for it in self.endpoints.values()
             if it.before and it.after and it.before.name == it.after.name
         ]
+
+    def endpoint_in(self, stack: str) -> str:
+        """Return the name of a stack's endpoint, the stack's own where it has none."""
+        return self.endpoints[stack].name if stack in self.endpoints else stack

@@ -29,6 +29,9 @@ class FindingsChange:
     still: tuple[str, ...]
 
 
+NOTHING = FindingsChange(new=(), fixed=(), still=())
+
+
 def compare(before: Iterable[str], after: Iterable[str]) -> FindingsChange:
     """Compare findings as texts: what moved to another line is neither new nor fixed."""
     old, new = Counter(before), Counter(after)

@@ -29,7 +29,8 @@ def gained(before: dict[str, Template], after: dict[str, Template]) -> Iterator[
         new = {it for it in grants(template) if not any(known.covers(it) for known in old)}
         there, stays = paths(earlier), paths(template)
         who = {it.who for it in old} | there
-        known = {it for it in new if it.who in who or it.guarded in there}
+        # Whom a policy lets in is judged by what it guards: a new role is new to its service, too.
+        known = {it for it in new if (it.guarded in there if it.guarded else it.who in who)}
         lost = denials(earlier) - denials(template)
         lost = {it for it in lost if (it.guarded or it.who) in stays}
         if new or lost:

@@ -1,17 +1,24 @@
 """The review as Markdown, for the comment on a pull request."""
 
 import re
+from collections.abc import Iterable
 
 import platform_facts
 from release.review.findings import joined
-from release.review.money import Cost
-from release.review.report import Report, StageReview
+from release.review.money import Cost, CostChange, Total, total
+from release.review.report import Judged, Report, StageReview
 
 LONGEST = 8000
 """Characters of one stack's difference."""
 
 MOST = 60_000
 """Characters of everything: a comment on GitHub has 65,536."""
+
+AMOUNTS = ("minimum", "initial", "maximum", "as_single_model")
+"""What the columns of the table of money are of `Cost`."""
+
+MOST_DETAILS = 4
+"""More parts of one danger than these are folded."""
 
 UNCHANGED = "no change to any deployed resource"
 
@@ -29,21 +36,33 @@ def render(report: Report) -> str:
 
 
 def _report(report: Report, longest: int) -> str:
-    lines = [f"# Review against {report.base}", ""]
+    lines = [f"# Review against {report.base}", "", *_repository(report)]
     for stage in report.stages:
         if not stage.is_changed and stage.no_base is None:
             lines += [f"**{stage.stage}**: {UNCHANGED}", ""]
         else:
             lines += _stage(stage, longest)
+    lines += _all_stages(report)
     lines += _findings(report)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _repository(report: Report) -> list[str]:
+    lines = []
+    if report.dangers:
+        lines += ["## The repository", "", "### Danger", "", *_listed(report.dangers), ""]
+    if report.unmatched:
+        lines += ["Acknowledged, and no danger of this change: remove it, or mend its name.", ""]
+        lines += [f"- `{it.danger}` ({_text(it.who)}, until {it.until})" for it in report.unmatched]
+        lines.append("")
+    return lines
 
 
 def _stage(stage: StageReview, longest: int) -> list[str]:
     lines = [f"## {stage.stage}", ""]
     if stage.no_base is not None:
         lines += [f"> Reviewed alone, without a base: {_text(stage.no_base)}", ""]
-    lines += [f"- {_text(sentence)}" for sentence in stage.sentences]
+    lines += [f"- {_text(sentence)}" for sentence in (*stage.sentences, *stage.notes)]
     lines += ["", *_dangers(stage), *_models(stage), *_money(stage), *_access(stage)]
     return [*lines, *_difference(stage, longest)]
 
@@ -57,14 +76,22 @@ def _dangers(stage: StageReview) -> list[str]:
             "is normal.)",
             "",
         ]
-    lines = ["### Danger", ""]
-    for danger, by in stage.dangers:
+    return ["### Danger", "", *_listed(stage.dangers), ""]
+
+
+def _listed(dangers: Iterable[Judged]) -> list[str]:
+    lines = []
+    for danger, by in dangers:
         lines.append(f"- {'✅' if by else '❌'} {_text(danger.message)}")
         if by:
             lines.append(f"  acknowledged by {_text(by.who)} until {by.until}: {_text(by.why)}")
         else:
             lines.append(f"  `{danger.key}`")
-    return [*lines, ""]
+        details = [f"- {_text(it)}" for it in danger.details]
+        if len(details) > MOST_DETAILS:
+            details = ["", *_folded(f"all {len(details)}", details), ""]
+        lines += [f"  {it}".rstrip() for it in details]
+    return lines
 
 
 def _models(stage: StageReview) -> list[str]:
@@ -93,11 +120,12 @@ def _money(stage: StageReview) -> list[str]:
         "| --- | ---: | ---: | ---: | ---: |",
     ]
     for it in stage.costs:
-        amounts = (
-            _amounts([_amount(cost, name) for cost in (it.before, it.after)])
-            for name in ("minimum", "initial", "maximum", "as_single_model")
-        )
-        lines.append(f"| {it.endpoint} | {' | '.join(amounts)} |")
+        amounts = (_amounts(it.before, it.after, name) for name in AMOUNTS)
+        name = f"{it.endpoint} (runs on until it is deleted)" if it.runs_on else it.endpoint
+        lines.append(f"| {name} | {' | '.join(amounts)} |")
+    if len(stage.costs) > 1:
+        amounts = (_together(stage.costs, name) for name in AMOUNTS)
+        lines.append(f"| together | {' | '.join(amounts)} |")
     prices = platform_facts.prices()
     lines += [
         "",
@@ -111,13 +139,37 @@ def _money(stage: StageReview) -> list[str]:
     return [*lines, ""] if lines[-1] else lines
 
 
-def _amount(cost: Cost | None, name: str) -> float | None:
-    return getattr(cost, name) if cost else None
+def _all_stages(report: Report) -> list[str]:
+    """Return what all stages cost, where a change is of more than one."""
+    changed = [it for it in report.stages if any(cost.before != cost.after for cost in it.costs)]
+    if len(changed) < 2:
+        return []
+    costs = [cost for it in report.stages for cost in it.costs]
+    least, most = (_together(costs, name) for name in ("minimum", "maximum"))
+    return [f"All stages, USD a month: at least {least}, at most {most}", ""]
 
 
-def _amounts(values: list[float | None]) -> str:
-    before, after = ("—" if value is None else f"{value:,.0f}" for value in values)
-    return before if before == after else f"{before} → {after}"
+def _amounts(before: Cost | None, after: Cost | None, name: str) -> str:
+    return _arrow(*(total([it], name) for it in (before, after)))
+
+
+def _together(costs: Iterable[CostChange], name: str) -> str:
+    listed = list(costs)
+    before, after = [it.before for it in listed], [it.after for it in listed]
+    return _arrow(total(before, name), total(after, name))
+
+
+def _arrow(before: Total, after: Total) -> str:
+    if before == after:
+        return _said(after)
+    change = f" ({after.usd - before.usd:+,.0f})" if before.complete and after.complete else ""
+    return f"{_said(before)} → {_said(after)}{change}"
+
+
+def _said(amount: Total) -> str:
+    if amount.complete:
+        return f"{amount.usd:,.0f}"
+    return f"{amount.usd:,.0f} + not priced" if amount.usd else "not priced"
 
 
 def _access(stage: StageReview) -> list[str]:
@@ -132,6 +184,8 @@ def _difference(stage: StageReview, longest: int) -> list[str]:
     for stack in stage.stacks:
         count = len(stack.changes)
         title = f"{stack.stack}: {count} resource{'' if count == 1 else 's'}"
+        if stack.stack in stage.left:
+            title += ", which stay: the stack is no longer in the app"
         text = stack.text.strip("\n")
         if len(text) > longest:
             text = text[:longest].rpartition("\n")[0] + "\n... the rest is in review.json"

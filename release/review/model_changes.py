@@ -34,7 +34,8 @@ def model_changes(comparison: Comparison, before: Path | None, after: Path) -> l
     """
     found = []
     for pair in comparison.endpoints.values():
-        old, new = (it.models if it else {} for it in (pair.before, pair.after))
+        earlier = None if comparison.moves else pair.before  # nothing is built there
+        old, new = (it.models if it else {} for it in (earlier, pair.after))
         for model in sorted(old.keys() | new.keys()):
             versions = (old.get(model), new.get(model))
             found.append(_change(pair.name, model, versions, before, after))

@@ -1,68 +1,79 @@
 """The review of one change: everything that is rendered."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
 from release.review.acknowledged import Acknowledgement, read
 from release.review.commit import Commit
-from release.review.comparison import Comparison
+from release.review.comparison import Comparison, Linter, Pair
 from release.review.dangers import Danger, dangers
 from release.review.deployed import Deployed
 from release.review.differences import StackDifference
-from release.review.findings import FindingsChange, compare
+from release.review.findings import NOTHING, FindingsChange, compare
 from release.review.grants import in_words
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
+from release.review.notes import notes
 from release.review.sentences import sentence
 from release.review.synthesis import Synthesis, synthesis_of
-from release.tree import NotSynthesised, Template, Tree
+from release.tree import NotSynthesised, Tree
 
 Base = Commit | Deployed
-NOTHING = FindingsChange(new=(), fixed=(), still=())
-Linter = Callable[[dict[str, Template], dict[str, Template]], FindingsChange]
-"""What is found in the templates before and after."""
+Judged = tuple[Danger, Acknowledgement | None]
+"""A danger, and who acknowledged it, None where nobody did."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StageReview:
     """What the change does to one stage.
 
-    `no_base` says why there was nothing to compare with, and the head is reviewed alone. `dangers`
-    has each with who acknowledged it, None where nobody did. `access` lists what new roles may do.
-    `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the app
-    acknowledges.
+    `no_base` says why there was nothing to compare with, and the head is reviewed alone. `notes`
+    are of the stage as a whole, and of stacks without an endpoint. `access` lists what new roles
+    may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the
+    app acknowledges. `left` are the stacks that are no longer in the app, and stay.
     """
 
     stage: str
     no_base: str | None
     sentences: tuple[str, ...]
-    dangers: tuple[tuple[Danger, Acknowledgement | None], ...]
+    dangers: tuple[Judged, ...]
     models: tuple[ModelChange, ...]
     costs: tuple[CostChange, ...]
     access: tuple[str, ...]
     stacks: tuple[StackDifference, ...]
     findings: FindingsChange = NOTHING
     acknowledged: FindingsChange = NOTHING
+    notes: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
     @property
     def is_changed(self) -> bool:
-        """Whether any deployed resource changes."""
-        return bool(self.stacks)
+        """Whether there is anything to say of it."""
+        return bool(self.stacks or self.dangers or self.notes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """All stages, and what the model linter finds."""
+    """All stages, and what the model linter finds.
+
+    `dangers` are the repository's own. `unmatched` acknowledges what is no danger of this change.
+    """
 
     base: str
     stages: tuple[StageReview, ...]
     findings: FindingsChange
+    dangers: tuple[Judged, ...] = ()
+    unmatched: tuple[Acknowledgement, ...] = ()
+
+    @property
+    def every_danger(self) -> list[Judged]:
+        """The dangers of the repository and of all stages."""
+        return [*self.dangers, *(judged for it in self.stages for judged in it.dangers)]
 
     @property
     def open_dangers(self) -> list[Danger]:
         """The dangers that nobody acknowledged."""
-        return [danger for it in self.stages for danger, by in it.dangers if by is None]
+        return [danger for danger, by in self.every_danger if by is None]
 
 
 def review_stage(
@@ -87,12 +98,10 @@ def review_stage(
     trees = [it for it in (tree, head) if it and stage in it.stages()] or [head]
     files = [it.stage(stage) for it in trees]
     change_sets = base.change_sets(after) if isinstance(base, Deployed) else {}
-    # What was production is judged as such, also when the change says that it is not any more.
-    production = any(it.production for it in files)
-    comparison = Comparison(stage, production, before, after, change_sets)
-    # Against nothing, everything would be new and nothing a danger.
-    known = dangers(comparison) if before else []
-    acknowledgements = read(head.root)
+    comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint)
+    # What could not be read is not compared with: nothing of it would be found.
+    known = dangers(comparison) if missing is None else []
+    acknowledgements = read(head.root, today)
     models = model_changes(comparison, tree.models if tree else None, head.models)
     return StageReview(
         stage=stage,
@@ -100,11 +109,13 @@ def review_stage(
         sentences=tuple(_sentences(comparison, models)),
         dangers=tuple((it, acknowledgements.of(it, today)) for it in known),
         models=tuple(models),
-        costs=tuple(cost_changes(comparison, files[0].region, files[-1].region)),
+        costs=tuple(cost_changes(comparison)),
         access=tuple(line for it in comparison.gained for line in in_words(it.by_new)),
         stacks=tuple(comparison.stacks),
-        findings=lint(before, after) if comparison.stacks else NOTHING,
+        findings=comparison.findings,
         acknowledged=_compared(old.acknowledged, new.acknowledged),
+        notes=tuple(notes(comparison, models)) if missing is None else (),
+        left=tuple(sorted(before.keys() - after.keys())),
     )
 
 
@@ -114,7 +125,8 @@ def _compared(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> 
 
 def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
     said = []
-    for stack, pair in comparison.endpoints.items():
+    for stack, there in comparison.endpoints.items():
+        pair = Pair(None, there.after) if comparison.moves and there.after else there
         own = [it for it in models if it.endpoint == pair.name]
         changes = [it for it in comparison.changes if it.stack == stack]
         said.append(sentence(pair.before, pair.after, own, changes))

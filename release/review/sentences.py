@@ -3,6 +3,7 @@
 from release.review.differences import Change
 from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
 from release.review.model_changes import ModelChange
+from release.review.refusals import refusal, scaled_variants_that_change
 
 PUBLISHES = "PUBLISH_METRICS"
 OF_METRICS = (PUBLISHES, "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
@@ -47,31 +48,16 @@ def _how(before: DeclaredEndpoint, after: DeclaredEndpoint, changes: list[Change
         return "other tags, its instances stay as they are"
     if "AWS::SageMaker::EndpointConfig" not in touched:
         return "its instances stay as they are"
-    if why := _refused(before, after):
+    if why := refusal(before, after):
         return f"**refused before it begins**: {why}"
     count = after.rollback_alarms
     guard = f"rollback on {count} alarm{'' if count == 1 else 's'}" if count else "no rollback"
     return f"updated in place, {after.update}, {guard}"
 
 
-def _refused(before: DeclaredEndpoint, after: DeclaredEndpoint) -> str | None:
-    """Return why the guard refuses a change however it is deployed, None where it does not."""
-    if before.variants.keys() != after.variants.keys():
-        return "SageMaker updates no endpoint to variants of other names"
-    if {it.mode for it in before.variants.values()} != {it.mode for it in after.variants.values()}:
-        return "clients that name a TargetModel, or none, would be refused at once"
-    return None
-
-
 def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     """SageMaker gives no variant other instances while it is registered for scaling."""
-    if _refused(before, after):
-        return []
-    names = [
-        name
-        for name, old in sorted(before.variants.items())
-        if old.scaled and after.variants[name].instance_type != old.instance_type
-    ]
+    names = scaled_variants_that_change(before, after)
     if not names:
         return []
     one = "" if [*before.variants] == names else f" of {', '.join(names)}"

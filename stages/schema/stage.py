@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, FiniteFloat, model_validator
 
 from stages.schema.alarms import NotifyStage
 from stages.schema.delivery import DeliveryStage
@@ -44,6 +44,9 @@ class Stage(Part):
     """Days that the logs of the endpoints are kept."""
     tags: Tags = {}
     """Tags of every resource, and of the stacks: key -> value."""
+    max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
+    """USD a month that all instances may cost at their most, on demand: a review finds a change
+    that crosses it. It stops nothing that runs."""
     endpoints: Annotated[dict[EndpointName, EndpointStage], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 

@@ -7,7 +7,8 @@ import boto3
 import pytest
 
 from release.review.deployed import Deployed
-from release.review.report import NOTHING, StageReview, review_stage
+from release.review.findings import NOTHING
+from release.review.report import StageReview, review_stage
 from release.tree import NotSynthesised, Tree
 from tests.local.conftest import Checkout, LocalAws
 from tests.local.tiny_models import TIMES, write_python

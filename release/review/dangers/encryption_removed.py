@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.review.comparison import Comparison
+from release.review.dangers.found import Found
 
 _KEYS = (
     "KmsKeyId",
@@ -15,15 +16,18 @@ _KEYS = (
 _NOTHING = {"Ref": "AWS::NoValue"}
 
 
-def encryption_removed(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def encryption_removed(comparison: Comparison) -> Iterator[Found]:
     """A resource that stays no longer names the key, or the encryption, that it named."""
     for change in comparison.changes:
         if change.after:
             before, after = (_keys(it.get("Properties")) for it in (change.before, change.after))
             for key in sorted(before - after):
-                yield (
-                    f"{change.stack}.{change.path}.{key}",
+                subject = f"{change.stack}.{change.path}"
+                yield Found(
+                    f"{subject}.{key}",
                     f"{change.type} {change.path} loses its encryption with {key}",
+                    group=subject,
+                    heading=f"{change.type} {change.path} loses its encryption",
                 )
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
+from release.review.dangers.found import Found
 
 
-def low_minimum(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def low_minimum(comparison: Comparison) -> Iterator[Found]:
     """A variant in production may have fewer than two instances, and could not before."""
     if not comparison.production:
         return
@@ -15,7 +16,7 @@ def low_minimum(comparison: Comparison) -> Iterator[tuple[str, str]]:
         for name, variant in pair.after.variants.items():
             old = pair.before.variants.get(name) if pair.before else None
             if variant.minimum < 2 and (old is None or old.minimum >= 2):
-                yield (
+                yield Found(
                     f"{pair.name}.{name}",
                     f"{pair.name} may run on {variant.minimum} instance: when it fails, "
                     "nothing answers",

@@ -1,8 +1,10 @@
 """What CloudFormation replaces or deletes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from release.review.comparison import Comparison
+from release.review.dangers.found import Found
 from release.review.differences import Change
 
 NORMAL = ("AWS::SageMaker::Model", "AWS::SageMaker::EndpointConfig")
@@ -17,6 +19,7 @@ STATEFUL = (
     "AWS::EC2::Subnet",
     "AWS::EC2::VPCEndpoint",
     "AWS::IAM::OIDCProvider",
+    "AWS::SNS::Topic",
 )
 """What holds data, or is known to others by an address of its own."""
 
@@ -24,24 +27,43 @@ _ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
 """Types that other rules report, as endpoints and models."""
 
 
-def replaced_resources(comparison: Comparison) -> Iterator[tuple[str, str]]:
+def replaced_resources(comparison: Comparison) -> Iterator[Found]:
     """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
 
     Or it no longer outlives its stack. Stacks that leave the app are not touched by a deploy.
     """
-    for change in comparison.changes:
+    for change in comparison.deployed_changes:
         if change.type in NORMAL or change.type in _ELSEWHERE:
-            continue
-        if change.stack not in comparison.after:
             continue
         subject = f"{change.stack}.{change.path}"
         if change.impact == "WILL_REPLACE":
             because = ", ".join(change.properties)
-            yield subject, f"{change.type} {change.path} is replaced ({because} changes)"
+            said = f"{change.type} {change.path} is replaced ({because} changes)"
+            yield Found(subject, said, explains=_follows(change, comparison.deployed_changes))
         elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
-            yield subject, f"{change.type} {change.path} is {_fate(change)}"
+            yield Found(subject, f"{change.type} {change.path} is {_fate(change)}")
         elif change.after and _lost_retain(change):
-            yield subject, f"{change.type} {change.path} no longer outlives its stack"
+            yield Found(subject, f"{change.type} {change.path} no longer outlives its stack")
+
+
+def _follows(replaced: Change, changes: list[Change]) -> Callable[[str, str], bool]:
+    """Return what tells what is replaced only since it names what is."""
+    following = {
+        f"{it.stack}.{it.path}"
+        for it in changes
+        if (it.stack, it.impact) == (replaced.stack, "WILL_REPLACE")
+        and it.id != replaced.id
+        and it.properties
+        and all(_names(it.after["Properties"].get(key), replaced.id) for key in it.properties)
+    }
+    return lambda rule, subject: rule == "replaced_resources" and subject in following
+
+
+def _names(value: Any, logical_id: str) -> bool:
+    match value:
+        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
+            return name == logical_id
+    return False
 
 
 def _lost_retain(change: Change) -> bool:

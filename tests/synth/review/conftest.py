@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -17,7 +17,8 @@ from aws_cdk import App
 
 import platform_facts
 from release.review.commit import Commit
-from release.review.report import NOTHING, StageReview, review_stage
+from release.review.comparison import nothing_found
+from release.review.report import StageReview, review_stage
 from release.tree import AS_THE_CLI, Tree
 from tests.unit.release.review.conftest import PRICES
 
@@ -121,24 +122,27 @@ class Reviewer:
     base: Commit
     folder: Path
 
-    def review(self, *edits: Edit) -> StageReview:
-        """Review a change against the base."""
+    def review(self, *edits: Edit, stages: Iterable[str] = ("live",)) -> list[StageReview]:
+        """Review a change of stages against the base."""
         head = Tree(self.folder / "head")
         shutil.copytree(self.base.root, head.root, copy_function=os.link)
         for edit in edits:
             _apply(head, *edit)
-        return review_stage(
-            "live", self.base, head, today=TODAY, missing=None, lint=lambda *_: NOTHING
-        )
+        return [
+            review_stage(it, self.base, head, today=TODAY, missing=None, lint=nothing_found)
+            for it in stages
+        ]
 
 
 def _apply(head: Tree, file: str, old: str, new: str) -> None:
+    """Make an edit; a file that is left without content is removed."""
     path = head.root / file
     content = path.read_text() if old else ""
     assert old in content, (file, old)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)  # it is the base's file, too: a link
-    path.write_text(content.replace(old, new, 1))
+    if changed := content.replace(old, new, 1) if old else new:
+        path.write_text(changed)
 
 
 @pytest.fixture

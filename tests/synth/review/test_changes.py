@@ -1,16 +1,29 @@
 """Changes as people make them, and the report that each gets."""
 
 import re
+from collections.abc import Iterable
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from release.review import markdown
-from release.review.report import NOTHING, Report
+from release.review.findings import NOTHING
+from release.review.report import Report, StageReview
+from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
 
 STAGE = "stages/live.yaml"
+ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
+BUCKET = "constructs/triton_sagemaker/model_bucket.py"
+NETWORK = "stacks/network_stack.py"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
+
+
+def _meant(finding: str) -> Edit:
+    """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
+    place = '        "DescribeScalableTargets knows no resources."'
+    return "stacks/acknowledged.py", place, f'        "It is meant so.": ["{finding}"],\n{place}'
+
 
 CHANGES: dict[str, list[Edit]] = {
     "nothing that is deployed: a refactoring, a test beside a model, prices": [
@@ -132,6 +145,99 @@ CHANGES: dict[str, list[Edit]] = {
             "      Large: { weight: 1, instance_type: ml.g5.4xlarge }",
         ),
     ],
+    "a variant renamed": [
+        (STAGE, TEXT, f"{TEXT}\n    variants: {{ Blue: {{ weight: 1 }} }}"),
+    ],
+    "a new role that may do everything, and trusts another account": [
+        (
+            "stacks/model_stack.py",
+            "        acknowledge_models(self, env)",
+            "        role = iam.Role(\n"
+            '            self, "Helper", assumed_by=iam.AccountPrincipal("999999999999")\n'
+            "        )\n"
+            '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
+            "        acknowledge_models(self, env)",
+        ),
+        _meant("IAM5[Action::*]"),
+        (
+            "stacks/model_stack.py",
+            "import aws_codebuild as codebuild\n",
+            "import aws_codebuild as codebuild\nfrom aws_cdk import aws_iam as iam\n",
+        ),
+    ],
+    "a delivery that another repository may make": [
+        (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
+    ],
+    "rollback that hardly happens: thresholds, periods, missing data, no old instances": [
+        (ENDPOINT, "ROLLBACK_SERVER_ERROR_RATE = 0.05", "ROLLBACK_SERVER_ERROR_RATE = 2"),
+        (ENDPOINT, "minutes=(2, 3)", "minutes=(60, 60)"),
+        (ENDPOINT, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
+        (
+            "constructs/triton_sagemaker/updates.py",
+            "keep_old: Duration = FIVE_MINUTES",
+            "keep_old: Duration = Duration.seconds(0)",
+        ),
+    ],
+    "alarms that nobody hears": [
+        (
+            "constructs/triton_sagemaker/endpoint_monitoring.py",
+            "            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))\n",
+            "",
+        ),
+        (STAGE, "team@example.com", "nobody@example.com"),
+    ],
+    "alarms at ninety times the threshold": [
+        (
+            STAGE,
+            TEXT,
+            f"{TEXT}\n    alarms:\n"
+            "      model_latency_p99_ms: { warning: 90000, critical: 450000 }",
+        ),
+    ],
+    "instances that are not kept in an update": [
+        (ENDPOINT, "keep_instance_counts: bool = True", "keep_instance_counts: bool = False"),
+    ],
+    "archives that expire, no access log, logs kept a day": [
+        (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
+        (BUCKET, "            server_access_logs_bucket=access_logs(self, removal_policy),\n", ""),
+        _meant("S1"),
+        (STAGE, "region:", "log_retention_days: 1\nregion:"),
+    ],
+    "a way to the internet": [
+        (NETWORK, "nat_gateways=0", "nat_gateways=1"),
+        (
+            NETWORK,
+            "subnet_configuration=[ec2.SubnetConfiguration(",
+            'subnet_configuration=[ec2.SubnetConfiguration(name="Public", '
+            "subnet_type=ec2.SubnetType.PUBLIC), ec2.SubnetConfiguration(",
+        ),
+    ],
+    "subnets in other zones, which endpoints are in": [
+        (
+            STAGE,
+            "private_network: true",
+            "private_network: true\nzones: [us-east-1a, us-east-1c]",
+        ),
+    ],
+    "a package that models are built with": [
+        ("requirements-build.txt", "onnxruntime==", "onnxruntime==9"),
+    ],
+    "another region": [(STAGE, "us-east-1", "eu-west-1")],
+    "another region, and alarms that nobody hears": [
+        (STAGE, "us-east-1", "eu-west-1"),
+        (
+            "constructs/triton_sagemaker/endpoint_monitoring.py",
+            "            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))\n",
+            "",
+        ),
+    ],
+    "an account, which was that of whoever deploys": [
+        (STAGE, "region:", 'account: "210987654321"\nregion:'),
+    ],
+    "more than the stage may cost": [
+        (STAGE, "max_count: 10", "max_count: 20"),
+        (STAGE, "private_network", "max_monthly_usd: 15000\nprivate_network"),
+    ],
 }
 
 
@@ -139,9 +245,17 @@ CHANGES: dict[str, list[Edit]] = {
 def test_a_change_is_told_in_words(
     change: str, reviewer: Reviewer, snapshot: SnapshotAssertion
 ) -> None:
-    stage = reviewer.review(*CHANGES[change])
-    text = markdown.render(Report(base="main", stages=(stage,), findings=NOTHING))
-    assert _stable(text) == snapshot
+    stages = reviewer.review(*CHANGES[change])
+    assert _stable(_report(stages)) == snapshot
+
+
+def test_a_renamed_stage_is_paid_for_twice(reviewer: Reviewer, snapshot: SnapshotAssertion) -> None:
+    renamed = [(STAGE, STAGE_FILE, ""), ("stages/main.yaml", "", STAGE_FILE)]
+    assert _stable(_report(reviewer.review(*renamed, stages=("live", "main")))) == snapshot
+
+
+def _report(stages: Iterable[StageReview]) -> str:
+    return markdown.render(Report(base="main", stages=tuple(stages), findings=NOTHING))
 
 
 def _stable(report: str) -> str:

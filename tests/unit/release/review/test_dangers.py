@@ -11,6 +11,7 @@ import checked_yaml
 from release.review.acknowledged import Acknowledgements, read
 from release.review.comparison import Comparison
 from release.review.dangers import RULES, Danger, dangers
+from release.tree import StageFile
 from tests.unit.release.review.resources import RESOURCES
 
 Path_ = tuple[Any, ...]
@@ -153,8 +154,7 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         ("Bucket", "Properties", "BucketEncryption"),
         None,
         [
-            "AWS::S3::Bucket Bucket loses its encryption with BucketEncryption",
-            "AWS::S3::Bucket Bucket loses its encryption with KMSMasterKeyID",
+            "AWS::S3::Bucket Bucket loses its encryption",
         ],
     ),
     (
@@ -179,7 +179,7 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "out of the private network",
         ("Model", "Properties", "VpcConfig"),
         None,
-        ["the instances of Model leave the private network"],
+        ["prod-text: the instances of Model leave the private network"],
     ),
     (
         "no rollback",
@@ -230,7 +230,6 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
         "models",
         [
             "AWS::S3::Bucket Bucket is replaced (BucketName changes)",
-            "AWS::S3::BucketPolicy BucketPolicy is replaced (Bucket changes)",
         ],
     ),
     ("a model replaced, which is normal", (*VARIANT, "InstanceType"), "ml.g5.2xlarge", []),
@@ -240,7 +239,8 @@ CASES: list[tuple[str, Path_, Any, list[str]]] = [
 def _dangers(resources: dict[str, Any], *, production: bool = True) -> list[Danger]:
     after = {"prod-text": {"Resources": resources}}
     before = {"prod-text": {"Resources": RESOURCES}}
-    return dangers(Comparison("prod", production, before, after))
+    file = StageFile(region="us-east-1", production=production)
+    return dangers(Comparison("prod", before, after, was=file, will_be=file))
 
 
 @pytest.mark.parametrize(
@@ -261,6 +261,7 @@ def test_one_instance_is_enough_outside_production() -> None:
     assert _dangers(changed, production=False) == []
 
 
+TODAY = date(2026, 11, 1)
 ACKNOWLEDGED = """\
 acknowledged:
   - danger: prod/lost_rollback/prod-text
@@ -283,24 +284,32 @@ def test_a_danger_is_acknowledged_until_a_day(
 ) -> None:
     file.write_text(ACKNOWLEDGED)
     (danger,) = _dangers(_changed(("Endpoint", "Properties", "DeploymentConfig"), None))
-    found = read(tmp_path).of(danger, date(*today))
+    found = read(tmp_path, TODAY).of(danger, date(*today))
     assert (found.who if found else None) == by
 
 
 def test_an_acknowledgement_is_of_one_danger(tmp_path: Path, file: Path) -> None:
     file.write_text(ACKNOWLEDGED)
     (danger,) = _dangers(_changed(("Quota",), None))
-    assert read(tmp_path).of(danger, date(2026, 12, 1)) is None
+    assert read(tmp_path, TODAY).of(danger, date(2026, 12, 1)) is None
+
+
+def test_nothing_is_acknowledged_for_longer_than_a_year(tmp_path: Path, file: Path) -> None:
+    file.write_text(ACKNOWLEDGED.replace("2026-12-01", "2099-01-01"))
+    with pytest.raises(checked_yaml.InvalidFile, match="write 2027-11-02 or earlier") as raised:
+        read(tmp_path, TODAY)
+    (problem,) = raised.value.problems
+    assert (problem.line, problem.key) == (5, "acknowledged.0.until")
 
 
 def test_without_a_file_nothing_is_acknowledged(tmp_path: Path) -> None:
-    assert read(tmp_path) == Acknowledgements()
+    assert read(tmp_path, TODAY) == Acknowledgements()
 
 
 def test_an_acknowledgement_says_who_why_and_until_when(tmp_path: Path, file: Path) -> None:
     file.write_text("acknowledged:\n  - danger: prod/lost_rollback/prod-text\n    who: Ada\n")
     with pytest.raises(checked_yaml.InvalidFile) as raised:
-        read(tmp_path)
+        read(tmp_path, TODAY)
     assert [problem.key for problem in raised.value.problems] == [
         "acknowledged.0.why",
         "acknowledged.0.until",

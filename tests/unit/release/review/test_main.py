@@ -2,7 +2,7 @@
 
 import copy
 import json
-from datetime import date
+from datetime import date, timedelta
 
 import boto3
 import pytest
@@ -45,10 +45,40 @@ def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
     assert main(["--base", "main"]) == 3
     assert capsys.readouterr().err.endswith(f", before by 1\n  {key}\n")
     assert f"`{key}`" in report(dangerous)
-    line = f"{{ danger: {key}, who: Ada, why: a trial, until: {date.max} }}"
+    until = date.today() + timedelta(days=30)
+    line = f"{{ danger: {key}, who: Ada, why: a trial, until: {until} }}"
     write(dangerous, "release/acknowledged.yaml", f"acknowledged:\n  - {line}\n")
     assert main(["--base", "main", "--stage", "prod"]) == 0
-    assert f"acknowledged by Ada until {date.max}: a trial" in report(dangerous)
+    assert f"acknowledged by Ada until {until}: a trial" in report(dangerous)
+
+
+def test_an_acknowledgement_of_no_danger_is_reported(
+    dangerous: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    until = date.today() + timedelta(days=30)
+    keys = ("prod/lost_rollback/prod-texts", "prd/low_minimum/x", "repository/widened_workflows/a")
+    lines = "".join(
+        f"  - {{ danger: {it}, who: Ada, why: a trial, until: {until} }}\n" for it in keys
+    )
+    write(dangerous, "release/acknowledged.yaml", f"acknowledged:\n{lines}")
+    assert main(["--base", "main"]) == 3
+    said = capsys.readouterr().err
+    assert [it for it in keys if f"note: acknowledged, and no danger: {it}\n" in said] == [*keys]
+    assert all(f"- `{it}` (Ada, until {until})" in report(dangerous) for it in keys)
+    main(["--base", "main", "--stage", "prod"])
+    assert "prd/low_minimum" not in capsys.readouterr().err
+    main(["--base", "nowhere"])
+    assert "prod/lost_rollback" not in capsys.readouterr().err
+
+
+def test_a_workflow_that_may_do_more_is_a_danger_of_the_repository(
+    clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(clone, ".github/workflows/new.yml", "on: pull_request_target\npermissions: {}\n")
+    assert main(["--base", "main"]) == 3
+    key = "repository/widened_workflows/new.yml.pull_request_target"
+    assert f"  {key}\n" in capsys.readouterr().err
+    assert "## The repository\n\n### Danger\n\n- ❌ new.yml: it is set off by" in report(clone)
 
 
 def test_a_broken_acknowledgement_ends_with_1_and_its_place(

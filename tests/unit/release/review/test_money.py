@@ -61,4 +61,4 @@ def test_models_that_share_instances_are_set_against_an_endpoint_each() -> None:
 def test_a_price_that_is_missing_is_never_guessed(instance_type: str, region: str) -> None:
     found = cost_of(endpoint(variant("ml.g5.2xlarge"), variant(instance_type)), region)
     assert found.minimum is found.initial is found.maximum is found.as_single_model is None
-    assert instance_type in found.unknown
+    assert f"{instance_type} in {region}" in found.unknown

@@ -97,9 +97,48 @@ def test_a_comment_is_no_longer_than_github_takes() -> None:
 
 def test_an_amount_without_a_price_is_missing_and_not_guessed() -> None:
     text = markdown.render(REPORT)
-    assert "| prod-text | 2,056 → — | 2,056 → — | 10,281 → — | 4,112 → — |" in text
+    assert "| prod-text | 2,056 → not priced | 2,056 → not priced |" in text
     assert "- ml.g6.xlarge has no price in the table: make preflight RECORD=1" in text
     assert "by prices of 2026-01-01 (the test)" in text
+
+
+COST = Cost(minimum=1000, initial=1000, maximum=5000, as_single_model=1000)
+
+
+def test_what_costs_together_and_how_much_more() -> None:
+    more = replace(COST, maximum=7000)
+    costs = (
+        CostChange(endpoint="a", before=COST, after=more),
+        CostChange(endpoint="b", before=COST, after=COST, runs_on=True),
+        CostChange(endpoint="c", before=None, after=COST),
+        CostChange(endpoint="d", before=COST, after=None),
+    )
+    text = markdown.render(replace(REPORT, stages=(replace(STAGE, costs=costs),)))
+    assert "| a | 1,000 | 1,000 | 5,000 → 7,000 (+2,000) | 1,000 |" in text
+    assert "| b (runs on until it is deleted) | 1,000 |" in text
+    assert "| c | 0 → 1,000 (+1,000) |" in text
+    assert "| d | 1,000 → 0 (-1,000) |" in text
+    assert "| together | 3,000 | 3,000 | 15,000 → 17,000 (+2,000) |" in text
+    assert "All stages" not in text
+
+
+def test_what_all_stages_cost_where_more_than_one_changes() -> None:
+    gone = (CostChange(endpoint="a", before=COST, after=COST, runs_on=True),)
+    new = (CostChange(endpoint="b", before=None, after=COST),)
+    more = (CostChange(endpoint="c", before=COST, after=replace(COST, maximum=6000)),)
+    stages = tuple(replace(STAGE, costs=it) for it in (gone, new, more))
+    text = markdown.render(replace(REPORT, stages=stages))
+    said = "at least 2,000 → 3,000 (+1,000), at most 10,000 → 16,000 (+6,000)"
+    assert f"All stages, USD a month: {said}" in text
+
+
+@pytest.mark.parametrize(("count", "folded"), [(4, False), (5, True)])
+def test_many_parts_of_one_danger_are_folded(count: int, folded: bool) -> None:
+    parts = tuple(f"part {number}" for number in range(count))
+    danger = Danger("prod", "lost_alarms", "prod-text.0", "prod-text loses alarms", parts)
+    text = markdown.render(replace(REPORT, stages=(replace(STAGE, dangers=((danger, None),)),)))
+    assert "  - part 3\n" in text
+    assert (f"  <summary>all {count}</summary>" in text) == folded
 
 
 def test_findings_of_all_stages_are_told_together() -> None:
@@ -159,7 +198,7 @@ def test_without_a_base_nothing_is_a_danger_and_the_reason_is_told() -> None:
 
 
 def test_no_change_is_one_line() -> None:
-    same = replace(STAGE, stacks=())
+    same = replace(STAGE, stacks=(), dangers=())
     text = markdown.render(Report(base="x", stages=(same,), findings=REPORT.findings))
     assert "**prod**: no change to any deployed resource" in text
     assert "<details>" not in text

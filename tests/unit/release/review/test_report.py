@@ -8,7 +8,8 @@ import pytest
 
 from release.checkouts import Clone
 from release.review.commit import Commit, checked_out
-from release.review.report import NOTHING, StageReview, review_stage
+from release.review.comparison import nothing_found
+from release.review.report import StageReview, review_stage
 from release.tree import Tree
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import write
@@ -18,9 +19,11 @@ TEMPLATE = "assemblies/prod/prod-text.template.json"
 ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
 
 
-def review(base: Commit | None, head: Tree) -> StageReview:
+def review(
+    base: Commit | None, head: Tree, *, stage: str = "prod", missing: str | None = None
+) -> StageReview:
     return review_stage(
-        "prod", base, head, today=date(2026, 11, 21), missing=None, lint=lambda *_: NOTHING
+        stage, base, head, today=date(2026, 11, 21), missing=missing, lint=nothing_found
     )
 
 
@@ -30,21 +33,35 @@ def write_version(tree: Tree, version: str) -> None:
     write(tree, TEMPLATE, json.dumps({"Resources": resources}))
 
 
-def test_without_a_base_nothing_is_a_danger(clone: Clone) -> None:
+def test_what_could_not_be_compared_has_no_dangers(clone: Clone) -> None:
     alone = copy.deepcopy(RESOURCES)
     alone["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
     write(clone, TEMPLATE, json.dumps({"Resources": alone}))
-    assert review(None, clone).dangers == ()
+    assert review(None, clone, missing="no such commit").dangers == ()
+
+
+def test_a_new_stage_is_judged_like_any_other(clone: Clone) -> None:
+    alone = copy.deepcopy(RESOURCES)
+    alone["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
+    write(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
+    write(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": alone}))
+    with checked_out(clone, "main") as base:
+        new = review(base, clone, stage="new")
+    assert [danger.rule for danger, _ in new.dangers] == ["low_minimum"]
+    assert new.costs[0].before is None
 
 
 def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone) -> None:
     write(clone, "stages/prod.yaml", "region: eu-west-1\n")
     with checked_out(clone, "main") as base:
-        (cost,) = review(base, clone).costs
-    assert cost.before
-    assert cost.before.minimum
-    assert cost.after
-    assert cost.after.minimum is None
+        left, new = review(base, clone).costs
+    assert left.runs_on
+    assert left.before == left.after
+    assert left.after
+    assert left.after.minimum
+    assert new.before is None
+    assert new.after
+    assert new.after.minimum is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,27 @@
+"""What checkov finds, and its makers call high or critical."""
+
+import re
+from collections.abc import Iterator
+
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found
+
+HIGH = frozenset({
+    "CKV_AWS_3", "CKV_AWS_20", "CKV_AWS_28", "CKV_AWS_46", "CKV_AWS_57", "CKV_AWS_62",
+    "CKV_AWS_79", "CKV_AWS_88", "CKV_AWS_94", "CKV_AWS_96", "CKV_AWS_97", "CKV_AWS_99",
+    "CKV_AWS_100", "CKV_AWS_101", "CKV_AWS_103", "CKV_AWS_163", "CKV_AWS_192", "CKV_AWS_291",
+    "CKV_AWS_364",
+})  # fmt: skip
+"""The checks that are high, and one that is critical, of those that checkov 3.3.30 has for
+CloudFormation. Without a key of Prisma Cloud's, checkov itself says no severity: these are from
+Prisma Cloud's policy reference (docs.prismacloud.io, AWS policies, of 2025-06-11)."""
+
+_CHECK = re.compile(r"checkov: (?P<stack>[^,]+), (?P<resource>\S+): .* \[(?P<id>CKV\w+)\]")
+
+
+def high_findings(comparison: Comparison) -> Iterator[Found]:
+    """Checkov finds something high that it did not find before; others are listed as linters'."""
+    for line in comparison.findings.new:
+        found = _CHECK.fullmatch(line)
+        if found and found["id"] in HIGH:
+            yield Found(f"{found['stack']}.{found['resource']}.{found['id']}", line)

@@ -1,0 +1,51 @@
+"""Exports that CloudFormation does not let go."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from release.exports import imports
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found
+from release.tree import Template
+
+
+def refused_exports(comparison: Comparison) -> Iterator[Found]:
+    """A stack removes an export, or changes its value, that another stack imports until then.
+
+    "After another stack imports an output value, you can't delete the stack that is exporting the
+    output value or modify the exported output value" (CloudFormation user guide,
+    using-cfn-stack-exports). Stacks that import are updated after those that they import from.
+    """
+    if comparison.moves:
+        return
+    before, after = comparison.sides
+    replaced = {(it.stack, it.id) for it in comparison.changes if it.impact == "WILL_REPLACE"}
+    for stack in sorted(before.keys() & after.keys()):
+        old, new = _exported(before[stack]), _exported(after[stack])
+        for name, value in sorted(old.items()):
+            stays = new.get(name) == value and (stack, _named(value)) not in replaced
+            users = sorted(it for it in before if it != stack and name in imports(before[it]))
+            if users and not stays:
+                what = "another value" if name in new else "no longer there"
+                yield Found(
+                    f"{stack}.{name}",
+                    f"CloudFormation refuses to update {stack}: its export {name} would be {what}, "
+                    f"and is imported by {', '.join(users)}",
+                    group=stack,
+                    heading=f"CloudFormation refuses to update {stack}: {{count}} of its exports "
+                    "would be other ones, or gone, and are imported",
+                )
+
+
+def _exported(template: Template) -> dict[str, Any]:
+    """Return name -> value, as the template says it."""
+    outputs = template.get("Outputs", {}).values()
+    return {it["Export"]["Name"]: it["Value"] for it in outputs if "Export" in it}
+
+
+def _named(value: Any) -> str | None:
+    """Return the resource that a value is of, None where it is none's."""
+    match value:
+        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
+            return name
+    return None

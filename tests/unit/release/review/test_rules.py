@@ -1,0 +1,456 @@
+"""Rules that two templates of a few lines, or two stage files, show."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from release.review.comparison import Comparison
+from release.review.dangers import dangers
+from release.review.findings import FindingsChange
+from release.tree import StageFile, Template
+from tests.unit.release.review.resources import RESOURCES
+
+PROD = StageFile(region="us-east-1", production=True, account="111111111111")
+STACK = "prod-text"
+
+
+def found(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    *,
+    stack: str = STACK,
+    was: StageFile = PROD,
+    will_be: StageFile = PROD,
+) -> list[tuple[str, str]]:
+    """Return rule and sentence of every danger, of stacks with these resources."""
+    sides: list[dict[str, Template]] = [
+        {STACK: {"Resources": RESOURCES}, stack: {"Resources": it}} for it in (before, after)
+    ]
+    comparison = Comparison("prod", sides[0], sides[1], was, will_be)
+    return [(it.rule, it.message) for it in dangers(comparison)]
+
+
+def of(rule: str, *arguments: Any, **named: Any) -> list[str]:
+    return [message for name, message in found(*arguments, **named) if name == rule]
+
+
+def resource(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"It": {"Type": kind, "Properties": properties}}
+
+
+def changed(*steps: str, **properties: Any) -> dict[str, Any]:
+    """Return the stack of an endpoint with other properties below some steps."""
+    resources = copy.deepcopy(RESOURCES)
+    here = resources[steps[0]]["Properties"]
+    for step in steps[1:]:
+        here = here.setdefault(step, {})
+    here.update(properties)
+    return resources
+
+
+ALARM = {
+    "ComparisonOperator": "GreaterThanThreshold",
+    "DatapointsToAlarm": 2,
+    "EvaluationPeriods": 3,
+    "MetricName": "Errors",
+    "Threshold": 0.05,
+    "TreatMissingData": "notBreaching",
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "weaker"),
+    [
+        ({"Threshold": 2}, "threshold 0.05 -> 2"),
+        ({"Threshold": 0.01}, None),
+        ({"EvaluationPeriods": 60, "DatapointsToAlarm": 60}, "2 bad periods of 3 -> 60 of 60"),
+        ({"EvaluationPeriods": 2}, "2 bad periods of 3 -> 2 of 2"),
+        ({"EvaluationPeriods": 5}, None),
+        ({"DatapointsToAlarm": 1}, None),
+        ({"TreatMissingData": "ignore"}, "missing data is notBreaching -> ignore"),
+        (
+            {"ComparisonOperator": "LessThanThreshold"},
+            "GreaterThanThreshold -> LessThanThreshold",
+        ),
+        ({"MetricName": "Other"}, "MetricName is another"),
+        ({"AlarmDescription": "it is bad"}, None),
+    ],
+)
+def test_an_alarm_that_needs_more_is_weaker(change: dict[str, Any], weaker: str | None) -> None:
+    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM)}
+    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **change})}
+    expected = [f"the alarm It of prod-text is weaker: {weaker}"] if weaker else []
+    assert of("weakened_alarms", before, after) == expected
+
+
+def test_an_alarm_for_too_little_is_weaker_when_it_waits_for_less() -> None:
+    low = {**ALARM, "ComparisonOperator": "LessThanThreshold", "Threshold": 5}
+    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **low)}
+    sides = (
+        {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**low, "Threshold": it})}
+        for it in (1, 9)
+    )
+    assert [len(of("weakened_alarms", before, it)) for it in sides] == [1, 0]
+
+
+def test_a_threshold_of_more_gpus_is_for_each_of_them() -> None:
+    """The metric of four GPUs runs to 400."""
+    gpu = {
+        **ALARM,
+        "MetricName": "GPUMemoryUtilization",
+        "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}],
+        "Threshold": 90,
+    }
+    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **gpu)}
+    for threshold, count in ((360, 0), (380, 1)):
+        after = {
+            **copy.deepcopy(RESOURCES),
+            **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": threshold}),
+        }
+        (variant,) = after["Config"]["Properties"]["ProductionVariants"]
+        variant["InstanceType"] = "ml.g5.12xlarge"
+        assert len(of("weakened_alarms", before, after)) == count
+
+
+TOLD = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["no longer tells a"]),
+        ({"AlarmActions": [*TOLD["AlarmActions"], "c"]}, []),
+        ({"ActionsEnabled": False}, ["tells nobody: its actions are off"]),
+    ],
+)
+def test_an_alarm_that_tells_fewer(change: dict[str, Any], said: list[str]) -> None:
+    before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **TOLD)}
+    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **TOLD, **change})}
+    expected = [f"the alarm It of prod-text {it}" for it in said]
+    assert of("unheard_alarms", before, after) == expected
+
+
+def test_somebody_who_no_longer_hears() -> None:
+    mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
+    topic = resource("AWS::SNS::Topic")
+    gone = found(mail, {}, stack="prod-models")
+    assert gone == [("unheard_alarms", "email a@b.c no longer hears t")]
+    other = copy.deepcopy(mail)
+    other["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
+    assert of("unheard_alarms", mail, other, stack="prod-models")
+    deleted = [("replaced_resources", "AWS::SNS::Topic It is deleted")]
+    assert found(topic, {}, stack="prod-models") == deleted
+
+
+WATCHED = {"TerminationWaitInSeconds": 300}
+CANARY = {"Type": "CANARY", "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 10}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost"),
+    [
+        (WATCHED, {"TerminationWaitInSeconds": 0}, True),
+        (WATCHED, {}, True),
+        (WATCHED, {"TerminationWaitInSeconds": 120}, False),
+        (
+            {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 600}},
+            {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 0}},
+            True,
+        ),
+        (
+            {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 600}},
+            {"TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}},
+            False,
+        ),
+    ],
+)
+def test_alarms_need_time_to_go_off(
+    before: dict[str, Any], after: dict[str, Any], lost: bool
+) -> None:
+    sides = (
+        changed("Endpoint", "DeploymentConfig", BlueGreenUpdatePolicy=it) for it in (before, after)
+    )
+    assert bool(of("lost_rollback", *sides)) == lost
+
+
+def test_another_alarm_rolls_nothing_back_for_the_one_that_did() -> None:
+    other = {"Alarms": [{"AlarmName": "quiet"}]}
+    after = changed("Endpoint", "DeploymentConfig", AutoRollbackConfiguration=other)
+    said = ["updates of prod-text are no longer rolled back by errors"]
+    assert of("lost_rollback", RESOURCES, after) == said
+
+
+KEPT = {"RetainAllVariantProperties": True}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        {"RetainAllVariantProperties": False},
+        {"ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredInstanceCount"}]},
+    ],
+)
+def test_a_fleet_that_falls_to_its_initial_number(after: dict[str, Any]) -> None:
+    before = changed("Endpoint", **KEPT)
+    said = of("reset_counts", before, changed("Endpoint", **{**KEPT, **after}))
+    assert len(said) == 1
+    assert "AllTraffic: 2 of up to 2" in said[0]
+    weights = [{"VariantPropertyType": "DesiredWeight"}]
+    assert not of(
+        "reset_counts",
+        before,
+        changed("Endpoint", **KEPT, ExcludeRetainedVariantProperties=weights),
+    )
+
+
+JOBS = {"Prefix": "jobs/", "ExpirationInDays": 30, "Status": "Enabled"}
+
+
+@pytest.mark.parametrize(
+    ("rules", "count"),
+    [
+        ([JOBS], 0),
+        ([{**JOBS, "ExpirationInDays": 60}], 0),
+        ([{**JOBS, "Prefix": "jobs/old/"}], 0),
+        ([{**JOBS, "ExpirationInDays": 7}], 1),
+        ([{"ExpirationInDays": 90, "Status": "Enabled"}], 1),
+        ([{"ExpirationInDays": 90, "Status": "Disabled"}], 0),
+        ([JOBS, {"Filter": {"Prefix": "text/"}, "ExpirationDate": "2027-01-01",
+                 "Status": "Enabled"}], 1),
+        ([JOBS, {"Status": "Enabled", "Transitions": [
+            {"StorageClass": "DEEP_ARCHIVE", "TransitionInDays": 1}]}], 1),
+        ([JOBS, {"Status": "Enabled", "Transitions": [
+            {"StorageClass": "STANDARD_IA", "TransitionInDays": 30}]}], 0),
+    ],
+)  # fmt: skip
+def test_objects_that_a_rule_takes_away(rules: list[dict[str, Any]], count: int) -> None:
+    before = resource("AWS::S3::Bucket", LifecycleConfiguration={"Rules": [JOBS]})
+    after = resource("AWS::S3::Bucket", LifecycleConfiguration={"Rules": rules})
+    assert len(of("expiring_objects", before, after, stack="prod-models")) == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "count"),
+    [
+        ("AWS::S3::Bucket", {"LoggingConfiguration": {"DestinationBucketName": "b"}}, {}, 1),
+        ("AWS::S3::Bucket", {}, {"LoggingConfiguration": {"DestinationBucketName": "b"}}, 0),
+        ("AWS::Logs::LogGroup", {"RetentionInDays": 90}, {"RetentionInDays": 1}, 1),
+        ("AWS::Logs::LogGroup", {}, {"RetentionInDays": 365}, 1),
+        ("AWS::Logs::LogGroup", {"RetentionInDays": 7}, {}, 0),
+    ],
+)
+def test_records_that_are_lost(
+    kind: str, before: dict[str, Any], after: dict[str, Any], count: int
+) -> None:
+    sides = (resource(kind, **before), resource(kind, **after))
+    assert len(of("lost_records", *sides, stack="prod-models")) == count
+
+
+def test_requests_that_are_no_longer_captured() -> None:
+    modes = [{"CaptureMode": "Input"}]
+    capture = {"EnableCapture": True, "InitialSamplingPercentage": 10, "CaptureOptions": modes}
+    before = changed("Config", DataCaptureConfig=capture)
+    assert of("lost_records", before, RESOURCES) == ["requests of Config are no longer captured"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties"),
+    [
+        ("AWS::EC2::NatGateway", {}),
+        ("AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
+        ("AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
+        ("AWS::EC2::VPCPeeringConnection", {}),
+    ],
+)
+def test_a_way_out_of_a_network(kind: str, properties: dict[str, Any]) -> None:
+    after = resource(kind, **properties)
+    assert len(of("internet_routes", {}, after, stack="prod-network")) == 1
+    assert not of("internet_routes", after, after, stack="prod-network")
+
+
+def test_an_export_that_is_in_use() -> None:
+    def stacks(**outputs: Any) -> dict[str, Template]:
+        named = {
+            key: {"Value": value, "Export": {"Name": f"prod-models:{key}"}}
+            for key, value in outputs.items()
+        }
+        user = {"Type": "AWS::SNS::Topic", "Properties": {"TopicName": {"Fn::ImportValue": IN_USE}}}
+        return {
+            "prod-models": {"Resources": resource("AWS::SNS::Topic"), "Outputs": named},
+            STACK: {"Resources": {"User": user}},
+        }
+
+    before = stacks(Key={"Ref": "It"}, Free={"Ref": "It"})
+    for after, count in (
+        (stacks(Key={"Ref": "It"}), 0),
+        (stacks(Free={"Ref": "It"}), 1),
+        (stacks(Key={"Ref": "Other"}), 1),
+    ):
+        known = dangers(Comparison("prod", before, after, was=PROD, will_be=PROD))
+        assert [it.rule for it in known].count("refused_exports") == count
+
+
+IN_USE = "prod-models:Key"
+
+
+def role(*statements: dict[str, Any], trusts: dict[str, Any] | None = None) -> dict[str, Any]:
+    service = {"Service": "lambda.amazonaws.com"}
+    trust = {"Effect": "Allow", "Action": "sts:AssumeRole", "Principal": trusts or service}
+    return resource(
+        "AWS::IAM::Role",
+        AssumeRolePolicyDocument={"Statement": [trust]},
+        Policies=[{"PolicyDocument": {"Statement": [{"Effect": "Allow", **it}]}}
+                  for it in statements],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("new", "why"),
+    [
+        (role({"Action": "*", "Resource": "*"}), "may do everything"),
+        (role({"NotAction": "iam:*", "Resource": "*"}), "may do everything"),
+        (role({"Action": "s3:*", "Resource": "arn:aws:s3:::b/*"}), "may do everything in a"),
+        (role({"Action": "s3:Get*", "Resource": "*"}), "reaches all data"),
+        (role({"Action": "kms:Decrypt", "Resource": "arn:aws:kms:us-east-1:1:key/*"}), "reaches"),
+        (
+            role({
+                "Action": "kms:Decrypt",
+                "Resource": "arn:aws:kms:us-east-1:1:key/*",
+                "Condition": {"StringEquals": {"kms:ViaService": "s3.us-east-1.amazonaws.com"}},
+            }),
+            None,
+        ),
+        (role({"Action": "iam:PassRole", "Resource": "*"}), "may give itself more"),
+        (role({"Action": "s3:GetObject", "Resource": "arn:aws:s3:::bucket/*"}), None),
+        (role({"Action": "ec2:DescribeSubnets", "Resource": "*"}), None),
+        (role(trusts={"AWS": "arn:aws:iam::999999999999:root"}), "lets in somebody of no account"),
+        (role(trusts={"AWS": "arn:aws:iam::111111111111:root"}), None),
+        (role(trusts={"AWS": "999999999999"}), "lets in somebody of no account"),
+        (
+            resource(
+                "AWS::IAM::Role",
+                ManagedPolicyArns=["arn:aws:iam::aws:policy/AmazonS3FullAccess"],
+            ),
+            "has a policy for all",
+        ),
+        (
+            resource(
+                "AWS::IAM::Role",
+                AssumeRolePolicyDocument={"Statement": {
+                    "Effect": "Allow",
+                    "Action": "sts:AssumeRoleWithWebIdentity",
+                    "Principal": {"Federated": "arn:aws:iam::111111111111:oidc-provider/x"},
+                }},
+            ),
+            "lets in whoever has such a token",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_new_is_judged_too(new: dict[str, Any], why: str | None) -> None:
+    said = of("powerful_newcomers", {}, new, stack="prod-new")
+    assert [why is not None and why in it for it in said] == ([True] if why else [])
+
+
+def test_checkov_s_high_findings_count() -> None:
+    lines = ("checkov: prod-text, AWS::S3::Bucket.It: no public read [CKV_AWS_20]",
+             "checkov: prod-text, AWS::S3::Bucket.It: versions [CKV_AWS_21]")  # fmt: skip
+    said = FindingsChange(new=lines, fixed=(), still=())
+    before: dict[str, Template] = {STACK: {"Resources": {}}}
+    after: dict[str, Template] = {STACK: {"Resources": RESOURCES}}
+    comparison = Comparison("prod", before, after, PROD, PROD, lint=lambda *_: said)
+    high = [it for it in dangers(comparison) if it.rule == "high_findings"]
+    assert [it.subject for it in high] == ["prod-text.AWS::S3::Bucket.It.CKV_AWS_20"]
+    assert [it.message for it in high] == [lines[0]]
+
+
+MONTH = 1.4 * 2 * 730  # of the endpoint of RESOURCES
+
+
+@pytest.mark.parametrize(
+    ("was", "will_be", "count", "crossed"),
+    [
+        (None, MONTH - 1, 2, True),
+        (None, MONTH + 1, 2, False),
+        (None, MONTH + 1, 3, True),
+        (MONTH - 1, MONTH - 1, 2, False),  # it was above already, and does not rise
+        (MONTH - 1, MONTH - 1, 3, True),
+        (MONTH - 1, MONTH - 2, 2, True),
+    ],
+)
+def test_a_budget_is_crossed(was: float | None, will_be: float, count: int, crossed: bool) -> None:
+    after = copy.deepcopy(RESOURCES)
+    after["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = count
+    sides = (replace(PROD, max_monthly_usd=it) for it in (was, will_be))
+    files = dict(zip(("was", "will_be"), sides, strict=True))
+    assert bool(of("over_budget", RESOURCES, after, **files)) == crossed
+
+
+def single(model: str) -> dict[str, Any]:
+    resources = copy.deepcopy(RESOURCES)
+    resources["Model"]["Properties"]["PrimaryContainer"]["Mode"] = "SingleModel"
+    entry = resources["Entry"]["Properties"]
+    entry["Value"] = entry["Value"].replace("minilm", model)
+    return resources
+
+
+def test_another_model_would_answer() -> None:
+    said = of("refused_updates", single("minilm"), single("bert"))
+    assert len(said) == 1
+    assert "clients are sent there for minilm, and bert would answer them" in said[0]
+
+
+def test_a_group_has_the_key_of_exactly_what_is_in_it() -> None:
+    def alarms(*names: str) -> dict[str, Any]:
+        alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
+        named = {it: {**alarm, "Metadata": {"aws:cdk:path": f"prod-text/{it}"}} for it in names}
+        return {**RESOURCES, **named}
+
+    def key(after: dict[str, Any]) -> str:
+        sides = [{STACK: {"Resources": it}} for it in (alarms("A", "B", "C"), after)]
+        (danger,) = dangers(Comparison("prod", sides[0], sides[1], PROD, PROD))
+        assert danger.key.startswith("prod/lost_alarms/prod-text.")
+        return danger.key
+
+    assert len({key(alarms("A")), key(alarms("B")), key(alarms()), key(alarms("A", "B"))}) == 4
+
+
+def test_no_longer_production_is_one_danger_and_nothing_else_hides_in_it() -> None:
+    alarm = {"Type": "AWS::CloudWatch::Alarm", "Properties": ALARM}
+    paged = {**alarm, "Metadata": {"aws:cdk:path": "prod-text/Endpoint/Monitoring/A-warning"}}
+    before = {**RESOURCES, "Paged": paged}
+    after = {key: it for key, it in RESOURCES.items() if key != "Quota"}
+    less = replace(PROD, production=False)
+    rules = [rule for rule, _ in found(before, after, will_be=less)]
+    assert rules == ["left_production", "lost_alarms"]
+
+
+def test_a_place_and_a_type_that_are_in_no_table_are_compared_as_they_are() -> None:
+    gpu = {**ALARM, "MetricName": "GPUUtilization",
+           "Dimensions": [{"Name": "VariantName", "Value": "AllTraffic"}]}  # fmt: skip
+    before = {**copy.deepcopy(RESOURCES), **resource("AWS::CloudWatch::Alarm", **gpu)}
+    before["Config"]["Properties"]["ProductionVariants"][0]["InstanceType"] = "ml.old.xlarge"
+    after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**gpu, "Threshold": 1})}
+    there = replace(PROD, region="xx-nowhere-1")
+    rules = [rule for rule, _ in found(before, after, was=there)]
+    assert rules == ["new_environment", "weakened_alarms"]
+
+
+def test_a_moved_stage_is_compared_by_meaning() -> None:
+    """The same role in another region and account; and one that may do more there."""
+
+    def stack(region: str, account: str, *actions: str) -> dict[str, Any]:
+        queue = f"arn:aws:sqs:{region}:{account}:work"
+        return role({"Action": list(actions), "Resource": queue})
+
+    there = StageFile(region="eu-west-1", production=True, account="222222222222")
+    before = stack(PROD.region, str(PROD.account), "sqs:SendMessage")
+    same = stack(there.region, str(there.account), "sqs:SendMessage")
+    more = stack(there.region, str(there.account), "sqs:SendMessage", "sqs:PurgeQueue")
+    rules = [rule for rule, _ in found(before, same, stack="prod-new", will_be=there)]
+    assert rules == ["new_environment"]
+    rules = [rule for rule, _ in found(before, more, stack="prod-new", will_be=there)]
+    assert rules == ["new_environment", "widened_access"]
+    assert not of("replaced_resources", {**before, "B": RESOURCES["Log"]}, same,
+                  stack="prod-new", will_be=there)  # fmt: skip
