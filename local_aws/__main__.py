@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from local_aws import lifecycle
+from local_aws.clock import SPEED, speed_here
 from local_aws.environment import client_environment
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder
 from local_aws.hosting.capacity import DISK, MEMORY
 from local_aws.hosting.launch import INSTANCES, instances_at_most
+from local_aws.metrics.gpu_trace import GPU_TRACE, GpuTrace
 from local_aws.quotas.account import QUOTAS, AccountQuotas, quotas_here
-from local_aws.sagemaker.clock import SPEED, speed_of_waits
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a parser's `add_subparsers` returns."""
@@ -47,7 +48,14 @@ def add_to(commands: Commands) -> None:
         "--instances", metavar="N", help="processes for a variant's instances at most; default: 2"
     )
     up.add_argument(
-        "--speed", metavar="X", help="seconds of an update's waits in one second; default: 60"
+        "--speed",
+        metavar="X",
+        help="seconds of AWS's waits and periods in one second; default: 60",
+    )
+    up.add_argument(
+        "--gpu-trace",
+        metavar="FILE",
+        help="what GPUs do, for the metrics of them; docs/examples/gpu_trace.csv shows how",
     )
     up.add_argument(
         "--quota",
@@ -91,7 +99,9 @@ def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace
 
 def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
-    for name, value in {INSTANCES: options.instances, SPEED: options.speed}.items():
+    trace = options.gpu_trace and str(Path(options.gpu_trace).resolve())
+    given = {INSTANCES: options.instances, SPEED: options.speed, GPU_TRACE: trace}
+    for name, value in given.items():
         if value is not None:
             os.environ[name] = value
     if options.quota:
@@ -99,7 +109,8 @@ def _up(options: argparse.Namespace) -> None:
     most = instances_at_most()
     if quotas := quotas_here():
         AccountQuotas(quotas)
-    speed_of_waits()  # what is wrong is said before anything starts
+    speed_here()  # what is wrong is said before anything starts
+    GpuTrace.here()
     running = lifecycle.up(folder, port=options.port)
     print(f"local AWS at {running.url}, log {folder.log}")
     print(f"at most {most} processes stand for the instances of a variant")

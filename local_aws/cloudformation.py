@@ -32,8 +32,9 @@ NUMBERS = {
     "WaitIntervalInSeconds": int,
 }
 BOOLEANS = {
-    "DisableScaleIn", "EnableCapture", "EnableNetworkIsolation", "EncryptionDisabled",
-    "PrivilegedMode", "RetainAllVariantProperties", "RetainDeploymentConfig",
+    "DisableScaleIn", "DynamicScalingInSuspended", "DynamicScalingOutSuspended", "EnableCapture",
+    "EnableNetworkIsolation", "EncryptionDisabled", "PrivilegedMode", "RetainAllVariantProperties",
+    "RetainDeploymentConfig", "ScheduledScalingSuspended",
 }  # fmt: skip
 
 

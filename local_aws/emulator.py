@@ -2,13 +2,17 @@
 
 import asyncio
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
 
+from local_aws.clock import speed_here
 from local_aws.folder import Folder
 from local_aws.hosting.broker import stdin_closed
+
+if TYPE_CHECKING:
+    from local_aws.cloudwatch.evaluator import Evaluator
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -35,9 +39,11 @@ def run(folder: Folder, port: int, listener: int) -> None:
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
+    from ministack.services import cloudwatch
 
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
+    from local_aws.cloudwatch.evaluator import Evaluator
     from local_aws.codebuild import cloudformation as codebuild
     from local_aws.sagemaker import cloudformation as sagemaker
 
@@ -52,7 +58,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | autoscaling.resource_types(client("application-autoscaling"))
         | codebuild.resource_types(client("codebuild"))
     )
-    asyncio.run(_serve(app, listener))
+    asyncio.run(_serve(app, listener, Evaluator(cloudwatch, speed=speed_here())))
 
 
 def _functions_call_as_their_roles() -> None:
@@ -68,7 +74,7 @@ def _functions_call_as_their_roles() -> None:
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
 
 
-async def _serve(app: Any, listener: int) -> None:
+async def _serve(app: Any, listener: int, alarms: "Evaluator") -> None:
     from hypercorn.asyncio import serve
     from hypercorn.config import Config as HypercornConfig
 
@@ -78,4 +84,6 @@ async def _serve(app: Any, listener: int) -> None:
     config.keep_alive_timeout = 3600
     config.keep_alive_max_requests = MANY_REQUESTS
     config.loglevel = "WARNING"  # its URL is nobody's to ask
+    evaluating = asyncio.create_task(alarms.run())
     await serve(app, config, shutdown_trigger=stdin_closed)
+    evaluating.cancel()

@@ -1,52 +1,50 @@
 """How CloudFormation makes, changes and deletes scalable targets and their policies."""
 
-from typing import Any
-
-from local_aws.autoscaling.service import TARGET
+from local_aws.autoscaling.targets import MEMBERS, Record
 from local_aws.cloudformation import Created, ResourceType, Service, typed
 from local_aws.errors import ApiError
 
-Record = dict[str, Any]
+SCHEDULED = "ScheduledActions"
 
 
 class ScalableTarget(ResourceType):
     """AWS::ApplicationAutoScaling::ScalableTarget; physical id `resource|dimension|service`."""
 
-    replacing = TARGET
+    replacing = MEMBERS
 
     def __init__(self, service: Service) -> None:
         self._service = service
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
-        """Register the target, and schedule what it schedules."""
-        self._register(properties, {it["Key"]: it["Value"] for it in properties.get("Tags", ())})
-        return "|".join(properties[name] for name in TARGET), {}
+        """Register the target."""
+        self._register({}, properties)
+        return "|".join(properties[name] for name in MEMBERS), {}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
-        """Register it again, with its new limits, and unschedule what it no longer schedules."""
-        self._register(new, {})
-        kept = {it["ScheduledActionName"] for it in new.get("ScheduledActions", ())}
-        for it in old.get("ScheduledActions", ()):
-            if it["ScheduledActionName"] not in kept:
-                named = {"ScheduledActionName": it["ScheduledActionName"]}
-                _call_if_found(
-                    self._service, "DeleteScheduledAction", {**_target_of(physical_id), **named}
-                )
+        """Register it again, with its new limits."""
+        self._register(old, new)
         return physical_id, {}
-
-    def _register(self, properties: Record, tags: Record) -> None:
-        """`tags` are of a new target: the API takes no others here, and later ones are lost."""
-        given = typed(properties)
-        scheduled = given.pop("ScheduledActions", ())
-        given.pop("Tags", ())
-        self._service.call("RegisterScalableTarget", {**given, **({"Tags": tags} if tags else {})})
-        for it in scheduled:
-            target = {name: given[name] for name in TARGET}
-            self._service.call("PutScheduledAction", {**target, **it})
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister it, if it is registered."""
         _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
+
+    def _register(self, old: Record, new: Record) -> None:
+        """Register the target, and put the scheduled actions that it has, and no others.
+
+        Source: the CloudFormation user guide, AWS::ApplicationAutoScaling::ScalableTarget
+        ScheduledAction: members as PutScheduledAction has them.
+        """
+        request = {name: it for name, it in new.items() if name != SCHEDULED}
+        self._service.call("RegisterScalableTarget", typed(request))
+        named = {name: new[name] for name in MEMBERS}
+        actions = {it["ScheduledActionName"]: it for it in new.get(SCHEDULED, [])}
+        for action in actions.values():
+            self._service.call("PutScheduledAction", typed({**action, **named}))
+        for action in old.get(SCHEDULED, []):
+            if (name := action["ScheduledActionName"]) not in actions:
+                request = {**named, "ScheduledActionName": name}
+                _call_if_found(self._service, "DeleteScheduledAction", request)
 
 
 class ScalingPolicy(ResourceType):
@@ -70,7 +68,7 @@ class ScalingPolicy(ResourceType):
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Delete it, if its target was not deregistered before."""
-        wanted = ("PolicyName", *TARGET)
+        wanted = ("PolicyName", *MEMBERS)
         request = _policy_request(properties)
         _call_if_found(
             self._service, "DeleteScalingPolicy", {name: request[name] for name in wanted}
@@ -92,7 +90,7 @@ def _policy_request(properties: Record) -> Record:
 
 
 def _target_of(physical_id: str) -> Record:
-    return dict(zip(TARGET, physical_id.split("|"), strict=False)) if physical_id else {}
+    return dict(zip(MEMBERS, physical_id.split("|"), strict=False)) if physical_id else {}
 
 
 def _call_if_found(service: Service, operation: str, request: Record) -> None:

@@ -1,41 +1,56 @@
-"""Application Auto Scaling: what is registered, kept and described. Nothing is ever scaled.
+"""Application Auto Scaling of endpoints' variants: what is registered, and who scales by it."""
 
-The local endpoints have one instance a variant, so a policy or a schedule has nothing to act on;
-what is checked is that a target names an endpoint's variant, and those a registered target.
-"""
-
-import re
-import threading
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any
 
+from botocore.utils import parse_to_aware_datetime
+
 from local_aws.api import JsonService
-from local_aws.autoscaling.schedules import refuse_schedule
-from local_aws.environment import ACCOUNT, REGION
+from local_aws.autoscaling.activities import Activities
+from local_aws.autoscaling.alarms import alarm_requests, alarm_states, described
+from local_aws.autoscaling.scaler import EVERY_SECONDS, Scaler, Variants
+from local_aws.autoscaling.schedules import parse
+from local_aws.autoscaling.store import Store, Target
+from local_aws.autoscaling.targets import MEMBERS, Record, TargetKey, arn, autoscaling_arn
+from local_aws.clock import Ticker
 from local_aws.errors import ApiError
 from local_aws.paging import page
-from local_aws.sagemaker.hosting_api import Hosting
 
-Record = dict[str, Any]
-TargetKey = tuple[str, str, str]
-
-TARGET = ("ResourceId", "ScalableDimension", "ServiceNamespace")
-"""The members that name a scalable target."""
-
-VARIANT = re.compile(r"endpoint/(?P<endpoint>[^/]+)/variant/(?P<variant>[^/]+)")
+SUSPENDED = dict.fromkeys(
+    ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
+)
 
 
 class AutoScaling:
-    """Scalable targets, their policies and schedules."""
+    """Scalable targets, their policies and scheduled actions. `cloudwatch` is boto3's client.
 
-    def __init__(self, hosting: Hosting) -> None:
-        self._hosting = hosting
-        self._lock = threading.Lock()
-        self._targets: dict[TargetKey, Record] = {}
-        self._policies: dict[tuple[TargetKey, str], Record] = {}
-        self._scheduled: dict[tuple[TargetKey, str], Record] = {}
+    Nothing is scaled before `start`, but for targets outside their limits. At a `speed`, periods,
+    cooldowns and rates pass so much faster.
+    """
+
+    def __init__(
+        self,
+        variants: Variants,
+        cloudwatch: Any,
+        *,
+        speed: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._variants, self._cloudwatch = variants, cloudwatch
+        self._speed, self._clock = speed, clock
+        self._store, self._activities = Store(), Activities(clock)
+        self.scaler = Scaler(
+            self._store,
+            variants,
+            lambda: alarm_states(cloudwatch),
+            self._activities,
+            speed=speed,
+            clock=clock,
+        )
+        self._ticker = Ticker(self.scaler.tick, seconds=EVERY_SECONDS, speed=speed)
         self.service = JsonService(
             "application-autoscaling",
             {
@@ -45,120 +60,179 @@ class AutoScaling:
                 "PutScalingPolicy": self.put_policy,
                 "DeleteScalingPolicy": self.delete_policy,
                 "DescribeScalingPolicies": self.describe_policies,
-                "PutScheduledAction": self.put_scheduled,
-                "DeleteScheduledAction": self.delete_scheduled,
-                "DescribeScheduledActions": self.describe_scheduled,
+                "PutScheduledAction": self.put_action,
+                "DeleteScheduledAction": self.delete_action,
+                "DescribeScheduledActions": self.describe_actions,
+                "DescribeScalingActivities": self.describe_activities,
             },
         )
 
+    def start(self) -> None:
+        """Scale from now on."""
+        self._ticker.start()
+
+    def stop(self) -> None:
+        """Scale no more."""
+        self._ticker.stop()
+
+    # Targets
+
     def register(self, request: Record) -> Record:
-        """RegisterScalableTarget."""
-        match = VARIANT.fullmatch(request["ResourceId"])
-        if match is None:
-            raise ApiError("ValidationException", f"Invalid resource ID {request['ResourceId']}")
-        endpoint = self._hosting.describe_endpoint({"EndpointName": match["endpoint"]})
-        if match["variant"] not in {it["VariantName"] for it in endpoint["ProductionVariants"]}:
-            raise ApiError(
-                "ValidationException", f"SageMaker variant not found: {request['ResourceId']}"
-            )
-        with self._lock:
-            arn = _arn("scalable-target", uuid.uuid4().hex[:8])
-            born = {"CreationTime": time.time(), "ScalableTargetARN": arn}
-            target = {**born, **self._targets.get(_key(request), {}), **request}
-            _refuse_limits(target)
-            self._targets[_key(request)] = target
-            return {"ScalableTargetARN": target["ScalableTargetARN"]}
+        """RegisterScalableTarget; a target outside its limits is scaled at once."""
+        key = TargetKey.of(request)
+        endpoint = self._variants.describe_endpoint({"EndpointName": key.endpoint})
+        if key.variant not in {it["VariantName"] for it in endpoint["ProductionVariants"]}:
+            raise ApiError("ValidationException", f"SageMaker variant not found: {key.resource}")
+        with self._store.locked() as targets:
+            known = targets.get(key)
+            old = known.record if known else {"SuspendedState": SUSPENDED}
+            record = {
+                "CreationTime": self._clock(),
+                "ScalableTargetARN": arn("scalable-target", uuid.uuid4().hex[:8]),
+                **old,
+                **{name: it for name, it in request.items() if name != "Tags"},
+                "SuspendedState": {**old["SuspendedState"], **request.get("SuspendedState", {})},
+            }
+            _refuse_limits(record)
+            if known:
+                known.record = record
+            target = known or targets.setdefault(key, Target(key, record))
+        self.scaler.into_limits(target)
+        return {"ScalableTargetARN": record["ScalableTargetARN"]}
 
     def variants(self, endpoint: str) -> set[str]:
         """Return the variants of an endpoint that are registered."""
-        with self._lock:
-            keys = [it for it in self._targets if _endpoint_of(it) == endpoint]
-        return {resource.rpartition("/")[2] for _, resource, _ in keys}
+        return {it.variant for it in self._store.all_keys() if it.endpoint == endpoint}
 
     def deregister(self, request: Record) -> Record:
-        """DeregisterScalableTarget, which deletes the target's policies and schedules."""
-        with self._lock:
-            if _key(request) not in self._targets:
-                raise ApiError("ObjectNotFoundException", "No scalable target found.")
-            self._remove(_key(request))
+        """DeregisterScalableTarget, which deletes the target's policies and scheduled actions."""
+        target = self._store.find(request)
+        self._remove(target)
         return {}
 
     def forget(self, endpoint: str) -> None:
         """Deregister every variant of an endpoint that is deleted."""
-        with self._lock:
-            for key in [it for it in self._targets if _endpoint_of(it) == endpoint]:
-                self._remove(key)
-
-    def _remove(self, key: TargetKey) -> None:
-        del self._targets[key]
-        for kept in (self._policies, self._scheduled):
-            for name in [it for it in kept if it[0] == key]:
-                del kept[name]
+        with self._store.locked() as targets:
+            found = [it for key, it in targets.items() if key.endpoint == endpoint]
+        for target in found:
+            self._remove(target)
 
     def describe_targets(self, request: Record) -> Record:
         """DescribeScalableTargets."""
-        with self._lock:
-            return _page("ScalableTargets", self._targets.values(), request, size=50)
+        with self._store.locked() as targets:
+            records = [dict(it.record) for it in targets.values()]
+        return _page("ScalableTargets", records, request, size=50)
+
+    def _remove(self, target: Target) -> None:
+        with self._store.locked() as targets:
+            targets.pop(target.key, None)
+            policies = list(target.policies.values())
+        for policy in policies:
+            self._delete_alarms(policy["Alarms"])
+
+    # Policies
 
     def put_policy(self, request: Record) -> Record:
-        """PutScalingPolicy."""
-        key = (_key(request), request["PolicyName"])
-        with self._lock:
-            if _key(request) not in self._targets:
-                raise ApiError("ObjectNotFoundException", "No scalable target registered.")
-            arn = _arn("scaling-policy", f"{uuid.uuid4()}:policyName/{request['PolicyName']}")
-            born = {"CreationTime": time.time(), "PolicyARN": arn, "Alarms": []}
-            policy = self._policies[key] = {**born, **self._policies.get(key, {})}
+        """PutScalingPolicy, which makes the policy's alarms.
+
+        Of two policies with one metric the second is refused: "provided that each of them uses a
+        different metric" (user guide, "Target tracking scaling policies").
+        """
+        _refuse_policy(request)
+        with self._store.locked():
+            target, name = self._store.find(request), request["PolicyName"]
+            old = target.policies.get(name)
+            policy = dict(old or self._new_policy(target.key, name))
             policy.update(request)
-            return {"PolicyARN": policy["PolicyARN"], "Alarms": []}
+            requests = alarm_requests(target.key, policy)
+            _refuse_metric_of_another(target, name, request)
+            policy["Alarms"] = described(requests)
+            target.policies[name] = policy
+        for alarm in requests:
+            self._cloudwatch.put_metric_alarm(**alarm)
+        kept = [it["AlarmName"] for it in requests]
+        self._delete_alarms(it for it in (old or policy)["Alarms"] if it["AlarmName"] not in kept)
+        return {"PolicyARN": policy["PolicyARN"], "Alarms": policy["Alarms"]}
 
     def delete_policy(self, request: Record) -> Record:
-        """DeleteScalingPolicy."""
-        with self._lock:
-            if self._policies.pop((_key(request), request["PolicyName"]), None) is None:
-                raise ApiError("ObjectNotFoundException", "No scaling policy found.")
+        """DeleteScalingPolicy, which deletes the policy's alarms."""
+        with self._store.locked() as targets:
+            target = targets.get(TargetKey.of(request))
+            policy = target.policies.pop(request["PolicyName"], None) if target else None
+        if policy is None:
+            raise ApiError("ObjectNotFoundException", "No scaling policy found.")
+        self._delete_alarms(policy["Alarms"])
         return {}
 
     def describe_policies(self, request: Record) -> Record:
         """DescribeScalingPolicies."""
-        with self._lock:
-            return _page("ScalingPolicies", self._policies.values(), request, size=10)
+        with self._store.locked() as targets:
+            records = [dict(it) for target in targets.values() for it in target.policies.values()]
+        return _page("ScalingPolicies", records, request, size=10)
 
-    def put_scheduled(self, request: Record) -> Record:
-        """PutScheduledAction."""
-        key = (_key(request), request["ScheduledActionName"])
-        with self._lock:
-            if _key(request) not in self._targets:
-                raise ApiError("ObjectNotFoundException", "No scalable target registered.")
-            known = self._scheduled.get(key, {})
-            if "Schedule" not in {**known, **request}:
-                raise ApiError("ValidationException", "A new scheduled action needs Schedule.")
-            refuse_schedule(request)
-            arn = _arn("scheduledAction", f"{uuid.uuid4()}:scheduledActionName/{key[1]}")
-            born = {"CreationTime": time.time(), "ScheduledActionARN": arn}
-            self._scheduled[key] = {**born, **known, **request}
+    def _new_policy(self, key: TargetKey, name: str) -> Record:
+        policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
+        return {"CreationTime": self._clock(), "PolicyARN": policy, "Alarms": []}
+
+    def _delete_alarms(self, alarms: Iterable[Record]) -> None:
+        if names := [it["AlarmName"] for it in alarms]:
+            self._cloudwatch.delete_alarms(AlarmNames=names)
+
+    # Scheduled actions
+
+    def put_action(self, request: Record) -> Record:
+        """PutScheduledAction. Of one that is known, "if you don't specify start and end times, the
+        old values are deleted" (API reference)."""
+        now = self._clock()
+        with self._store.locked():
+            target, name = self._store.find(request), request["ScheduledActionName"]
+            old = target.actions.get(name) or self._new_action(target.key, name)
+            kept = {it: value for it, value in old.items() if it not in ("StartTime", "EndTime")}
+            action = {**kept, **request}
+            for moment in ("StartTime", "EndTime"):
+                if moment in action:
+                    action[moment] = _seconds(action[moment])
+            _refuse_action(action)
+            try:
+                schedule = parse(
+                    action["Schedule"],
+                    zone=action.get("Timezone", "UTC"),
+                    since=action.get("StartTime", now),
+                    speed=self._speed,
+                )
+            except ValueError as error:
+                raise ApiError("ValidationException", f"Invalid schedule: {error}") from None
+            target.actions[name], target.schedules[name] = action, schedule
         return {}
 
-    def delete_scheduled(self, request: Record) -> Record:
+    def delete_action(self, request: Record) -> Record:
         """DeleteScheduledAction."""
-        with self._lock:
-            key = (_key(request), request["ScheduledActionName"])
-            if self._scheduled.pop(key, None) is None:
+        with self._store.locked() as targets:
+            target = targets.get(TargetKey.of(request))
+            if target is None or request["ScheduledActionName"] not in target.actions:
                 raise ApiError("ObjectNotFoundException", "No scheduled action found.")
+            del target.actions[request["ScheduledActionName"]]
+            del target.schedules[request["ScheduledActionName"]]
         return {}
 
-    def describe_scheduled(self, request: Record) -> Record:
+    def describe_actions(self, request: Record) -> Record:
         """DescribeScheduledActions."""
-        with self._lock:
-            return _page("ScheduledActions", self._scheduled.values(), request, size=50)
+        with self._store.locked() as targets:
+            records = [dict(it) for target in targets.values() for it in target.actions.values()]
+        return _page("ScheduledActions", records, request, size=50)
 
+    def _new_action(self, key: TargetKey, name: str) -> Record:
+        rest = f"scheduledActionName/{name}"
+        action = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, rest)
+        return {"CreationTime": self._clock(), "ScheduledActionARN": action}
 
-def _key(request: Record) -> TargetKey:
-    return request["ServiceNamespace"], request["ResourceId"], request["ScalableDimension"]
+    # Activities
 
-
-def _endpoint_of(key: TargetKey) -> str:
-    return key[1].split("/")[1]
+    def describe_activities(self, request: Record) -> Record:
+        """DescribeScalingActivities, the latest first."""
+        not_scaled = request.get("IncludeNotScaledActivities", False)
+        records = self._activities.of(not_scaled=not_scaled)
+        return _page("ScalingActivities", records, request, size=50, descending=True)
 
 
 _LISTS = {
@@ -169,26 +243,31 @@ _LISTS = {
 """Filters that name several values of one member; they may be left empty."""
 
 
-def _page(name: str, records: Iterable[Record], request: Record, *, size: int) -> Record:
+def _page(
+    name: str, records: Iterable[Record], request: Record, *, size: int, descending: bool = False
+) -> Record:
     """Return what matches, a page of at most `size`; source: the API reference, by MaxResults."""
     if not 1 <= request.get("MaxResults", size) <= size:
         raise ApiError("ValidationException", f"MaxResults must be between 1 and {size}.")
     allowed = {
-        **{name: [request[name]] for name in TARGET if name in request},
+        **{name: [request[name]] for name in MEMBERS if name in request},
         **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},
     }
     found, more = page(
         [it for it in records if all(it[name] in values for name, values in allowed.items())],
         request,
-        key=lambda it: (it["CreationTime"], _name(it) + it["ResourceId"]),
+        key=_order,
         size=size,
+        descending=descending,
         refusal="InvalidNextTokenException",
     )
     return {name: found, **more}
 
 
-def _name(record: Record) -> str:
-    return str(record.get("PolicyName") or record.get("ScheduledActionName") or "")
+def _order(record: Record) -> Any:
+    names = ("PolicyName", "ScheduledActionName", "ActivityId", "ResourceId")
+    born = record.get("CreationTime", record.get("StartTime"))
+    return born, "".join(record.get(it, "") for it in names)
 
 
 def _refuse_limits(target: Record) -> None:
@@ -202,5 +281,43 @@ def _refuse_limits(target: Record) -> None:
         )
 
 
-def _arn(kind: str, rest: str) -> str:
-    return f"arn:aws:application-autoscaling:{REGION}:{ACCOUNT}:{kind}/{rest}"
+def _refuse_policy(request: Record) -> None:
+    if request.get("PolicyType", "TargetTrackingScaling") != "TargetTrackingScaling":
+        raise ApiError(
+            "ValidationException", f"the local AWS has no {request['PolicyType']}: not emulated"
+        )
+
+
+def _refuse_metric_of_another(target: Target, name: str, request: Record) -> None:
+    """The words: gravitational/teleport, lib/backend/dynamo."""
+
+    def metric(policy: Record) -> tuple[Any, Any]:
+        configuration = policy["TargetTrackingScalingPolicyConfiguration"]
+        kinds = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
+        predefined, customized = (configuration.get(it) for it in kinds)
+        return predefined, customized
+
+    others = (it for other, it in target.policies.items() if other != name)
+    if any(metric(it) == metric(request) for it in others):
+        raise ApiError(
+            "ValidationException",
+            "Only one TargetTrackingScaling policy for a given metric specification is allowed.",
+        )
+
+
+def _refuse_action(action: Record) -> None:
+    """What a new scheduled action needs; no source was found for the words."""
+    for member in ("Schedule", "ScalableTargetAction"):
+        if member not in action:
+            raise ApiError("ValidationException", f"A new scheduled action needs {member}.")
+    limits = action["ScalableTargetAction"]
+    if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):
+        raise ApiError(
+            "ValidationException", "Minimum capacity cannot be greater than maximum capacity."
+        )
+
+
+def _seconds(moment: Any) -> float:
+    if isinstance(moment, datetime):
+        return moment.timestamp()
+    return float(parse_to_aware_datetime(moment).timestamp())

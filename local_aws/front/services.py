@@ -8,19 +8,25 @@ import boto3
 from botocore.config import Config
 
 from local_aws.autoscaling.service import AutoScaling
+from local_aws.clock import Clock, Ticker, speed_here
 from local_aws.codebuild.service import CodeBuild
 from local_aws.ecr.registries import registries
 from local_aws.folder import Folder
 from local_aws.front.calls import Calls
 from local_aws.hosting import backends
+from local_aws.hosting.container_logs import ContainerLogs
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host, instances_at_most
+from local_aws.metrics.collected import Collected
+from local_aws.metrics.gpu_trace import GpuTrace
+from local_aws.metrics.instances import EVERY_SECONDS, InstanceMetrics
+from local_aws.metrics.models import model_report
+from local_aws.metrics.publisher import Publisher
 from local_aws.prerequisites import TritonInstallation
 from local_aws.quotas.account import AccountQuotas, quotas_here
 from local_aws.quotas.service import service_quotas
 from local_aws.sagemaker.alarms import alarm_states
 from local_aws.sagemaker.capture import Recorder
-from local_aws.sagemaker.clock import Clock, speed_of_waits
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import Invocations
 from local_aws.sagemaker.roles import assumable
@@ -53,17 +59,27 @@ class Services:
             return made
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
-        speed, quotas = speed_of_waits(), AccountQuotas(quotas_here())
+        speed, quotas = speed_here(), AccountQuotas(quotas_here())
+        collected = Collected(speed)
+        self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
         self._hosting = Hosting(
-            Host(triton, folder.backends, folder.instances, s3, instances=instances_at_most()),
+            Host(
+                triton,
+                folder.backends,
+                folder.instances,
+                s3,
+                instances=instances_at_most(),
+                report=model_report(collected),
+                follow=self._logs.follow,
+            ),
             fleet=Fleet,
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
             assumable=partial(assumable, iam),
             quota=quotas.value,
-            scaled_variants=lambda endpoint: scaling.variants(endpoint),
-            deregister=lambda endpoint: scaling.forget(endpoint),
+            scaled_variants=lambda endpoint: self._scaling.variants(endpoint),
+            deregister=lambda endpoint: self._scaling.forget(endpoint),
         )
         self._codebuild = CodeBuild(
             clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
@@ -71,19 +87,31 @@ class Services:
             environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
             quotas=quotas.builds(),
         )
-        scaling = AutoScaling(self._hosting)
+        self._scaling = AutoScaling(self._hosting, cloudwatch, speed=speed)
+        instances = InstanceMetrics(
+            self._hosting.fleets, collected, speed=speed, gpus=GpuTrace.here()
+        )
+        publisher = Publisher(collected, cloudwatch)
+        self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
+        self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
         self._recorder = Recorder(client("s3"))
-        self.runtime = Invocations(self._hosting, self._recorder)
+        self.runtime = Invocations(self._hosting, self._recorder, collected)
         self.control_planes = (
             control_plane(self._hosting),
-            scaling.service,
+            self._scaling.service,
             self._codebuild.service,
             service_quotas(quotas),
             registries(client("ecr")),
         )
 
+        for ticker in (self._measuring, self._publishing, self._scaling):
+            ticker.start()
+
     def stop(self) -> None:
         """End builds and instances."""
+        for ticker in (self._scaling, self._measuring, self._publishing):
+            ticker.stop()
         self._codebuild.stop()
         self._hosting.stop()
         self._recorder.stop()
+        self._logs.stop()

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +46,30 @@ class Capacity:
 
 def resident_bytes(session: int) -> int:
     """Return the memory of a session's processes; what several of them share counts once."""
+    return _sum(session, "smaps_rollup", _proportional_bytes)
+
+
+def cpu_seconds(session: int) -> float:
+    """Return the processors' seconds of a session's processes, and of those that they reaped."""
+    return _sum(session, "stat", _cpu_ticks) / os.sysconf("SC_CLK_TCK")
+
+
+def _sum(session: int, file: str, number: Callable[[str], int]) -> int:
+    """Add up what a file of /proc says of each process of a session."""
     total = 0
     for process in Path("/proc").iterdir():
         with suppress(ValueError, OSError):  # no process, or one that has just ended
             if os.getsid(int(process.name)) == session:
-                total += _proportional_bytes((process / "smaps_rollup").read_text())
+                total += number((process / file).read_text())
     return total
+
+
+def _cpu_ticks(stat: str) -> int:
+    """Source: proc(5), /proc/[pid]/stat: utime, stime, cutime and cstime are the fields 14 to 17.
+
+    The second one, a name in brackets, may have spaces.
+    """
+    return sum(map(int, stat.rpartition(")")[2].split()[11:15]))
 
 
 def _proportional_bytes(rollup: str) -> int:

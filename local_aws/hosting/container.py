@@ -1,11 +1,25 @@
 """What SageMaker's two modes of a container have in common."""
 
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 INVOKE_SECONDS = 60
 """How long a container may take to answer; source: InvokeEndpoint's API reference."""
+
+
+class Step(Enum):
+    """What happens to a model of a multi-model container."""
+
+    DOWNLOAD = auto()
+    LOAD = auto()
+    UNLOAD = auto()
+
+
+Report = Callable[[Step, float], None]
+"""Is told how many seconds a step took that has succeeded."""
 
 
 @dataclass(frozen=True)
@@ -31,3 +45,11 @@ class Container(Protocol):
 
     def has(self, target_model: str | None) -> bool:
         """Whether an invocation can be answered without loading anything."""
+
+    @property
+    def loaded_models(self) -> int | None:
+        """How many models are in memory; None in mode SingleModel, where nobody counts them."""
+
+    @property
+    def disk_bytes(self) -> int:
+        """What its models take of the volume."""

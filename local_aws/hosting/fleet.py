@@ -22,9 +22,15 @@ _log = logging.getLogger(__name__)
 
 
 class Fleet:
-    """The running instances of one endpoint configuration, by variant."""
+    """The running instances of one endpoint configuration, by variant.
+
+    `config` is its name. `counts` are the instances as SageMaker counts them: where they are more
+    than this machine starts, several have one process.
+    """
 
     def __init__(self) -> None:
+        self.config = ""
+        self.counts: dict[str, int] = {}
         self._serving: dict[str, list[Instance]] = {}
         self._all: list[Instance] = []
         self._changed = threading.Condition()
@@ -48,6 +54,7 @@ class Fleet:
             it["VariantName"]: _Kind.of(host, endpoint, it, models[it["ModelName"]])
             for it in config["ProductionVariants"]
         }
+        self.config = config["EndpointConfigName"]
         self._most = host.instances
         self._serving = {name: [] for name in self._kinds}
         self.scale(counts)
@@ -68,7 +75,13 @@ class Fleet:
                     name,
                 )
         self._grow(wanted)
+        self.counts = {**self.counts, **counts}
         self._shrink(wanted)
+
+    def serving(self) -> dict[str, list[Instance]]:
+        """Return the instances that answer, by variant."""
+        with self._changed:
+            return {name: list(instances) for name, instances in self._serving.items()}
 
     def begin(
         self,

@@ -5,13 +5,16 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.connections import Connections
 from local_aws.hosting.container import INVOKE_SECONDS, Container
 from local_aws.hosting.invocation import Invocation, model_error
@@ -41,11 +44,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """A server, what speaks to it, and the folder that holds its log and its models."""
+    """A server, what speaks to it, the folder that holds its log and its models, and its size."""
 
     triton: Triton
     container: Container
     folder: Path
+    capacity: Capacity
 
     def end(self) -> None:
         """End the server and delete what it downloaded; its log stays."""
@@ -97,6 +101,11 @@ class Instance:
         """Whether its server passed the ping health check, and runs."""
         return self._healthy is not None
 
+    @property
+    def running(self) -> Running | None:
+        """Its server, if it passed the ping health check, and runs."""
+        return self._healthy
+
     def has(self, target_model: str | None) -> bool:
         """Whether an invocation would be answered without loading anything."""
         running = self._running
@@ -111,9 +120,13 @@ class Instance:
         running = self._healthy or await self._in_service()
         call = running.container.begin(invocation.target_model)
         try:
+            if call.target_model is not None:
+                invocation.model_was_loaded = call.load is None
             if call.load:
-                await _loaded(call.load, invocation.target_model)
-            await _exchange(running.triton.connections, call.path, invocation)
+                with _measuring(partial(setattr, invocation, "loading_seconds")):
+                    await _loaded(call.load, invocation.target_model)
+            with _measuring(partial(setattr, invocation, "model_seconds")):
+                await _exchange(running.triton.connections, call.path, invocation)
         finally:
             running.container.end(call)
 
@@ -184,6 +197,16 @@ class Instance:
                 self._next_healthy.cancel()
         if running:
             running.end()
+
+
+@contextmanager
+def _measuring(keep: Callable[[float], None]) -> Iterator[None]:
+    """Keep the seconds that the block takes, however it ends."""
+    begun = time.monotonic()
+    try:
+        yield
+    finally:
+        keep(time.monotonic() - begun)
 
 
 async def _loaded(load: Future[None], target_model: str | None) -> None:

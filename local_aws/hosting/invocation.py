@@ -40,6 +40,9 @@ class Invocation:
     """A request as ASGI gives it: `headers` by their names in lower case.
 
     `answer_headers` are sent with an answer of the container, and with no error.
+
+    `model_seconds` are those that the container took, `loading_seconds` those that the call waited
+    for its model; `model_was_loaded` says of a multi-model container whether it had to wait.
     """
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
@@ -48,6 +51,9 @@ class Invocation:
         self._first, self._size = b"", 0
         self.answer_headers: list[tuple[bytes, bytes]] = []
         self.answering = False  # from when on it is too late for an error
+        self.model_seconds: float | None = None
+        self.loading_seconds: float | None = None
+        self.model_was_loaded: bool | None = None
 
     @property
     def target_model(self) -> str | None:

@@ -4,7 +4,9 @@ import itertools
 import os
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import archives, mounts, serve, stand_in_packages
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import Capacity
+from local_aws.hosting.container import Report, Step
 from local_aws.hosting.instance import Running
 from local_aws.hosting.model_store import ModelStore
 from local_aws.hosting.multi_model_container import MultiModelContainer
@@ -36,13 +39,18 @@ def instances_at_most() -> int:
 
 @dataclass(frozen=True)
 class Host:
-    """What instances are made of, the same for every endpoint; `instances` is a variant's most."""
+    """What instances are made of, the same for every endpoint; `instances` is a variant's most.
+
+    `report` is told by endpoint and variant what happens to models, `follow` what a server writes.
+    """
 
     triton: TritonInstallation
     backends: Path
     folder: Path
     s3: "S3Client"
     instances: int
+    report: Callable[[str, str, Step, float], None] = lambda *_: None
+    follow: Callable[[str, str, Triton], None] = lambda *_: None
 
 
 _numbers = itertools.count(1)
@@ -56,12 +64,16 @@ def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, A
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     if described.get("Mode", "SingleModel") == "MultiModel":
-        return _begin_multi_model(host, folder, described, capacity)
-    return _begin_single_model(host, folder, described, capacity)
+        report = partial(host.report, endpoint, variant["VariantName"])
+        running = _begin_multi_model(host, folder, described, capacity, report)
+    else:
+        running = _begin_single_model(host, folder, described, capacity)
+    host.follow(endpoint, variant["VariantName"], running.triton)
+    return running
 
 
 def _begin_multi_model(
-    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
+    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity, report: Report
 ) -> Running:
     prefix = S3Prefix.parse(described["ModelDataUrl"])
     empty = folder / "empty"
@@ -78,9 +90,14 @@ def _begin_multi_model(
         host.s3, prefix=prefix, folder=models, backends=host.backends, limit=capacity.disk
     )
     container = MultiModelContainer(
-        triton, store, seen_at=seen_at, memory=capacity.memory, caches=caching != "Disabled"
+        triton,
+        store,
+        seen_at=seen_at,
+        memory=capacity.memory,
+        caches=caching != "Disabled",
+        report=report,
     )
-    return Running(triton, container, folder)
+    return Running(triton, container, folder, capacity)
 
 
 def _begin_single_model(
@@ -88,7 +105,7 @@ def _begin_single_model(
 ) -> Running:
     archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
     try:
-        archives.fetch(
+        fetched = archives.fetch(
             host.s3, bucket=archive.bucket, key=archive.key, to=repository, limit=capacity.disk
         )
         stand_in_packages.provide(repository, host.backends)
@@ -102,7 +119,8 @@ def _begin_single_model(
         repository=str(seen_at),
     )
     triton = _triton(host, folder, command, (repository, seen_at))
-    return Running(triton, SingleModelContainer(command.invocations), folder)
+    container = SingleModelContainer(command.invocations, disk_bytes=fetched.size)
+    return Running(triton, container, folder, capacity)
 
 
 def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path, Path]) -> Triton:

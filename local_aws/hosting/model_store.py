@@ -25,10 +25,10 @@ class ModelStore:
         self._lock = threading.Lock()
         self._archives: dict[str, archives.Archive] = {}  # the least recently used first
 
-    def fetch(self, target_model: str) -> None:
+    def fetch(self, target_model: str) -> bool:
         """Bring an archive to disk unless it is there already, and still the bucket's.
 
-        Raises `ApiError` as `archives.fetch` does.
+        Returns whether it had to be downloaded. Raises `ApiError` as `archives.fetch` does.
         """
         with self._lock:
             known = self._archives.pop(target_model, None)
@@ -49,6 +49,7 @@ class ModelStore:
         with self._lock:
             self._archives[target_model] = archive  # the most recently used
         stand_in_packages.provide(folder, self._backends)
+        return archive is not known
 
     def path(self, target_model: str) -> Path:
         """Return where a model lies below the folder, as in the container below /opt/ml/models."""
@@ -58,6 +59,11 @@ class ModelStore:
         """Return the bytes of a model's files."""
         with self._lock:
             return self._archives[target_model].size
+
+    def used(self) -> int:
+        """Return the bytes of all that is on disk."""
+        with self._lock:
+            return sum(archive.size for archive in self._archives.values())
 
     def targets(self) -> list[str]:
         """Return what is on disk, the least recently used first."""

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from local_aws.errors import ApiError
 from local_aws.hosting.archives import TooLargeError
 from local_aws.hosting.capacity import MIB
-from local_aws.hosting.container import Call
+from local_aws.hosting.container import Call, Report, Step
 from local_aws.hosting.invocation import model_error
 from local_aws.hosting.model_store import ModelStore, name
 from local_aws.hosting.triton import Response, Triton
@@ -57,14 +58,22 @@ class MultiModelContainer:
     Unless the container `caches`, a model goes after each call, from disk too. Source: "Set
     SageMaker AI multi-model endpoint model caching behavior".
 
-    `seen_at` is where the server finds the store's folder.
+    `seen_at` is where the server finds the store's folder. `report` is told of each
+    download, load and unload.
     """
 
     def __init__(
-        self, triton: Triton, store: ModelStore, *, seen_at: Path, memory: int, caches: bool = True
+        self,
+        triton: Triton,
+        store: ModelStore,
+        *,
+        seen_at: Path,
+        memory: int,
+        caches: bool = True,
+        report: Report = lambda *_: None,
     ) -> None:
         self._triton, self._store, self._seen_at = triton, store, seen_at
-        self._memory, self._caches = memory, caches
+        self._memory, self._caches, self._report = memory, caches, report
         self._changed = threading.Condition()
         self._weighing, self._alone = threading.Lock(), threading.Lock()
         self._loading = threading.BoundedSemaphore(LOADS_AT_ONCE)
@@ -99,6 +108,17 @@ class MultiModelContainer:
             unload = threading.Thread(target=self._unload_called, args=(call.target_model,))
             unload.daemon = True
             unload.start()
+
+    @property
+    def loaded_models(self) -> int:
+        """How many models are in memory."""
+        with self._changed:
+            return sum(it.loaded for it in self._models.values())
+
+    @property
+    def disk_bytes(self) -> int:
+        """What its models take of the volume."""
+        return self._store.used()
 
     def has(self, target_model: str | None) -> bool:
         """Whether a model is loaded, or being loaded."""
@@ -139,14 +159,19 @@ class MultiModelContainer:
 
     def _download(self, target_model: str) -> None:
         while True:
+            begun = time.monotonic()
             try:
-                return self._store.fetch(target_model)
+                downloaded = self._store.fetch(target_model)
             except ApiError as error:
                 too_large = error.__cause__
                 if not isinstance(too_large, TooLargeError) or too_large.size > self._store.limit:
                     raise
                 if not self._delete_unused():
                     raise
+            else:
+                if downloaded:
+                    self._report(Step.DOWNLOAD, time.monotonic() - begun)
+                return
 
     def _try_load(self, target_model: str) -> Response:
         """Load a model into memory, after making room for what its files say it takes.
@@ -156,6 +181,7 @@ class MultiModelContainer:
         """
         self._make_room(self._store.size(target_model))
         url = self._seen_at / self._store.path(target_model)
+        begun = time.monotonic()
         response = self._triton.manage(
             "POST",
             "/models",
@@ -163,6 +189,8 @@ class MultiModelContainer:
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
             timeout=LOAD_SECONDS,
         )
+        if response.status == 200:
+            self._report(Step.LOAD, time.monotonic() - begun)
         if response.status == 200 and (beyond := self._make_room(0)):
             self._delete(target_model)
             return Response(507, {}, beyond.encode())
@@ -256,6 +284,7 @@ class MultiModelContainer:
                 left.set_result(None)
 
     def _delete(self, target_model: str) -> None:
+        begun = time.monotonic()
         with suppress(OSError):  # a server that is gone has no model any more
             self._triton.manage(
                 "DELETE",
@@ -263,3 +292,4 @@ class MultiModelContainer:
                 headers={TARGET_MODEL: target_model},
                 timeout=UNLOAD_SECONDS,
             )
+            self._report(Step.UNLOAD, time.monotonic() - begun)

@@ -5,10 +5,16 @@ from local_aws.hosting.container import Call
 
 
 class SingleModelContainer:
-    """Keeps the contract between SageMaker and a container: GET /ping, POST /invocations."""
+    """Keeps the contract between SageMaker and a container: GET /ping, POST /invocations.
 
-    def __init__(self, invocations: str = "/invocations") -> None:
+    `disk_bytes` is what its archive takes, unpacked.
+    """
+
+    loaded_models = None
+
+    def __init__(self, invocations: str = "/invocations", *, disk_bytes: int = 0) -> None:
         self._call = Call(invocations, None, None)
+        self.disk_bytes = disk_bytes
 
     def begin(self, target_model: str | None) -> Call:
         """Raise `ApiError` when a TargetModel is given."""

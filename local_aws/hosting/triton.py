@@ -114,6 +114,10 @@ class Triton:
         """Return the memory of the server and all that it started, which share a session."""
         return capacity.resident_bytes(self._process.pid)
 
+    def cpu_seconds(self) -> float:
+        """Return what the server and all that it started have used of the processors."""
+        return capacity.cpu_seconds(self._process.pid)
+
     def request(
         self,
         method: str,

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from local_aws.clock import Clock
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host
 from local_aws.sagemaker import variants
-from local_aws.sagemaker.clock import Clock
 from local_aws.sagemaker.registry import Plan
 from local_aws.sagemaker.resources import Record
 

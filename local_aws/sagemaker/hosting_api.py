@@ -4,13 +4,13 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from local_aws.clock import Clock
 from local_aws.environment import ACCOUNT
 from local_aws.errors import ApiError
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.instance import Instance
 from local_aws.hosting.launch import Host
 from local_aws.sagemaker import variants
-from local_aws.sagemaker.clock import Clock
 from local_aws.sagemaker.deployment import alarms_of, deployment
 from local_aws.sagemaker.deployment_checks import check_alarms, check_deployment, check_variants
 from local_aws.sagemaker.endpoint import Endpoint, Site, end, log, reason
@@ -182,6 +182,16 @@ class Hosting(Registry):
             return fleet, fleet.begin(
                 weights, target_model=target_model, target_variant=target_variant
             )
+
+    def fleets(self) -> list[tuple[str, Fleet]]:
+        """Return what serves or starts, each with its endpoint's name."""
+        with self._lock:
+            return [
+                (name, fleet)
+                for name, endpoint in self._endpoints.items()
+                for fleet in (endpoint.fleet, endpoint.new)
+                if fleet is not None
+            ]
 
     def capture(self, name: str) -> Record | None:
         """Return the DataCaptureConfig of the configuration that serves, if it has one."""

@@ -1,12 +1,15 @@
 """InvokeEndpoint, streamed between a client and a container."""
 
 import re
+import time
 import uuid
 from typing import Any
 
 from local_aws.api import error_answer, not_emulated, send_answer
 from local_aws.errors import ApiError
 from local_aws.hosting.invocation import ClientGoneError, Invocation, Receive, Send
+from local_aws.metrics.collected import Collected, Place
+from local_aws.metrics.invocations import measured
 from local_aws.sagemaker.capture import Captured, Recorder, chosen
 from local_aws.sagemaker.hosting_api import Hosting
 
@@ -23,8 +26,8 @@ PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 class Invocations:
     """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`."""
 
-    def __init__(self, hosting: Hosting, recorder: Recorder) -> None:
-        self._hosting, self._recorder = hosting, recorder
+    def __init__(self, hosting: Hosting, recorder: Recorder, collected: Collected) -> None:
+        self._hosting, self._recorder, self._collected = hosting, recorder, collected
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
@@ -48,6 +51,7 @@ class Invocations:
 
     async def _answer(self, endpoint: str, invocation: Invocation) -> str:
         """Have an invocation answered, and return by which variant."""
+        begun, failed = time.monotonic(), None
         fleet, instance = self._hosting.begin(
             endpoint,
             target_model=invocation.target_model,
@@ -57,6 +61,17 @@ class Invocations:
             header = (b"x-amzn-invoked-production-variant", instance.variant.encode())
             invocation.answer_headers.append(header)
             await instance.invoke(invocation)
+        except ApiError as error:
+            failed = error
+            raise
         finally:
             fleet.end(instance)
+            instances = max(1, fleet.counts.get(instance.variant, 1))
+            seconds = time.monotonic() - begun
+            for metric, value in measured(
+                invocation, instances=instances, seconds=seconds, error=failed
+            ):
+                for config in (None, fleet.config):
+                    place = Place(endpoint, instance.variant, config)
+                    self._collected.add(metric, place, value)
         return instance.variant

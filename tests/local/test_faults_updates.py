@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws.sagemaker.clock import SPEED
+from local_aws.clock import SPEED
 from tests.local.asking import Asker, processes
 from tests.local.conftest import LocalAws
 from tests.local.hosting import configure, host, single_model

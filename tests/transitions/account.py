@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import botocore.session
 import pytest
@@ -42,6 +43,8 @@ from tests.unit.local_aws.sagemaker.conftest import FakeClock
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
 CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
+CLOUDWATCH: Any = Mock()
+"""Takes the alarms of policies, which nobody evaluates here."""
 LAST = "LastOfAll"
 """The resource that fails after all others."""
 
@@ -68,7 +71,7 @@ class Account:
             scaled_variants=lambda endpoint: self.scaling.variants(endpoint),
             deregister=lambda endpoint: self.scaling.forget(endpoint),
         )
-        self.scaling = AutoScaling(self.hosting)
+        self.scaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
         self.caller = Caller(self.hosting, dice, self.catalog)
 
     # What there is

@@ -10,6 +10,7 @@ from typing import Any
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting.archives import S3Prefix
+from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.single_model_container import SingleModelContainer
@@ -48,10 +49,11 @@ class Archives:
     def __init__(self, s3: Any, data: S3Prefix) -> None:
         self._s3, self._data = s3, data
 
-    def fetch(self, target_model: str) -> None:
+    def fetch(self, target_model: str) -> bool:
         key = f"{self._data.key}{target_model}"
         if not is_there(self._s3, self._data.bucket, key):
             raise ApiError("ValidationError", f"Failed to download model data from {key}")
+        return True
 
     def path(self, target_model: str) -> Path:
         return Path(target_model)
@@ -70,7 +72,7 @@ def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
         serving = MultiModelContainer(server, store, seen_at=NOWHERE, memory=1)  # type: ignore[arg-type]
     elif not is_there(s3, data.bucket, data.key):
         raise LocalAwsError(f"Failed to download model data from {data.key}")
-    return Running(server, serving, NOWHERE / data.key)  # type: ignore[arg-type]
+    return Running(server, serving, NOWHERE / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
 
 
 def answer(instance: Instance, target_model: str | None) -> str:

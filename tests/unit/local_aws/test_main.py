@@ -6,10 +6,10 @@ import pytest
 
 from local_aws import lifecycle
 from local_aws.__main__ import main
+from local_aws.clock import SPEED
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.hosting.launch import INSTANCES
-from local_aws.sagemaker.clock import SPEED
 
 RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
 

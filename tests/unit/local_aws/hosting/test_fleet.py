@@ -125,10 +125,11 @@ def model(**container: Any) -> dict[str, Any]:
 
 def config(*variants: dict[str, Any]) -> dict[str, Any]:
     return {
+        "EndpointConfigName": "one",
         "ProductionVariants": [
             {"VariantName": f"v{number}", "ModelName": "m", **it}
             for number, it in enumerate(variants, 1)
-        ]
+        ],
     }
 
 

@@ -11,6 +11,7 @@ import uvloop
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.hosting import instance as instance_module
+from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import Call
 from local_aws.hosting.instance import Instance, Running
 from tests.unit.local_aws.conftest import PATIENCE, eventually
@@ -117,7 +118,7 @@ class Servers:
         folder = self.folder / str(server.number)
         (folder / "models").mkdir(parents=True)
         (folder / "triton.log").touch()
-        return Running(server, server, folder)
+        return Running(server, server, folder, Capacity(memory=1, disk=1))
 
 
 @pytest.fixture

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.connections import PART, Connection, Connections
 from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
 from local_aws.hosting.single_model_container import SingleModelContainer
+from local_aws.metrics.collected import Collected
 from local_aws.sagemaker.invocations import Invocations
 from tests.unit.local_aws.conftest import Streams, client, served
 
@@ -86,12 +88,12 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     connections = Connections(lambda: socket.create_connection(address))
     instance = Instance("only", lambda: running)
     triton: Any = SimpleNamespace(connections=connections)
-    running = Running(triton, SingleModelContainer(), Path())
+    running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
     instance._running = instance._healthy = running
-    fleet = SimpleNamespace(end=lambda _: None)
+    fleet = SimpleNamespace(end=lambda _: None, counts={}, config="one")
     hosting: Any = SimpleNamespace(begin=lambda *_, **__: (fleet, instance), capture=lambda _: None)
     recorder: Any = None
-    async with served(Invocations(hosting, recorder)) as port:
+    async with served(Invocations(hosting, recorder, Collected(speed=1))) as port:
         yield container, port
         connections.close()
         connections._close_idle()

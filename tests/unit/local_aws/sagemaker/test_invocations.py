@@ -1,5 +1,6 @@
 import asyncio
 import http.client
+import itertools
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from local_aws.errors import ApiError
 from local_aws.hosting.invocation import MAX_BODY_BYTES, ClientGoneError, Invocation, model_error
+from local_aws.metrics.collected import Collected
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import OPERATIONS, PATH, Invocations
 from tests.unit.local_aws.conftest import ClientFor, eventually, served
@@ -19,13 +21,19 @@ NOT_CAPTURED: Any = None
 
 
 @pytest.fixture
-def endpoint(hosting: Hosting, fleets: Fleets) -> Iterator[Invocations]:
+def collected() -> Collected:
+    """What is measured of the invocations; each is of a period that has ended."""
+    return Collected(speed=1, clock=itertools.count(0, 60).__next__)
+
+
+@pytest.fixture
+def endpoint(hosting: Hosting, fleets: Fleets, collected: Collected) -> Iterator[Invocations]:
     """InvokeEndpoint of the endpoint `Text`, which serves; in the end no call is counted."""
     hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
     eventually(lambda: fleets.started)
     described = hosting.describe_endpoint
     eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
-    yield Invocations(hosting, NOT_CAPTURED)
+    yield Invocations(hosting, NOT_CAPTURED, collected)
     assert fleets.started[0].busy == 0
 
 

@@ -1,42 +1,38 @@
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from local_aws.autoscaling.cloudformation import ScalableTarget, ScalingPolicy, resource_types
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.errors import ApiError
+from tests.unit.local_aws.autoscaling.conftest import (
+    CONFIGURATION,
+    KEY,
+    POLICY,
+    TARGET,
+    CloudWatch,
+    Time,
+    Variants,
+    custom,
+    policy,
+)
 from tests.unit.local_aws.conftest import ClientFor
 
 ARN = "arn:aws:application-autoscaling:us-east-1:000000000000"
-KEY = {
-    "ServiceNamespace": "sagemaker",
-    "ResourceId": "endpoint/text/variant/only",
-    "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
-}
-PHYSICAL_ID = "endpoint/text/variant/only|sagemaker:variant:DesiredInstanceCount|sagemaker"
-TARGET: dict[str, Any] = {**KEY, "MinCapacity": 2, "MaxCapacity": 6}
-POLICY: dict[str, Any] = {
+NOT_REGISTERED = (
+    "No scalable target registered for service namespace: sagemaker, resource ID: "
+    "endpoint/text/variant/only, scalable dimension: sagemaker:variant:DesiredInstanceCount"
+)
+ACTION: dict[str, Any] = {
     **KEY,
-    "PolicyName": "gpu",
-    "PolicyType": "TargetTrackingScaling",
-    "TargetTrackingScalingPolicyConfiguration": {"TargetValue": 60.0},
+    "ScheduledActionName": "morning",
+    "Schedule": "cron(0 8 * * ? *)",
+    "ScalableTargetAction": {"MinCapacity": 4},
 }
-
-
-def describe_endpoint(request: dict[str, Any]) -> dict[str, Any]:
-    """Know the endpoint `text` alone, as `Hosting` would."""
-    if request["EndpointName"] != "text":
-        raise ApiError(
-            "ValidationException", f'Could not find endpoint "{request["EndpointName"]}".'
-        )
-    return {"ProductionVariants": [{"VariantName": "only"}]}
-
-
-@pytest.fixture
-def scaling() -> AutoScaling:
-    return AutoScaling(SimpleNamespace(describe_endpoint=describe_endpoint))  # type: ignore[arg-type]
+POLICY_ARN = (
+    r"arn:aws:autoscaling:us-east-1:000000000000:scalingPolicy:[\w-]{36}:"
+    "resource/sagemaker/endpoint/text/variant/only:policyName/calls"
+)
 
 
 def targets(scaling: AutoScaling) -> list[dict[str, Any]]:
@@ -108,6 +104,17 @@ def test_limits_are_needed_and_in_order(
     assert targets(scaling) == []
 
 
+def test_of_a_suspension_the_members_that_are_not_named_stay(scaling: AutoScaling) -> None:
+    scaling.register({**TARGET, "SuspendedState": {"DynamicScalingInSuspended": True}})
+    scaling.register({**KEY, "SuspendedState": {"ScheduledScalingSuspended": True}})
+    (target,) = targets(scaling)
+    assert target["SuspendedState"] == {
+        "DynamicScalingInSuspended": True,
+        "DynamicScalingOutSuspended": False,
+        "ScheduledScalingSuspended": True,
+    }
+
+
 def test_a_change_of_limits_that_is_refused_changes_nothing(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     with pytest.raises(ApiError, match="Minimum capacity"):
@@ -158,8 +165,7 @@ def test_targets_are_filtered_by_namespace_and_dimension(scaling: AutoScaling) -
 def test_a_policy_is_kept_as_it_was_put(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     answer = scaling.put_policy(POLICY)
-    assert re.fullmatch(rf"{ARN}:scaling-policy/[\w-]+:policyName/gpu", answer["PolicyARN"])
-    assert answer["Alarms"] == []
+    assert re.fullmatch(POLICY_ARN, answer["PolicyARN"])
     (policy,) = policies(scaling)
     assert {name: policy[name] for name in POLICY} == POLICY
 
@@ -167,17 +173,19 @@ def test_a_policy_is_kept_as_it_was_put(scaling: AutoScaling) -> None:
 def test_putting_a_policy_again_changes_it_and_keeps_its_arn(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     first = scaling.put_policy(POLICY)
-    new = {"TargetTrackingScalingPolicyConfiguration": {"TargetValue": 80.0}}
-    assert scaling.put_policy({**POLICY, **new}) == first
-    (policy,) = policies(scaling)
-    assert policy["TargetTrackingScalingPolicyConfiguration"] == {"TargetValue": 80.0}
+    new = {**CONFIGURATION, "TargetValue": 80.0}
+    assert scaling.put_policy(policy("calls", new)) == first
+    (found,) = policies(scaling)
+    assert found["TargetTrackingScalingPolicyConfiguration"] == new
 
 
 def test_what_is_not_registered_has_no_policy(scaling: AutoScaling) -> None:
     for call, request, message in (
-        (scaling.put_policy, POLICY, "No scalable target registered."),
-        (scaling.deregister, KEY, "No scalable target found."),
-        (scaling.delete_policy, {**KEY, "PolicyName": "gpu"}, "No scaling policy found."),
+        (scaling.put_policy, POLICY, NOT_REGISTERED),
+        (scaling.put_action, ACTION, NOT_REGISTERED),
+        (scaling.deregister, KEY, NOT_REGISTERED),
+        (scaling.delete_policy, {**KEY, "PolicyName": "calls"}, "No scaling policy found."),
+        (scaling.delete_action, ACTION, "No scheduled action found."),
     ):
         with pytest.raises(ApiError) as refused:
             call(request)
@@ -191,7 +199,7 @@ def test_policies_are_described_a_page_at_a_time(
 ) -> None:
     scaling.register(TARGET)
     for each in range(11):
-        scaling.put_policy({**POLICY, "PolicyName": f"p{each:02}"})
+        scaling.put_policy(policy(f"p{each:02}", custom(f"m{each}")))
     answer = scaling.describe_policies(size)
     found = [it["PolicyName"] for it in answer["ScalingPolicies"]]
     assert found == [f"p{each:02}" for each in range(number)]
@@ -216,8 +224,8 @@ def test_a_token_that_is_none_is_refused_by_its_own_code(scaling: AutoScaling) -
 def test_a_deleted_policy_leaves_its_target(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     scaling.put_policy(POLICY)
-    scaling.put_policy({**POLICY, "PolicyName": "other"})
-    scaling.delete_policy({**KEY, "PolicyName": "gpu"})
+    scaling.put_policy(policy("other", custom("m")))
+    scaling.delete_policy({**KEY, "PolicyName": "calls"})
     assert [it["PolicyName"] for it in policies(scaling)] == ["other"]
     assert len(targets(scaling)) == 1
 
@@ -233,7 +241,7 @@ def test_policies_are_filtered_by_their_variant(scaling: AutoScaling) -> None:
 def test_policies_are_filtered_by_their_names(scaling: AutoScaling) -> None:
     scaling.register(TARGET)
     for name in ("gpu", "invocations", "other"):
-        scaling.put_policy({**POLICY, "PolicyName": name})
+        scaling.put_policy(policy(name, custom(name)))
     found = scaling.describe_policies({"PolicyNames": ["gpu", "other", "none"]})
     assert [it["PolicyName"] for it in found["ScalingPolicies"]] == ["gpu", "other"]
     assert len(scaling.describe_policies({"PolicyNames": []})["ScalingPolicies"]) == 3
@@ -260,126 +268,160 @@ def test_an_sdk_reads_targets_and_policies(scaling: AutoScaling, client_for: Cli
         client.delete_scaling_policy(**KEY, PolicyName="none")
 
 
-# CloudFormation
-
-
-def test_the_types_have_cloudformations_names(scaling: AutoScaling) -> None:
-    types = resource_types(scaling.service)
-    assert {name: type(handler) for name, handler in types.items()} == {
-        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget,
-        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy,
-    }
-
-
-def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScaling) -> None:
-    properties = {**TARGET, "MinCapacity": "2", "MaxCapacity": "6"}
-    handler = ScalableTarget(scaling.service)
-    assert handler.create("Logical", properties, "stack") == (PHYSICAL_ID, {})
-    assert targets(scaling)[0]["MinCapacity"] == 2
-
-
-def test_an_updated_target_keeps_its_id(scaling: AutoScaling) -> None:
-    handler = ScalableTarget(scaling.service)
-    handler.create("Logical", TARGET, "stack")
-    new = {**TARGET, "MaxCapacity": 9}
-    assert handler.update(PHYSICAL_ID, TARGET, new, "stack") == (PHYSICAL_ID, {})
-    assert [it["MaxCapacity"] for it in targets(scaling)] == [9]
-
-
-@pytest.mark.parametrize("reference", [{"ScalingTargetId": PHYSICAL_ID}, KEY])
-def test_a_policy_names_its_target_by_id_or_by_its_parts(
-    scaling: AutoScaling, reference: dict[str, str]
+def test_the_alarms_of_a_policy_come_and_go_with_it(
+    scaling: AutoScaling, cloudwatch: CloudWatch
 ) -> None:
-    properties = {name: value for name, value in POLICY.items() if name not in KEY} | reference
-    ScalableTarget(scaling.service).create("Target", TARGET, "stack")
-    handler = ScalingPolicy(scaling.service)
-    arn, attributes = handler.create("Policy", properties, "stack")
-    assert attributes == {"Arn": arn}
-    assert policies(scaling)[0]["ResourceId"] == "endpoint/text/variant/only"
-    new = {**properties, "TargetTrackingScalingPolicyConfiguration": {"TargetValue": "80"}}
-    assert handler.update(arn, properties, new, "stack") == (arn, {"Arn": arn})
-    (policy,) = policies(scaling)
-    assert policy["TargetTrackingScalingPolicyConfiguration"] == {"TargetValue": 80.0}
-    handler.delete(arn, new)
-    assert policies(scaling) == []
-
-
-def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
-    scaling: AutoScaling,
-) -> None:
-    target, policy = ScalableTarget(scaling.service), ScalingPolicy(scaling.service)
-    target.create("Target", TARGET, "stack")
-    arn, _ = policy.create("Policy", POLICY, "stack")
-    for _ in range(2):
-        target.delete(PHYSICAL_ID, TARGET)
-        policy.delete(arn, POLICY)
-    assert (targets(scaling), policies(scaling)) == ([], [])
-
-
-def test_a_deletion_that_is_refused_for_another_reason_is_an_error(scaling: AutoScaling) -> None:
-    with pytest.raises(ApiError, match="Missing required parameter"):
-        ScalableTarget(scaling.service).delete("endpoint/text/variant/only", {})
-
-
-# Schedules
-
-NIGHT: dict[str, Any] = {
-    **KEY,
-    "ScheduledActionName": "night",
-    "Schedule": "cron(0 20 ? * MON-FRI *)",
-    "Timezone": "Europe/Berlin",
-    "ScalableTargetAction": {"MinCapacity": 2, "MaxCapacity": 4},
-}
-
-
-def schedules(scaling: AutoScaling) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = scaling.describe_scheduled({})["ScheduledActions"]
-    return found
-
-
-def test_a_schedule_is_of_a_registered_target_and_goes_with_it(scaling: AutoScaling) -> None:
-    with pytest.raises(ApiError, match="No scalable target"):
-        scaling.put_scheduled(NIGHT)
     scaling.register(TARGET)
-    scaling.put_scheduled(NIGHT)
-    scaling.put_scheduled({**NIGHT, "Schedule": "rate(2 days)"})
-    (kept,) = schedules(scaling)
-    assert {name: kept[name] for name in NIGHT} == {**NIGHT, "Schedule": "rate(2 days)"}
-    scaling.deregister(KEY)
-    assert schedules(scaling) == []
+    first = scaling.put_policy(POLICY)
+    assert [it["AlarmName"] for it in first["Alarms"]] == list(cloudwatch.alarms)
+    again = scaling.put_policy(policy("calls", {**CONFIGURATION, "TargetValue": 80.0}))
+    assert again == first
+    assert [it["Threshold"] for it in cloudwatch.alarms.values()] == [80, 72]
+    (only_high,) = scaling.put_policy(policy("calls", {**CONFIGURATION, "DisableScaleIn": True}))[
+        "Alarms"
+    ]
+    assert [only_high["AlarmName"]] == list(cloudwatch.alarms)
+    scaling.delete_policy({**KEY, "PolicyName": "calls"})
+    assert cloudwatch.alarms == {}
+
+
+@pytest.mark.parametrize("end", ["deregister", "forget"])
+def test_the_alarms_go_with_the_target(
+    scaling: AutoScaling, cloudwatch: CloudWatch, end: str
+) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    scaling.forget("text") if end == "forget" else scaling.deregister(KEY)
+    assert cloudwatch.alarms == {}
+
+
+def test_two_policies_of_a_target_have_different_metrics(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_policy(POLICY)
+    with pytest.raises(ApiError, match="Only one TargetTrackingScaling policy for a given metric"):
+        scaling.put_policy(policy("again", {**CONFIGURATION, "TargetValue": 1.0}))
+    assert [it["PolicyName"] for it in policies(scaling)] == ["calls"]
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("request_", "message"),
     [
-        ({"Schedule": "every night"}, "Invalid schedule expression: every night"),
-        ({"Schedule": "cron(0 20 * * *)"}, "Invalid schedule expression"),
-        ({"ScalableTargetAction": {}}, "Specify a minimum or maximum capacity"),
+        ({**POLICY, "PolicyType": "StepScaling"}, "the local AWS has no StepScaling"),
+        (policy("calls", {"TargetValue": 1.0}), "Exactly one of PredefinedMetricSpecification"),
+        (
+            policy("calls", {**CONFIGURATION, **custom("m")}),
+            "Exactly one of PredefinedMetricSpecification",
+        ),
+        (
+            policy(
+                "calls",
+                {
+                    "TargetValue": 1.0,
+                    "PredefinedMetricSpecification": {
+                        "PredefinedMetricType": "DynamoDBReadCapacityUtilization"
+                    },
+                },
+            ),
+            "DynamoDBReadCapacityUtilization is not of a SageMaker variant's instances",
+        ),
+        (
+            policy("calls", {"TargetValue": 1.0, "CustomizedMetricSpecification": {"Metrics": []}}),
+            "the local AWS has no metric math",
+        ),
+    ],
+)
+def test_a_policy_that_could_never_act_is_refused(
+    scaling: AutoScaling, cloudwatch: CloudWatch, request_: dict[str, Any], message: str
+) -> None:
+    scaling.register(TARGET)
+    with pytest.raises(ApiError, match=message):
+        scaling.put_policy(request_)
+    assert (policies(scaling), cloudwatch.alarms) == ([], {})
+
+
+# Scheduled actions
+
+
+def actions(scaling: AutoScaling) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = scaling.describe_actions({})["ScheduledActions"]
+    return found
+
+
+def test_a_scheduled_action_is_kept_as_it_was_put(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_action({**ACTION, "StartTime": "2027-01-01T00:00:00Z"})
+    (found,) = actions(scaling)
+    assert {name: found[name] for name in ACTION} == ACTION
+    assert found["StartTime"] == 1798761600
+    assert found["ScheduledActionARN"].endswith(
+        ":resource/sagemaker/endpoint/text/variant/only:scheduledActionName/morning"
+    )
+
+
+def test_of_an_action_that_is_put_again_times_that_are_not_named_are_deleted(
+    scaling: AutoScaling,
+) -> None:
+    scaling.register(TARGET)
+    scaling.put_action({**ACTION, "EndTime": 1_900_000_000})
+    scaling.put_action({**KEY, "ScheduledActionName": "morning", "Schedule": "rate(1 hour)"})
+    (found,) = actions(scaling)
+    assert "EndTime" not in found
+    assert (found["Schedule"], found["ScalableTargetAction"]) == (
+        "rate(1 hour)",
+        {"MinCapacity": 4},
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Schedule": "every morning"}, "Invalid schedule: 'every morning' is not at"),
+        ({"Timezone": "Mars"}, "Invalid schedule: 'Mars' is not a time zone"),
         (
             {"ScalableTargetAction": {"MinCapacity": 3, "MaxCapacity": 2}},
             "Minimum capacity cannot be greater",
         ),
     ],
 )
-def test_a_schedule_that_aws_would_not_take_is_refused(
-    changed: dict[str, Any], told: str, scaling: AutoScaling
+def test_a_scheduled_action_that_makes_no_sense_is_refused(
+    scaling: AutoScaling, change: dict[str, Any], message: str
 ) -> None:
     scaling.register(TARGET)
-    with pytest.raises(ApiError, match=told):
-        scaling.put_scheduled({**NIGHT, **changed})
+    with pytest.raises(ApiError, match=message):
+        scaling.put_action({**ACTION, **change})
+    assert actions(scaling) == []
 
 
-def test_a_schedule_that_is_not_there_is_not_deleted(scaling: AutoScaling) -> None:
-    with pytest.raises(ApiError, match="No scheduled action"):
-        scaling.delete_scheduled({**KEY, "ScheduledActionName": "night"})
+@pytest.mark.parametrize("missing", ["Schedule", "ScalableTargetAction"])
+def test_a_new_scheduled_action_says_when_and_what(scaling: AutoScaling, missing: str) -> None:
+    scaling.register(TARGET)
+    with pytest.raises(ApiError, match=f"A new scheduled action needs {missing}"):
+        scaling.put_action({name: it for name, it in ACTION.items() if name != missing})
 
 
-def test_a_template_s_schedules_are_those_of_its_target(scaling: AutoScaling) -> None:
-    target = resource_types(scaling.service)["AWS::ApplicationAutoScaling::ScalableTarget"]
-    night = {name: it for name, it in NIGHT.items() if name not in KEY}
-    tagged = {**TARGET, "Tags": [{"Key": "team", "Value": "search"}]}
-    before = {**tagged, "ScheduledActions": [night, {**night, "ScheduledActionName": "day"}]}
-    physical_id, _ = target.create("Target", before, "stack")
-    assert {it["ScheduledActionName"] for it in schedules(scaling)} == {"night", "day"}
-    target.update(physical_id, before, {**tagged, "ScheduledActions": [night]}, "stack")
-    assert [it["ScheduledActionName"] for it in schedules(scaling)] == ["night"]
+def test_a_scheduled_action_is_deleted_alone_or_with_its_target(scaling: AutoScaling) -> None:
+    scaling.register(TARGET)
+    scaling.put_action(ACTION)
+    scaling.put_action({**ACTION, "ScheduledActionName": "evening"})
+    scaling.delete_action({**KEY, "ScheduledActionName": "morning"})
+    assert [it["ScheduledActionName"] for it in actions(scaling)] == ["evening"]
+    scaling.deregister(KEY)
+    assert actions(scaling) == []
+
+
+def test_an_sdk_reads_scheduled_actions_and_activities(
+    scaling: AutoScaling, variants: Variants, client_for: ClientFor, time: Time
+) -> None:
+    client = client_for("application-autoscaling", scaling.service)
+    client.register_scalable_target(**TARGET)
+    client.put_scheduled_action(**ACTION, StartTime=time.now + 60)
+    (action,) = client.describe_scheduled_actions(
+        ServiceNamespace="sagemaker", ScheduledActionNames=["morning"]
+    )["ScheduledActions"]
+    assert action["StartTime"].timestamp() == time.now + 60
+    client.register_scalable_target(**{**TARGET, "MinCapacity": 3})
+    (activity,) = client.describe_scaling_activities(ServiceNamespace="sagemaker")[
+        "ScalingActivities"
+    ]
+    assert (activity["StatusCode"], activity["StartTime"].timestamp()) == ("InProgress", time.now)
+    assert variants.asked == [3]

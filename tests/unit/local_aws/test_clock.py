@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
+from local_aws.clock import SPEED, Clock, speed_here
 from local_aws.errors import LocalAwsError
-from local_aws.sagemaker.clock import SPEED, Clock, speed_of_waits
 
 
 def test_what_is_slept_passes_whole_however_fast() -> None:
@@ -24,15 +24,15 @@ def test_a_sleep_ends_at_once_when_everything_stops() -> None:
 
 def test_a_speed_is_a_positive_number(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(SPEED, "0.5")
-    assert speed_of_waits() == 0.5
+    assert speed_here() == 0.5
     for value in ("fast", "0", "-1", "inf", "nan"):
         monkeypatch.setenv(SPEED, value)
         with pytest.raises(LocalAwsError, match=f"{SPEED} is '{value}': write a number above 0"):
-            speed_of_waits()
+            speed_here()
 
 
 def test_a_minute_passes_in_a_second_unless_a_speed_is_set(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv(SPEED, raising=False)
-    assert speed_of_waits() == 60
+    assert speed_here() == 60

@@ -1,0 +1,1 @@
+"""CloudWatch's alarms as AWS documents them, on the metrics that ministack keeps."""

@@ -1,0 +1,152 @@
+"""Evaluates the alarms that ministack keeps, on the metrics that it keeps.
+
+ministack evaluates an alarm when data comes, on all data of a name whatever its dimensions, without
+periods, and never where none comes. These are private names of the pinned version: its stores of
+alarms and metrics, its statistics, and what it does when an alarm's state is set.
+"""
+
+import asyncio
+import json
+import logging
+import math
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from local_aws.cloudwatch.evaluation import Condition
+
+EVERY_SECONDS = 10
+"""Alarms of 10, 20 and 30 seconds are "evaluated every 10 seconds", others "every minute" (user
+guide, "Alarm evaluation"); to look at those too more often changes nothing."""
+
+MOST_POINTS = 10_000
+"""Of one metric, the latest, which are in memory here: CloudWatch keeps 15 days of minutes."""
+
+Record = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+
+
+class Evaluator:
+    """The alarms of ministack's module `cloudwatch`, whose own evaluator is switched off.
+
+    At a `speed` other than 1 a period of 60 seconds lasts 60 / speed of them. Data has the time at
+    which it was published, so that whoever asks for it by time gets what was then.
+    """
+
+    def __init__(self, cloudwatch: Any, *, speed: float) -> None:
+        self._cloudwatch, self._speed = cloudwatch, speed
+        cloudwatch._evaluate_alarm = lambda _: None
+        cloudwatch._evict_old_metrics = lambda: None  # at every request, it copied all data
+
+    async def run(self) -> None:
+        """Evaluate for ever."""
+        while True:
+            await asyncio.sleep(EVERY_SECONDS / self._speed)
+            self.evaluate(time.time())
+
+    def evaluate(self, now: float) -> None:
+        """Give every alarm the state that its data has at a time, and forget the oldest data."""
+        for alarm in list(self._cloudwatch._alarms.values()):
+            if alarm.get("MetricName"):
+                try:
+                    self._evaluate(alarm, now)
+                except Exception:  # one that cannot be evaluated is none of the others' business
+                    _log.exception("alarm %s", alarm["AlarmName"])
+        for points in list(self._cloudwatch._metrics.values()):
+            del points[:-MOST_POINTS]
+
+    def _evaluate(self, alarm: Record, now: float) -> None:
+        condition = condition_of(alarm)
+        width = alarm["Period"] / self._speed
+        last = math.floor(now / width) - 1  # the one that is under way is not complete
+        first = last - condition.range + 1
+        by_period = self._data(alarm, width, first, last)
+        points = [by_period.get(it) for it in range(first, last + 1)]
+        state = condition.state(points) or alarm["StateValue"]
+        found = [(period, value) for period, value in sorted(by_period.items(), reverse=True)]
+        evaluated = found[: condition.periods]
+        alarm["StateReasonData"] = json.dumps(
+            {
+                "version": "1.0",
+                "queryDate": _iso(now),
+                "startDate": _iso(first * width),
+                "statistic": _statistic(alarm),
+                "period": alarm["Period"],
+                "recentDatapoints": [value for _, value in reversed(evaluated)],
+                "threshold": condition.threshold,
+                "evaluatedDatapoints": [
+                    {"timestamp": _iso(period * width), "value": value}
+                    for period, value in evaluated
+                ],
+            }
+        )
+        if state != alarm["StateValue"]:
+            shown = [(_short(period * width), value) for period, value in evaluated]
+            self._cloudwatch._set_alarm_state(
+                {},
+                {
+                    "AlarmName": alarm["AlarmName"],
+                    "StateValue": state,
+                    "StateReason": condition.reason(state, shown),
+                    "StateReasonData": alarm["StateReasonData"],
+                },
+                is_cbor=False,
+                is_json=True,
+            )
+
+    def _data(self, alarm: Record, width: float, first: int, last: int) -> dict[int, float]:
+        """Return the alarm's statistic by period, from the first to the last that is asked for."""
+        key = (alarm["Namespace"], alarm["MetricName"], self._dimensions(alarm))
+        by_period: dict[int, list[Record]] = {}
+        for point in reversed(self._cloudwatch._metrics.get(key) or []):
+            period = math.floor(point["Timestamp"] / width)
+            if period < first - 1:  # data comes in the order of time, but for some of a period
+                break
+            if first <= period <= last and _has_unit(point, alarm):
+                by_period.setdefault(period, []).append(point)
+        found = {}
+        for period, points in by_period.items():
+            statistics = self._cloudwatch._calc_stats(points)
+            value = self._cloudwatch._stat_value(statistics, _statistic(alarm), points)
+            if statistics and value is not None:
+                found[period] = float(value)
+        return found
+
+    def _dimensions(self, alarm: Record) -> str:
+        named = self._cloudwatch._dims_from_list(alarm.get("Dimensions") or [])
+        return str(self._cloudwatch._dims_key(named))
+
+
+def condition_of(alarm: Record) -> Condition:
+    """Return what an alarm asks for; all of its data points where it does not say how many."""
+    periods = alarm["EvaluationPeriods"]
+    return Condition(
+        comparison=alarm["ComparisonOperator"],
+        threshold=alarm["Threshold"],
+        periods=periods,
+        datapoints=alarm.get("DatapointsToAlarm") or periods,
+        missing=alarm.get("TreatMissingData") or "missing",
+    )
+
+
+def _statistic(alarm: Record) -> str:
+    return str(alarm.get("ExtendedStatistic") or alarm.get("Statistic") or "Average")
+
+
+def _has_unit(point: Record, alarm: Record) -> bool:
+    """Whether a point counts: an alarm's Unit, if it has one, must be the data's.
+
+    "If you specify a unit that the metric is not published with, this causes the alarm to be stuck
+    in INSUFFICIENT_DATA": API reference of PutMetricAlarm.
+    """
+    return not alarm.get("Unit") or point["Unit"] == alarm["Unit"]
+
+
+def _iso(seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{moment.microsecond // 1000:03}+0000"
+
+
+def _short(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%d/%m/%y %H:%M:%S}"

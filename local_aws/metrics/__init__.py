@@ -1,0 +1,1 @@
+"""What SageMaker publishes of endpoints into CloudWatch."""

@@ -1,0 +1,87 @@
+"""Values on their way to CloudWatch: by metric and period, until they are published."""
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from local_aws.metrics.names import MICROSECONDS, Metric
+
+MOST_PERIODS = 15
+"""How many of a metric wait for a CloudWatch that does not take them; older ones are given up."""
+
+DIGITS = 2
+"""Of a time, that are kept, so that a minute's percentiles are made of few different values."""
+
+
+class Place(NamedTuple):
+    """Where a value was measured; with `config` only if it is known of one."""
+
+    endpoint: str
+    variant: str
+    config: str | None = None
+
+    @property
+    def dimensions(self) -> list[dict[str, str]]:
+        """Return CloudWatch's dimensions."""
+        named = {"EndpointName": self.endpoint, "VariantName": self.variant}
+        if self.config is not None:
+            named["EndpointConfigName"] = self.config
+        return [{"Name": name, "Value": value} for name, value in named.items()]
+
+
+class Series(NamedTuple):
+    """The values of one metric in one place, each with how often it was, at a time."""
+
+    metric: Metric
+    place: Place
+    time: float
+    values: Counter[float]
+
+
+class Collected:
+    """Takes values from any thread. At a `speed`, periods last so much less."""
+
+    def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
+        self._speed, self._clock = speed, clock
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[Metric, Place], dict[int, Counter[float]]] = {}
+
+    def add(self, metric: Metric, place: Place, value: float) -> None:
+        """Take a value that was measured now."""
+        period = math.floor(self._clock() / self._width(metric))
+        with self._lock:
+            by_period = self._waiting.setdefault((metric, place), {})
+            if period not in by_period:
+                by_period[period] = Counter()
+                for oldest in sorted(by_period)[:-MOST_PERIODS]:
+                    del by_period[oldest]
+            by_period[period][_rounded(metric, value)] += 1
+
+    def take(self) -> list[Series]:
+        """Return what periods that have ended have brought, the oldest first, and forget it.
+
+        Its time is the middle of its period: that of the values is in no other.
+        """
+        now = self._clock()
+        taken = []
+        with self._lock:
+            for (metric, place), by_period in list(self._waiting.items()):
+                width = self._width(metric)
+                for period in [it for it in sorted(by_period) if (it + 1) * width <= now]:
+                    middle = (period + 0.5) * width
+                    taken.append(Series(metric, place, middle, by_period.pop(period)))
+                if not by_period:
+                    del self._waiting[metric, place]
+        return sorted(taken, key=lambda it: it.time)
+
+    def _width(self, metric: Metric) -> float:
+        return metric.period / self._speed
+
+
+def _rounded(metric: Metric, value: float) -> float:
+    if metric.unit != MICROSECONDS or value <= 0:
+        return float(value)
+    return round(value, DIGITS - 1 - math.floor(math.log10(value)))

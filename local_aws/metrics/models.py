@@ -1,0 +1,23 @@
+"""What is measured of the models of multi-model containers, when something happens to them."""
+
+from collections.abc import Callable
+
+from local_aws.hosting.container import Step
+from local_aws.metrics import names
+from local_aws.metrics.collected import Collected, Place
+
+_MICRO = 1e6
+_OF_STEPS = {
+    Step.DOWNLOAD: names.DOWNLOADING_TIME,
+    Step.LOAD: names.LOADING_TIME,
+    Step.UNLOAD: names.UNLOADING_TIME,
+}
+
+
+def model_report(collected: Collected) -> Callable[[str, str, Step, float], None]:
+    """Return what takes in how many seconds a step of an endpoint's variant took."""
+
+    def report(endpoint: str, variant: str, step: Step, seconds: float) -> None:
+        collected.add(_OF_STEPS[step], Place(endpoint, variant), seconds * _MICRO)
+
+    return report
