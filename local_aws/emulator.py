@@ -58,7 +58,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | autoscaling.resource_types(client("application-autoscaling"))
         | codebuild.resource_types(client("codebuild"))
     )
-    asyncio.run(_serve(app, listener, Evaluator(cloudwatch, speed=speed_here())))
+    asyncio.run(_evaluate_and_serve(Evaluator(cloudwatch, speed=speed_here()), app, listener))
 
 
 def _functions_call_as_their_roles() -> None:
@@ -74,7 +74,13 @@ def _functions_call_as_their_roles() -> None:
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
 
 
-async def _serve(app: Any, listener: int, alarms: "Evaluator") -> None:
+async def _evaluate_and_serve(alarms: "Evaluator", app: Any, listener: int) -> None:
+    evaluating = asyncio.create_task(alarms.run())
+    await _serve(app, listener)
+    evaluating.cancel()
+
+
+async def _serve(app: Any, listener: int) -> None:
     from hypercorn.asyncio import serve
     from hypercorn.config import Config as HypercornConfig
 
@@ -84,6 +90,4 @@ async def _serve(app: Any, listener: int, alarms: "Evaluator") -> None:
     config.keep_alive_timeout = 3600
     config.keep_alive_max_requests = MANY_REQUESTS
     config.loglevel = "WARNING"  # its URL is nobody's to ask
-    evaluating = asyncio.create_task(alarms.run())
     await serve(app, config, shutdown_trigger=stdin_closed)
-    evaluating.cancel()

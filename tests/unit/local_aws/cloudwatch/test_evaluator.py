@@ -98,7 +98,7 @@ def test_of_other_dimensions_and_units_no_data_counts(evaluator: Evaluator) -> N
         ({"Statistic": "Average"}, 2.75),
         ({"Statistic": "Maximum"}, 9.0),
         ({"Statistic": "SampleCount"}, 4.0),
-        ({"Statistic": None, "ExtendedStatistic": "p50"}, 0.5),
+        ({"Statistic": None, "ExtendedStatistic": "p50"}, 0.75),
     ],
 )
 def test_statistics_are_of_a_period(evaluator: Evaluator, statistic: Record, value: float) -> None:
@@ -186,10 +186,10 @@ def test_one_alarm_that_cannot_be_evaluated_stops_no_other(
     evaluator: Evaluator, caplog: pytest.LogCaptureFixture
 ) -> None:
     alarm(AlarmName="0", ComparisonOperator="GreaterThanUpperThreshold")
-    ask(
-        "_put_metric_alarm", AlarmName="1", ComparisonOperator="GreaterThanThreshold"
-    )  # of no metric
-    alarm(TreatMissingData="breaching")
+    put(9, T0 - 60)
+    of_no_metric = {"AlarmName": "1", "ComparisonOperator": "GreaterThanThreshold"}
+    ask("_put_metric_alarm", **of_no_metric)
+    alarm(EvaluationPeriods=1)
     evaluator.evaluate(T0)
     assert described()["StateValue"] == "ALARM"
     assert "alarm 0" in caplog.text
