@@ -15,11 +15,14 @@ import boto3
 import pytest
 
 from endpoint_client import EndpointClient
+from tests.local.alarming import errors_published
 from tests.local.asking import Asker
 from tests.local.conftest import ROOT, Checkout
+from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
 from tests.local.tiny_models import PLUS_ONE, TIMES, write_python
+from tests.unit.local_aws.conftest import eventually
 
 STAGE = Path("stages", "live.yaml")
 LIVE = """
@@ -31,7 +34,7 @@ endpoints:
     models: [times, plus]
     instance_type: ml.m5.xlarge
     instance_count: 2
-    scaling: { min_count: 2, max_count: 6, max_rps: 60 }
+    scaling: { min_count: 2, max_count: 4, max_rps: 0.001 }
 """
 ENDPOINT, PLACE = "live-math", ("--stage", "live", "--endpoint", "math")
 OLD, NEW = "cpu-25.04", "cpu-24.09"
@@ -120,11 +123,12 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository: Repository,
 ) -> None:
     """One model changes, another leaves, others were published by hand."""
-    boto3.client("sagemaker").update_endpoint_weights_and_capacities(
-        EndpointName=ENDPOINT,
-        DesiredWeightsAndCapacities=[{"VariantName": "AllTraffic", "DesiredInstanceCount": 4}],
-    )
     before = _catalog()
+    with _asked_all_the_while(
+        before["times"]
+    ):  # by which it is scaled to the most that there may be
+        eventually(lambda: _variant() == ("ml.m5.xlarge", 4, True))
+    in_service(ENDPOINT)
     repository.edit(str(STAGE), '"25.04"', '"24.09"')
     repository.edit(str(STAGE), "[times, plus]", "[times]")
     repository.edit(str(STAGE), "ml.m5.xlarge", "ml.m5.2xlarge")
@@ -177,18 +181,10 @@ def _json(s3: Any, bucket: str, key: str) -> Any:
 
 
 def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repository) -> None:
-    cloudwatch = boto3.client("cloudwatch")
-    alarms = [
-        it["AlarmName"]
-        for it in cloudwatch.describe_alarms()["MetricAlarms"]
-        if it.get("AlarmDescription", "").startswith(f"Rolls an update of {ENDPOINT} back")
-    ]
     repository.edit(str(STAGE), "ml.m5.2xlarge", "ml.m5.4xlarge")
     repository.commit("too large")
-    cloudwatch.set_alarm_state(AlarmName=alarms[0], StateValue="ALARM", StateReason="a test")
-    with _asked_all_the_while(*_catalog().values()):
+    with errors_published(ENDPOINT), _asked_all_the_while(*_catalog().values()):
         said = _deliver(repository, code=1)
-    cloudwatch.set_alarm_state(AlarmName=alarms[0], StateValue="OK", StateReason="a test")
     repository.git("revert", "--no-edit", "HEAD")
     assert f"SageMaker has rolled the update of endpoint {ENDPOINT} back" in " ".join(said.split())
     assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in said

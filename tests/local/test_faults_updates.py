@@ -8,10 +8,9 @@ import boto3
 import pytest
 
 from local_aws.clock import SPEED
-from tests.local.asking import Asker, processes
+from tests.local.asking import Asker, Failure, processes
 from tests.local.conftest import LocalAws
 from tests.local.hosting import configure, host, single_model
-from tests.local.invoking import invoked_all_the_while
 from tests.local.tiny_models import pack_python, times
 from tests.unit.local_aws.conftest import eventually
 
@@ -27,71 +26,88 @@ CAPTURE = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _long_waits() -> Iterator[None]:
-    """Bake for six minutes, and look at the alarms every second."""
+    """Bake for two minutes, each of AWS's minutes two seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(SPEED, "10")
+        patch.setenv(SPEED, "30")
         yield
 
 
 @pytest.fixture(scope="module")
 def old(_long_waits: None, local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Asker:
-    """An endpoint that captures, with a model that doubles; the one of `new` triples."""
+    """An endpoint that captures, with a model that doubles; the one of `broken` raises."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
-    for factor, name in ((2, "old"), (3, "new")):
-        archive = pack_python(tmp_path_factory.mktemp("models") / "model", times(factor))
+    for name, code in (("old", times(2)), ("broken", times(2, execute="raise ValueError(1)"))):
+        archive = pack_python(tmp_path_factory.mktemp("models") / "model", code)
         s3.put_object(Bucket=BUCKET, Key=f"{name}.tar.gz", Body=archive)
-    triples = single_model(f"s3://{BUCKET}/new.tar.gz", default_model="model")
-    configure("new", triples, instances=INSTANCES)
+    broken = single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="model")
+    configure("broken", broken, instances=INSTANCES)
     container = single_model(f"s3://{BUCKET}/old.tar.gz", default_model="model")
     host(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
-    alarm("OK")
     return Asker(ENDPOINT)
 
 
-def alarm(state: str) -> None:
+def watch(config: str) -> None:
+    """Have an alarm on the errors of a configuration's instances, as the app's template has one."""
     cloudwatch: Any = boto3.client("cloudwatch")
+    place = {"EndpointName": ENDPOINT, "VariantName": "AllTraffic", "EndpointConfigName": config}
     cloudwatch.put_metric_alarm(
         AlarmName=ALARM,
         Namespace="AWS/SageMaker",
-        MetricName="Invocation4XXErrors",
-        Statistic="Sum",
+        MetricName="InvocationModelErrors",
+        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Statistic="Average",
         Period=60,
-        EvaluationPeriods=1,
-        Threshold=1,
+        EvaluationPeriods=3,
+        DatapointsToAlarm=2,
+        Threshold=0.2,
         ComparisonOperator="GreaterThanThreshold",
+        TreatMissingData="notBreaching",
     )
-    cloudwatch.set_alarm_state(AlarmName=ALARM, StateValue=state, StateReason="a test")
 
 
-def test_a_canary_gets_a_part_of_the_calls_until_an_alarm_rolls_it_back(
+def update(config: str) -> None:
+    """Begin an update whose canary is half of the traffic, for an hour of AWS's."""
+    canary = {"Type": "INSTANCE_COUNT", "Value": 1}
+    routing = {"Type": "CANARY", "CanarySize": canary, "WaitIntervalInSeconds": 3600}
+    watch(config)
+    boto3.client("sagemaker").update_endpoint(
+        EndpointName=ENDPOINT,
+        EndpointConfigName=config,
+        DeploymentConfig={
+            "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing},
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": ALARM}]},
+        },
+    )
+
+
+def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
     local_aws: LocalAws, old: Asker
 ) -> None:
     sagemaker: Any = boto3.client("sagemaker")
-    canary = {"Type": "INSTANCE_COUNT", "Value": 1}
-    routing = {"Type": "CANARY", "CanarySize": canary, "WaitIntervalInSeconds": 3600}
-    with invoked_all_the_while(old.ask):
-        sagemaker.update_endpoint(
-            EndpointName=ENDPOINT,
-            EndpointConfigName="new",
-            DeploymentConfig={
-                "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing},
-                "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": ALARM}]},
-            },
-        )
-        eventually(lambda: old.ask() == 21)
-        eventually(lambda: old.ask() == 14)
-        alarm("ALARM")
-        eventually(
-            lambda: (
-                sagemaker.describe_endpoint(EndpointName=ENDPOINT)["EndpointStatus"] != "Updating"
-            )
-        )
+    update("broken")
+    answers = []
+
+    def ended() -> bool:
+        answers.append(old.answer_or_failure())
+        found = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
+        return bool(found["EndpointStatus"] != "Updating")
+
+    eventually(ended)
+    failures = [it for it in answers if isinstance(it, Failure)]
+    assert [it.status for it in failures] == [424] * len(failures)
+    assert {it for it in answers if not isinstance(it, Failure)} == {14}
+    assert 0 < len(failures) < len(answers)
     description = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
     assert description["EndpointStatus"] == "InService"
     assert description["EndpointConfigName"] == ENDPOINT
+    assert "FailureReason" not in description
     assert [old.ask() for _ in range(10)] == [14] * 10
     assert len(processes(local_aws.folder.instances, "tritonserver")) == INSTANCES
+    cloudwatch: Any = boto3.client("cloudwatch")
+    history = cloudwatch.describe_alarm_history(AlarmName=ALARM, HistoryItemType="StateUpdate")
+    changes = [it["HistorySummary"] for it in history["AlarmHistoryItems"]]
+    assert "Alarm updated from OK to ALARM" in changes
 
 
 def test_what_went_through_an_endpoint_is_captured_as_json_lines(old: Asker) -> None:

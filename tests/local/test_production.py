@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from tests.local.alarming import errors_published
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.tiny_models import CANNOT_LOAD, TIMES, write_ensemble, write_python
@@ -139,22 +140,17 @@ def test_update_whose_model_cannot_load_is_rolled_back_and_loses_no_call(
 def test_an_update_that_an_alarm_rolls_back_fails_before_clients_are_told(
     production: Checkout,
 ) -> None:
-    sagemaker, cloudwatch = boto3.client("sagemaker"), boto3.client("cloudwatch")
+    sagemaker = boto3.client("sagemaker")
     before = sagemaker.describe_endpoint(EndpointName=MATH)
     config = before["EndpointConfigName"]
     catalog = EndpointClient(stage="prodlike", endpoint="math", catalog_ttl=0)
     good = catalog.resolve("times")
-    alarm = next(
-        it["AlarmName"]
-        for it in cloudwatch.describe_alarms()["MetricAlarms"]
-        if it.get("AlarmDescription", "").startswith(f"Rolls an update of {MATH} back")
-    )
-    cloudwatch.set_alarm_state(AlarmName=alarm, StateValue="ALARM", StateReason="a test")
     production.edit("models/times/times/1/model.py", "* 2", "* 3")
     production.edit(
         "stages/prodlike.yaml", "instance_count: 2\n    scaling", "instance_count: 3\n    scaling"
     )
-    deployed = production.cdk("deploy", MATH, "--exclusively", "--require-approval", "never")
+    with errors_published(MATH):
+        deployed = production.cdk("deploy", MATH, "--exclusively", "--require-approval", "never")
     assert deployed.returncode == 1, deployed.stdout
     said = " ".join(deployed.stdout.split())
     assert f"SageMaker has rolled the update of endpoint {MATH} back" in said

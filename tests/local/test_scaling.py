@@ -1,0 +1,196 @@
+"""Scaling, seen: by real load on the app's own template, and by what a trace says of GPUs."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from endpoint_client import EndpointClient
+from local_aws.metrics.gpu_trace import GPU_TRACE
+from tests.local.asking import processes
+from tests.local.conftest import Checkout, LocalAws
+from tests.local.hosting import host, multi_model
+from tests.local.tiny_models import TIMES, pack_python, times, write_python
+from tests.unit.local_aws.conftest import eventually
+
+STAGE_FILE = Path(__file__).with_name("scaled.yaml")
+ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "gpu-text"
+PROCESSES = 2  # of a variant, on this machine
+TRACE_HEADER = "seconds,endpoint,variant,utilization,memory\n"
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """What GPUs do: nothing, until a test says otherwise."""
+    file = tmp_path_factory.mktemp("trace") / "gpus.csv"
+    file.write_text(TRACE_HEADER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(GPU_TRACE, str(file))
+        yield file
+
+
+@pytest.fixture(scope="module")
+def scaled(trace: Path, checkout: Checkout) -> Checkout:
+    shutil.copy2(STAGE_FILE, checkout.path / "stages")
+    write_python(checkout.path / "models" / "times", TIMES.replace("FACTOR", "2"))
+    scaled = replace(checkout, stage="scaled")
+    deployed = scaled.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    return scaled
+
+
+@contextmanager
+def asked(call: Callable[[], object], *, pause: float, by: int) -> Iterator[None]:
+    """Call on threads, `by` of them, each with a pause in between; fail if a single call failed."""
+    stop, failures = threading.Event(), list[BaseException]()
+
+    def loop() -> None:
+        try:
+            while not stop.wait(pause):
+                call()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=loop) for _ in range(by)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert failures == []
+
+
+def count(endpoint: str = ENDPOINT) -> int:
+    """Return the instances that an endpoint in service has, 0 while it changes."""
+    found = boto3.client("sagemaker").describe_endpoint(EndpointName=endpoint)
+    if found["EndpointStatus"] != "InService":
+        return 0
+    return int(found["ProductionVariants"][0]["CurrentInstanceCount"])
+
+
+def tritons(aws: LocalAws, endpoint: str = ENDPOINT) -> int:
+    return len(processes(aws.folder.instances / endpoint, "tritonserver"))
+
+
+def activities() -> list[dict[str, Any]]:
+    scaling: Any = boto3.client("application-autoscaling")
+    found = scaling.describe_scaling_activities(ServiceNamespace="sagemaker")
+    return list(found["ScalingActivities"])
+
+
+def test_tritons_come_with_the_load_and_go_with_it(scaled: Checkout) -> None:
+    client = EndpointClient(stage="scaled", endpoint="math")
+
+    def ask() -> None:
+        assert client.invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0] == 14
+
+    assert (count(), tritons(scaled.aws)) == (1, 1)
+    with asked(ask, pause=0, by=4):
+        eventually(lambda: count() == 3)
+    assert tritons(scaled.aws) == PROCESSES
+    out = activities()[-1]
+    assert out["Cause"].startswith(f"monitor alarm TargetTracking-endpoint/{ENDPOINT}/variant/")
+    assert "-AlarmHigh-" in out["Cause"]
+    assert out["StatusCode"] == "Successful"
+
+    with asked(ask, pause=0.3, by=1):  # a few calls a minute, that is, a second
+        eventually(lambda: count() == 1)
+    assert tritons(scaled.aws) == 1
+    latest = activities()[0]
+    assert latest["Description"] == "Setting desired instance count to 1."
+    assert "-AlarmLow-" in latest["Cause"]
+
+
+def test_calls_are_measured_as_cloudwatch_has_them(scaled: Checkout) -> None:
+    cloudwatch: Any = boto3.client("cloudwatch")
+
+    def names(namespace: str) -> set[str]:
+        place = [{"Name": "EndpointName", "Value": ENDPOINT}]
+        found = cloudwatch.list_metrics(Namespace=namespace, Dimensions=place)["Metrics"]
+        return {it["MetricName"] for it in found}
+
+    eventually(
+        lambda: (
+            names("AWS/SageMaker")
+            >= {
+                *("Invocations", "InvocationsPerInstance", "ModelLatency", "OverheadLatency"),
+                *("Invocation4XXErrors", "Invocation5XXErrors", "InvocationModelErrors"),
+                *("ModelLoadingWaitTime", "ModelDownloadingTime", "ModelLoadingTime"),
+                *("ModelCacheHit", "ConcurrentRequestsPerModel"),
+            }
+        )
+    )
+    eventually(
+        lambda: (
+            names("/aws/sagemaker/Endpoints")
+            == {"CPUUtilization", "MemoryUtilization", "DiskUtilization", "LoadedModelCount"}
+        )
+    )
+
+
+def test_what_containers_and_builds_write_is_in_cloudwatch_logs(scaled: Checkout) -> None:
+    logs: Any = boto3.client("logs")
+
+    def lines(group: str, words: str) -> list[dict[str, Any]]:
+        events = logs.filter_log_events(logGroupName=group)["events"]
+        return [it for it in events if words in it["message"]]
+
+    group = f"/aws/sagemaker/Endpoints/{ENDPOINT}"
+    (line, *_) = eventually(lambda: lines(group, "successfully loaded"))
+    assert line["logStreamName"].startswith(f"{VARIANT}/i-")
+    groups = logs.describe_log_groups()["logGroups"]
+    assert any(lines(it["logGroupName"], "Phase complete: BUILD") for it in groups)
+
+
+def test_a_gpu_policy_acts_on_what_a_trace_says(
+    trace: Path, scaled: Checkout, tmp_path: Path
+) -> None:
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket="gpu-models")
+    archive = pack_python(tmp_path / "times", times(2))
+    s3.put_object(Bucket="gpu-models", Key="times.tar.gz", Body=archive)
+    host(GPU, multi_model("s3://gpu-models/"))
+    follow_gpus(target=70)
+    trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},95,50\n")
+    eventually(lambda: count(GPU) == 2)
+    assert tritons(scaled.aws, GPU) == 2
+    trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},20,50\n")
+    eventually(lambda: count(GPU) == 1)
+    assert tritons(scaled.aws, GPU) == 1
+
+
+def follow_gpus(*, target: float) -> None:
+    """Scale by the utilisation of GPUs, as the app's template does."""
+    scaling: Any = boto3.client("application-autoscaling")
+    key = {
+        "ServiceNamespace": "sagemaker",
+        "ResourceId": f"endpoint/{GPU}/variant/{VARIANT}",
+        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+    }
+    place = {"EndpointName": GPU, "VariantName": VARIANT}
+    scaling.register_scalable_target(**key, MinCapacity=1, MaxCapacity=2)
+    scaling.put_scaling_policy(
+        **key,
+        PolicyName="gpu",
+        PolicyType="TargetTrackingScaling",
+        TargetTrackingScalingPolicyConfiguration={
+            "TargetValue": target,
+            "CustomizedMetricSpecification": {
+                "MetricName": "GPUUtilization",
+                "Namespace": "/aws/sagemaker/Endpoints",
+                "Dimensions": [{"Name": name, "Value": it} for name, it in place.items()],
+                "Statistic": "Average",
+                "Unit": "Percent",
+            },
+        },
+    )
