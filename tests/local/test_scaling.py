@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from local_aws.clock import SPEED
 from local_aws.metrics.gpu_trace import GPU_TRACE
 from tests.local.asking import processes
 from tests.local.conftest import Checkout, LocalAws
@@ -28,11 +29,12 @@ TRACE_HEADER = "seconds,endpoint,variant,utilization,memory\n"
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What GPUs do: nothing, until a test says otherwise."""
+    """What GPUs do: nothing, until a test says otherwise. AWS's minutes have half a second."""
     file = tmp_path_factory.mktemp("trace") / "gpus.csv"
     file.write_text(TRACE_HEADER)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(GPU_TRACE, str(file))
+        patch.setenv(SPEED, "120")
         yield file
 
 
@@ -103,7 +105,7 @@ def test_tritons_come_with_the_load_and_go_with_it(scaled: Checkout) -> None:
     assert "-AlarmHigh-" in out["Cause"]
     assert out["StatusCode"] == "Successful"
 
-    with asked(ask, pause=0.3, by=1):  # a few calls a minute, that is, a second
+    with asked(ask, pause=0.4, by=1):
         eventually(lambda: count() == 1)
     assert tritons(scaled.aws) == 1
     latest = activities()[0]

@@ -12,7 +12,7 @@ from local_aws.hosting.capacity import GIB, MIB, Capacity
 @pytest.fixture(autouse=True)
 def _large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """4 TiB, and nothing that `up` was told."""
-    pages = {"SC_PHYS_PAGES": 1 << 30, "SC_PAGE_SIZE": 4096}
+    pages = {"SC_PHYS_PAGES": 1 << 30, "SC_PAGE_SIZE": 4096, "SC_CLK_TCK": 100}
     monkeypatch.setattr(os, "sysconf", pages.__getitem__)
     for name in (capacity.MEMORY, capacity.DISK):
         monkeypatch.delenv(name, raising=False)
@@ -79,3 +79,19 @@ def test_memory_in_use_is_that_of_all_processes_of_a_session() -> None:
         assert 64 * MIB < capacity.resident_bytes(process.pid) < 160 * MIB
         process.stdin.close()
     assert capacity.resident_bytes(process.pid) == 0
+
+
+def test_the_processors_that_a_session_uses_are_counted_with_what_it_has_reaped() -> None:
+    burn = "import time\nwhile time.process_time() < 0.2: pass"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{code}; print(flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert capacity.cpu_seconds(process.pid) >= 0.2
+        process.communicate(b"\n")
+    assert capacity.cpu_seconds(process.pid) == 0

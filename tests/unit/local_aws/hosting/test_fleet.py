@@ -1,5 +1,6 @@
 import dataclasses
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -448,6 +449,34 @@ def test_processes_stand_for_more_instances_than_a_laptop_bears(
     fleet = started(host, "text", config({}), {"m": model()}, {"v1": 5})
     assert (count(fleet), len(triton.made)) == ({"v1": 2}, 2)
     assert "2 processes stand for the 5 instances of variant v1" in caplog.text
+
+
+def test_a_fleet_knows_how_many_instances_there_are_whatever_has_a_process(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    fleet = started(host, "text", config({}, {}), {"m": model()}, {"v1": 5, "v2": 1})
+    assert (fleet.config, fleet.counts) == ("one", {"v1": 5, "v2": 1})
+    assert {name: len(it) for name, it in fleet.serving().items()} == {"v1": 2, "v2": 1}
+    fleet.scale({"v1": 1, "v2": 1})
+    assert fleet.counts == {"v1": 1, "v2": 1}
+    assert Fleet().serving() == {}
+
+
+def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    followed: list[Any] = []
+    told: list[Any] = []
+    observed = replace(
+        host,
+        follow=lambda *it: followed.append(it),
+        report=lambda *it: told.append(it),
+    )
+    fleet = started(observed, "text", config({}), {"m": model()})
+    assert followed == [("text", "v1", running(fleet).triton)]
+    container: Any = running(fleet).container
+    container._report("loaded", 2.0)
+    assert told == [("text", "v1", "loaded", 2.0)]
 
 
 @pytest.mark.parametrize("counts", [{"v1": 2}, {"v1": 1}])

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 import uvloop
@@ -14,6 +14,7 @@ from local_aws.hosting import instance as instance_module
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import Call
 from local_aws.hosting.instance import Instance, Running
+from local_aws.hosting.invocation import model_error
 from tests.unit.local_aws.conftest import PATIENCE, eventually
 
 
@@ -94,6 +95,9 @@ class FakeInvocation:
 
     def __init__(self, outcome: bool | Exception = True) -> None:
         self.outcome, self.answer = outcome, ""
+        self.model_seconds: float | None = None
+        self.loading_seconds: float | None = None
+        self.model_was_loaded: bool | None = None
 
     async def forward(self, connection: FakeConnection, path: str) -> bool:
         assert not connection.given_back
@@ -385,6 +389,31 @@ def test_an_invocation_waits_for_its_load(instance: Instance, servers: Servers) 
         eventually(lambda: getattr(load, "_done_callbacks"))  # noqa: B009 - typeshed lacks it
         load.set_result(None)
         assert answer.result() == "0"
+
+
+async def test_the_time_of_a_call_is_kept_apart_from_that_of_its_load(
+    instance: Instance, servers: Servers
+) -> None:
+    servers.started[0].load = load = Future[None]()
+    waiting = FakeInvocation()
+    called = asyncio.ensure_future(instance.invoke(cast("Any", waiting)))
+    await asyncio.sleep(0)
+    assert (waiting.model_was_loaded, waiting.model_seconds) == (False, None)
+    load.set_result(None)
+    await called
+    assert waiting.loading_seconds is not None
+    assert waiting.model_seconds is not None
+    servers.started[0].load = None
+    at_once = FakeInvocation()
+    await instance.invoke(cast("Any", at_once))
+    assert (at_once.model_was_loaded, at_once.loading_seconds) == (True, None)
+
+
+async def test_a_call_that_fails_has_taken_its_time_too(instance: Instance) -> None:
+    failing = FakeInvocation(model_error(400, b"no"))
+    with pytest.raises(ApiError):
+        await instance.invoke(cast("Any", failing))
+    assert failing.model_seconds is not None
 
 
 @pytest.mark.parametrize(

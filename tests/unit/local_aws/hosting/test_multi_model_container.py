@@ -11,6 +11,7 @@ import pytest
 from local_aws.errors import ApiError
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import GIB, MIB
+from local_aws.hosting.container import Report, Step
 from local_aws.hosting.model_store import ModelStore
 from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.triton import Response
@@ -99,7 +100,12 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
         s3.objects["models", f"text/{target}"] = tar_gz({"minilm/config.pbtxt": bytes(100)})
 
     def container(
-        *, memory: int = GIB, disk: int = GIB, caches: bool = True, seen_at: Path | None = None
+        *,
+        memory: int = GIB,
+        disk: int = GIB,
+        caches: bool = True,
+        seen_at: Path | None = None,
+        report: Report = lambda *_: None,
     ) -> MultiModelContainer:
         store = ModelStore(
             s3,
@@ -109,7 +115,9 @@ def make(triton: Any, s3: Any, tmp_path: Path) -> Make:
             limit=disk,
         )
         seen_at = seen_at or tmp_path / "models"
-        return MultiModelContainer(triton, store, seen_at=seen_at, memory=memory, caches=caches)
+        return MultiModelContainer(
+            triton, store, seen_at=seen_at, memory=memory, caches=caches, report=report
+        )
 
     return container
 
@@ -170,6 +178,23 @@ def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert (folder / "minilm" / "config.pbtxt").read_bytes() == bytes(100)
     assert invocation[:2] == ("POST", f"/models/{request['model_name']}/invoke")
     assert s3.asked == [("models", f"text/{TARGET}")]
+
+
+def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
+    steps: list[Step] = []
+    container = make(memory=2 * MODEL_BYTES, report=lambda step, _: steps.append(step))
+    assert (container.loaded_models, container.disk_bytes) == (0, 0)
+    invoke(container, "a")
+    assert steps == [Step.DOWNLOAD, Step.LOAD]
+    assert (container.loaded_models, container.disk_bytes) == (1, 100)
+    invoke(container, "b")
+    invoke(container, "c")
+    assert steps[2:] == [Step.DOWNLOAD, Step.LOAD, Step.DOWNLOAD, Step.UNLOAD, Step.LOAD]
+    assert container.loaded_models == 2
+    triton.load_answers = [Response(400, {}, b"no")]
+    with pytest.raises(ApiError):
+        invoke(container)
+    assert steps[-1] is not Step.LOAD
 
 
 @pytest.mark.parametrize("target", [None, ""])

@@ -513,3 +513,14 @@ def test_endpoints_are_listed_while_others_are_created(hosting: Hosting) -> None
         assert listing.is_alive()
         hosting._endpoints = endpoints
     listing.join()
+
+
+def test_what_serves_and_what_starts_is_known_by_its_endpoint(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    assert hosting.fleets() == []
+    create(hosting)
+    in_service(hosting)
+    fleets.ready.clear()
+    update(hosting)
+    assert hosting.fleets() == [("Text", fleets.made[0]), ("Text", fleets.made[1])]

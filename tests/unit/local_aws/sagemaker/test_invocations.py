@@ -191,3 +191,53 @@ def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
 )  # fmt: skip
 def test_other_paths_are_no_invocations(path: str) -> None:
     assert not PATH.fullmatch(path)
+
+
+# What is measured
+
+
+def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
+    """Return the sums of what was measured, by metric and configuration."""
+    found: dict[tuple[str, str | None], float] = {}
+    for series in collected.take():
+        assert (series.place.endpoint, series.place.variant) == ("Text", "only")
+        key = (series.metric.name, series.place.config)
+        found[key] = found.get(key, 0) + sum(it * n for it, n in series.values.items())
+    return found
+
+
+def test_calls_are_measured_of_the_variant_and_of_its_configuration(
+    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, collected: Collected
+) -> None:
+    fleets.started[0].counts = {"only": 4}
+    client = client_for("sagemaker-runtime", endpoint)
+    for _ in range(2):
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    found = totals(collected)
+    for config in (None, "one"):
+        assert found["Invocations", config] == 2
+        assert found["InvocationsPerInstance", config] == 0.5
+        assert found["InvocationModelErrors", config] == 0
+
+
+def test_what_a_container_refuses_is_measured(
+    endpoint: Invocations,
+    client_for: ClientFor,
+    monkeypatch: pytest.MonkeyPatch,
+    collected: Collected,
+) -> None:
+    answer_with(monkeypatch, model_error(400, b"no"))
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ModelError):
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    found = totals(collected)
+    assert (found["Invocation4XXErrors", "one"], found["InvocationModelErrors", "one"]) == (1, 1)
+
+
+def test_what_no_variant_answers_is_not_measured(
+    endpoint: Invocations, client_for: ClientFor, collected: Collected
+) -> None:
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ClientError, match="not found"):
+        client.invoke_endpoint(EndpointName="None", Body=b"{}")
+    assert totals(collected) == {}
