@@ -71,7 +71,8 @@ def update(config: str) -> None:
     canary = {"Type": "INSTANCE_COUNT", "Value": 1}
     routing = {"Type": "CANARY", "CanarySize": canary, "WaitIntervalInSeconds": 3600}
     watch(config)
-    boto3.client("sagemaker").update_endpoint(
+    sagemaker: Any = boto3.client("sagemaker")
+    sagemaker.update_endpoint(
         EndpointName=ENDPOINT,
         EndpointConfigName=config,
         DeploymentConfig={

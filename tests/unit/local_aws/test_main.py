@@ -10,6 +10,7 @@ from local_aws.clock import SPEED
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.hosting.launch import INSTANCES
+from local_aws.metrics.gpu_trace import GPU_TRACE
 
 RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
 
@@ -70,6 +71,19 @@ def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
     assert main(["up", "--instances", "3", "--speed", "10"]) == 0
     assert (os.environ[INSTANCES], os.environ[SPEED]) == ("3", "10")
     assert "at most 3 processes stand" in capsys.readouterr().out
+
+
+def test_up_passes_on_where_the_gpu_trace_is(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(GPU_TRACE, "")
+    monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
+    Path("trace.csv").write_text("seconds,endpoint,variant,utilization,memory\n")
+    assert main(["up", "--gpu-trace", "trace.csv"]) == 0
+    assert os.environ[GPU_TRACE] == str(Path("trace.csv").resolve())
+    Path("trace.csv").write_text("nothing\n")
+    assert main(["up", "--gpu-trace", "trace.csv"]) == 1
+    assert "trace.csv:1: write the columns first" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", ["--instances", "--speed"])

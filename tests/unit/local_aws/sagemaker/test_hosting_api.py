@@ -523,4 +523,5 @@ def test_what_serves_and_what_starts_is_known_by_its_endpoint(
     in_service(hosting)
     fleets.ready.clear()
     update(hosting)
-    assert hosting.fleets() == [("Text", fleets.made[0]), ("Text", fleets.made[1])]
+    found: list[Any] = hosting.fleets()
+    assert found == [("Text", fleets.made[0]), ("Text", fleets.made[1])]
