@@ -17,26 +17,31 @@ class ScalableTarget(ResourceType):
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         """Register the target."""
-        self._register({}, properties)
+        self._register(
+            {}, properties, {it["Key"]: it["Value"] for it in properties.get("Tags", [])}
+        )
         return "|".join(properties[name] for name in MEMBERS), {}
 
     def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
         """Register it again, with its new limits."""
-        self._register(old, new)
+        self._register(old, new, {})
         return physical_id, {}
 
     def delete(self, physical_id: str, properties: Record) -> None:
         """Deregister it, if it is registered."""
         _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
 
-    def _register(self, old: Record, new: Record) -> None:
+    def _register(self, old: Record, new: Record, tags: Record) -> None:
         """Register the target, and put the scheduled actions that it has, and no others.
+
+        `tags` are of a new target: the API takes no others here, and later ones are lost.
 
         Source: the CloudFormation user guide, AWS::ApplicationAutoScaling::ScalableTarget
         ScheduledAction: members as PutScheduledAction has them.
         """
-        request = {name: it for name, it in new.items() if name != SCHEDULED}
-        self._service.call("RegisterScalableTarget", typed(request))
+        request = {name: it for name, it in new.items() if name not in (SCHEDULED, "Tags")}
+        tagged = {"Tags": tags} if tags else {}
+        self._service.call("RegisterScalableTarget", {**typed(request), **tagged})
         named = {name: new[name] for name in MEMBERS}
         actions = {it["ScheduledActionName"]: it for it in new.get(SCHEDULED, [])}
         for action in actions.values():

@@ -311,6 +311,8 @@ def _refuse_action(action: Record) -> None:
         if member not in action:
             raise ApiError("ValidationException", f"A new scheduled action needs {member}.")
     limits = action["ScalableTargetAction"]
+    if not limits:
+        raise ApiError("ValidationException", "Specify a minimum or maximum capacity.")
     if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):
         raise ApiError(
             "ValidationException", "Minimum capacity cannot be greater than maximum capacity."

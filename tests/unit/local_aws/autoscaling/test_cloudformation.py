@@ -79,7 +79,8 @@ def test_a_target_has_the_scheduled_actions_of_its_properties(scaling: AutoScali
         own = {name: ACTION[name] for name in ("Schedule",)}
         limits = {"ScalableTargetAction": {"MinCapacity": least}}
         named = [{**own, **limits, "ScheduledActionName": it} for it in names]
-        return {**TARGET, "ScheduledActions": named}
+        tags = [{"Key": "team", "Value": "search"}]
+        return {**TARGET, "ScheduledActions": named, "Tags": tags}
 
     first, second = scheduled("morning", "noon"), scheduled("noon", "evening", least="4")
     handler.create("Logical", first, "stack")

@@ -376,6 +376,7 @@ def test_of_an_action_that_is_put_again_times_that_are_not_named_are_deleted(
     ("change", "message"),
     [
         ({"Schedule": "every morning"}, "Invalid schedule: 'every morning' is not at"),
+        ({"ScalableTargetAction": {}}, "Specify a minimum or maximum capacity"),
         ({"Timezone": "Mars"}, "Invalid schedule: 'Mars' is not a time zone"),
         (
             {"ScalableTargetAction": {"MinCapacity": 3, "MaxCapacity": 2}},
