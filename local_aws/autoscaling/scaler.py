@@ -123,7 +123,10 @@ class Scaler:
             return any(it.policies for it in targets.values())
 
     def _set_limits(self, target: Target, action: Record) -> None:
-        """Do what a scheduled action says: "sets the MinCapacity and MaxCapacity" (user guide)."""
+        """Do what a scheduled action says: "sets the MinCapacity and MaxCapacity" (user guide).
+
+        One that has but a minimum, above the maximum that is in force, raises that too: no source.
+        """
         with self._store.locked():
             limits = action["ScalableTargetAction"]
             smallest, largest = (

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from local_aws.clock import SPEED, Clock, speed_here
+from local_aws.clock import SPEED, Clock, Ticker, speed_here
 from local_aws.errors import LocalAwsError
 
 
@@ -36,3 +36,23 @@ def test_a_minute_passes_in_a_second_unless_a_speed_is_set(
 ) -> None:
     monkeypatch.delenv(SPEED, raising=False)
     assert speed_here() == 60
+
+
+def test_a_ticker_goes_on_after_what_fails_until_it_is_stopped(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ticks = threading.Semaphore(0)
+
+    def work() -> None:
+        ticks.release()
+        raise ValueError("once more")
+
+    ticker = Ticker(work, seconds=1, speed=1e9)
+    ticker.start()
+    for _ in range(3):
+        ticks.acquire()
+    ticker.stop()
+    assert "once more" in caplog.text
+    while ticks.acquire(blocking=False):
+        pass
+    assert not ticker._thread.is_alive()
