@@ -18,9 +18,8 @@ def naming_keys(name: str, endpoint: EndpointStage) -> Iterator[None]:
     try:
         yield
     except InvalidEndpoint as error:
-        raise checked_yaml.Misfits(
-            [_with_keys(name, endpoint, problem) for problem in error.problems]
-        ) from None
+        found = [_with_keys(name, endpoint, problem) for problem in error.problems]
+        raise checked_yaml.Misfits(list(dict.fromkeys(found))) from None  # once, not a variant
 
 
 def _with_keys(
@@ -33,15 +32,23 @@ def _with_keys(
             keys = endpoint.place_of_type(variant)
         case ["variants", _, "instances", "initial_count"] | ["instances", "initial_count"]:
             keys = ("instance_count",)
+        case ["variants", _, "container", "environment"]:
+            keys = ("environment",)
+        case ["variants", _, "container", "options", option]:
+            keys = ("server", f"{option}_mib" if option.startswith("python_shm") else option)
         case ["variants", variant, "weight"]:
             keys = ("variants", variant, "weight")
         case ["update", "wait"]:
             keys = ("update", "wait_seconds")
         case ["rollback_error_rate"]:
             keys = ("update", "rollback_error_rate")
+        case ["scaling", "targets"]:
+            keys = ("scaling",)
+        case ["scaling", "schedules", schedule, key]:
+            keys = ("scaling", "schedules", schedule, key)
         case ["update" | "scaling" | "variants" as key]:
             keys = (key,)
-        case ["update" | "scaling" as key, "percent" | "min_count" | "max_count" as inner]:
+        case ["data_capture" | "update" | "scaling" as key, inner]:
             keys = (key, inner)
         case _:
             return ("endpoints", name), str(problem)

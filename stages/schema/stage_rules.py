@@ -98,7 +98,7 @@ def _endpoint(stage: "Stage", name: str, endpoint: "EndpointStage") -> Found:
                 "another instance_type or another release",
             )
     for keys in _too_new(endpoint, release):
-        since = platform_facts.serve_option_since(keys[-1])
+        since = platform_facts.serve_option_since(str(keys[-1]))
         yield (
             ("endpoints", name, *keys),
             f"release {release.name} does not have it: remove it, or write release {since} or "
