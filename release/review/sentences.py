@@ -178,6 +178,8 @@ def _model(change: ModelChange) -> str:
     because = ""
     if change.because:
         few = len(change.because) <= MOST_FILES
-        because = f" ({', '.join(change.because) if few else f'{len(change.because)} files'})"
+        because = (
+            f" ({', '.join(map(str, change.because)) if few else f'{len(change.because)} files'})"
+        )
     breaking = ", **breaking for clients**" if change.breaking else ""
     return f"{change.model} {change.state}{because}{breaking}"
