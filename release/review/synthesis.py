@@ -76,10 +76,9 @@ def _made(tree: Tree, stage: str, out: Path, refused: Path) -> Synthesis:
         try:
             packages.synthesise(tree, stage, to=assembly, kept=out / "packages")
         except NotSynthesised as error:
-            left = (
-                f"\nthe templates are in {OUT / refused}" if _leave(assembly, out / refused) else ""
-            )
-            raise NotSynthesised(f"{error}{left}") from None
+            if not _leave(assembly, out / refused):
+                raise
+            raise NotSynthesised(f"{error}\nthe templates are in {OUT / refused}") from None
         return Synthesis(templates(assembly), tuple(_acknowledged(assembly)))
 
 
