@@ -102,6 +102,7 @@ class Tree:
         environment = self.environment
         if packages:
             environment["PYTHONPATH"] += f"{os.pathsep}{packages}"
+            del environment["PYTHONDONTWRITEBYTECODE"]  # those of the CDK take seconds to compile
         finished = subprocess.run(
             [sys.executable, *program],
             cwd=self.root,

@@ -46,7 +46,8 @@ def synthesis_of(tree: Tree, stage: str, *, clone: Path | None = None) -> Synthe
     kept = folder / "templates" / stage / f"{_key(digest)}.json" if digest else None
     if kept and kept.is_file():
         kept.touch()
-        return Synthesis(**json.loads(kept.read_text()))
+        content = json.loads(kept.read_text())
+        return Synthesis(content["templates"], tuple(content["acknowledged"]))
     synthesis = _made(tree, stage, folder, Path("refused", "base" if clone else "head", stage))
     if kept:
         _keep(synthesis, kept)
