@@ -164,14 +164,19 @@ def _money(stage: StageReview) -> list[str]:
 
 
 def _all_stages(report: Report) -> list[str]:
-    """Return what the stages that change cost together, where they are more than one."""
+    """Return what stages cost together, where a change is of more than one.
+
+    Those with the same inputs cost what they did, and nobody counted it.
+    """
     changed = [it for it in report.stages if any(cost.before != cost.after for cost in it.costs)]
     if len(changed) < 2:
         return []
-    costs = [cost for it in changed for cost in it.costs]
+    counted = [it for it in report.stages if not it.same_inputs]
+    names = ", ".join(it.stage for it in counted)
+    whose = "All stages" if len(counted) == len(report.stages) else f"{names} together"
+    costs = [cost for it in counted for cost in it.costs]
     least, most = (_together(costs, name) for name in ("minimum", "maximum"))
-    names = ", ".join(it.stage for it in changed)
-    return [f"{names} together, USD a month: at least {least}, at most {most}", ""]
+    return [f"{whose}, USD a month: at least {least}, at most {most}", ""]
 
 
 def _amounts(before: Cost | None, after: Cost | None, name: str) -> str:
