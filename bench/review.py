@@ -60,7 +60,8 @@ def _cdk_diff(stage: str, base: Path, head: Path, scratch: Path) -> float:
     for template in sorted(Path(scratch, f"{stage}.base").glob("*.template.json")):
         stack = template.name.partition(".")[0]
         app = str(scratch / f"{stage}.head")
-        seconds += _run("cdk", "diff", "--app", app, stack, "--template", str(template), cwd=head)
+        diff = ("cdk", "diff", "--app", app, stack, "--exclusively", "--template", str(template))
+        seconds += _run(*diff, cwd=head)
     return seconds
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 import platform_facts
-from release.review.findings import joined
+from release.review.findings import NOTHING, joined
 from release.review.money import Cost, CostChange, Total, total
 from release.review.report import Commits, Judged, Report, StageReview
 
@@ -47,7 +47,7 @@ def _report(report: Report, longest: int) -> str:
         else:
             lines += _stage(stage, longest)
     lines += _all_stages(report)
-    if report.stages:
+    if report.stages or report.findings != NOTHING:
         lines += _findings(report)
     return "\n".join(lines).rstrip() + "\n"
 
