@@ -1,4 +1,4 @@
-"""A newcomer's first hour: a stage and models as `new` writes them, by the commands of the README."""
+"""A newcomer's first hour: stage and models as `new` writes them, by the README's commands."""
 
 import json
 import os
@@ -66,7 +66,9 @@ def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destro
     clone: Clone,
 ) -> None:
     for name, kind in MODELS.items():
-        assert f"next: tritonsm try models/{name}" in clone.run("new", "model", name, "--kind", kind)
+        assert f"next: tritonsm try models/{name}" in clone.run(
+            "new", "model", name, "--kind", kind
+        )
     assert "3 models, 0 findings" in clone.run("lint", *(f"models/{it}" for it in MODELS))
     endpoints = [f"--endpoint={name}={','.join(models)}" for name, models in ENDPOINTS.items()]
     clone.run("new", "stage", STAGE, "--from", "local", *endpoints)

@@ -28,9 +28,17 @@ class Clone(Tree):
             raise CheckoutError(f"git {' '.join(arguments)}: {finished.stderr.strip()}")
         return finished.stdout.strip()
 
+    def head(self) -> str:
+        """Return the commit that is checked out."""
+        return self.git("rev-parse", "HEAD")
+
+    def is_dirty(self) -> bool:
+        """Whether the tree has changes that are not committed."""
+        return bool(self.git("status", "--porcelain"))
+
     def committed(self) -> str | None:
         """Return the commit that is checked out, None where the tree has changes of its own."""
-        return None if self.git("status", "--porcelain") else self.git("rev-parse", "HEAD")
+        return None if self.is_dirty() else self.head()
 
     @contextmanager
     def checked_out(self, commit: str) -> Iterator[Tree]:

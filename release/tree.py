@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+APP = "app.py"
 SUFFIX = ".template.json"
 AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: paths of constructs and assets in templates."""
@@ -94,17 +96,27 @@ class Tree:
         except ValueError as error:
             raise CheckoutError(f"stages/{name}.yaml: max_monthly_usd: {error}") from None
 
-    def synthesise(self, stage: str, *, to: Path) -> None:
+    def synthesise(
+        self, stage: str, *, to: Path, program: Sequence[str] = (APP,), packages: Path | None = None
+    ) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to a folder.
 
-        It is what `cdk synth` writes: the app looks nothing up. Raises `NotSynthesised`.
+        It is what `cdk synth` writes: the app looks nothing up. `program` is what Python is given,
+        `packages` a folder whose packages come before the installed ones. Raises `NotSynthesised`.
         """
-        context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
+        try:
+            context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
+        except (OSError, ValueError) as error:
+            raise NotSynthesised(f"cdk.json: {error}") from None
+        environment = self.environment
+        if packages:
+            environment["PYTHONPATH"] += f"{os.pathsep}{packages}"
+            del environment["PYTHONDONTWRITEBYTECODE"]  # those of the CDK take seconds to compile
         finished = subprocess.run(
-            [sys.executable, "app.py"],
+            [sys.executable, *program],
             cwd=self.root,
             env={
-                **self.environment,
+                **environment,
                 "CDK_OUTDIR": str(to),
                 "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
             },
@@ -115,7 +127,8 @@ class Tree:
             check=False,
         )
         if finished.returncode:
-            raise NotSynthesised(_reason(finished.stderr) or f"exit code {finished.returncode}")
+            said = "\n".join(refused(to)) or _reason(finished.stderr)
+            raise NotSynthesised(said or f"exit code {finished.returncode}")
 
 
 def templates(assembly: Path) -> dict[str, Template]:
@@ -126,6 +139,35 @@ def templates(assembly: Path) -> dict[str, Template]:
     }
 
 
+def refused(assembly: Path) -> Iterator[str]:
+    """Yield what cdk-nag refuses, out of the report that the CDK leaves in an assembly's folder.
+
+    Each line has the rule, the resource, and its line in the template there.
+    """
+    report = assembly / "validation-report.json"
+    if not report.is_file():
+        return
+    for plugin in json.loads(report.read_text(encoding="utf-8"))["pluginReports"]:
+        for violation in plugin["violations"]:
+            if violation["severity"] != "error":
+                continue
+            rule, said = violation["ruleName"], violation["description"]
+            for construct in violation["violatingConstructs"]:
+                path = construct["constructPath"]
+                yield f"{rule}: {path}{_place(assembly, path)}: {said}"
+
+
+def _place(assembly: Path, construct: str) -> str:
+    """Return where a resource begins in the templates of an assembly, nothing where it is none."""
+    for name, template in templates(assembly).items():
+        for logical_id, resource in template.get("Resources", {}).items():
+            if resource.get("Metadata", {}).get("aws:cdk:path") == construct:
+                text = (assembly / f"{name}{SUFFIX}").read_text(encoding="utf-8")
+                before = text.partition(f'"{logical_id}": {{')[0]
+                return f" (line {before.count(chr(10)) + 1} of {name}{SUFFIX})"
+    return ""
+
+
 def _reason(said: str) -> str:
-    """Return all that the app and cdk-nag said, and of a traceback the last line."""
+    """Return all that the app said, and of a traceback the last line."""
     return _TRACEBACK.sub("", said.strip()).removeprefix("error: ")

@@ -1,31 +1,30 @@
 """Say what a change will do: `tritonsm review --base origin/main`, or `--live --stage prod`.
 
-Writes review.md, review.json and review.html. The exit code is 0, or 3 where a danger is not
-acknowledged in release/acknowledged.yaml.
+Writes review.md, review.json and review.html, whatever happens. Exit codes:
+  0  all of it was compared, and every danger is acknowledged in release/acknowledged.yaml
+  2  the command's arguments are wrong
+  3  all of it was compared, and a danger is not acknowledged
+  4  not everything was compared, and the report says what and why: no base, a stage that cannot be
+     synthesised on either side, a linter that fails; dangers may be missing
 """
 
 import argparse
 import sys
-from contextlib import ExitStack
 from datetime import date
-from functools import partial
 from pathlib import Path
 
-import boto3
-from botocore.exceptions import BotoCoreError, ClientError
-
-import checked_yaml
 from release.checkouts import Clone
-from release.review import as_json, findings, markdown, page
 from release.review.acknowledged import read
 from release.review.commit import checked_out
-from release.review.dangers import REPOSITORY, Danger, repository_dangers
-from release.review.deployed import Deployed
-from release.review.findings import FindingsChange, LinterFailed
-from release.review.report import Base, Report, StageReview, review_stage
-from release.tree import CheckoutError, Tree
+from release.review.dangers import repository_dangers
+from release.review.findings import NOTHING
+from release.review.report import Commits, Gap, Report
+from release.review.reviewing import ERRORS, Review, said
+from release.review.written import remove, write
+from release.tree import CheckoutError
 
 DANGER = 3
+INCOMPLETE = 4
 LIVE = "what is deployed"
 
 
@@ -64,88 +63,54 @@ def run(options: argparse.Namespace) -> int:
     """Review; return the exit code."""
     if options.live and not options.stage:
         options.usage_error("--live compares named stages: add --stage")
+    remove(options.output)
     try:
-        head = Clone.here()
-        report = _live(head, options.stage) if options.live else _review(head, options)
-    except (CheckoutError, LinterFailed, checked_yaml.InvalidFile) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    except (BotoCoreError, ClientError) as error:
-        print(f"error: AWS: {error}", file=sys.stderr)
-        return 1
-    options.output.mkdir(parents=True, exist_ok=True)
-    for name, text in (
-        ("review.md", markdown.render(report)),
-        ("review.json", as_json.render(report)),
-        ("review.html", page.render(report)),
-    ):
-        (options.output / name).write_text(text, encoding="utf-8")
+        report = _live(options.stage) if options.live else _review(options.base, options.stage)
+    except ERRORS as error:
+        report = _nothing(LIVE if options.live else options.base, said(error))
+    write(report, options.output)
+    for gap in report.gaps:
+        print(f"error: not reviewed: {gap.what}: {gap.reason}", file=sys.stderr)
     for danger in report.open_dangers:
         print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)
     for it in report.unmatched:
         print(f"note: acknowledged, and no danger: {it.danger}", file=sys.stderr)
     print(options.output / "review.md")
+    if not report.is_complete:
+        return INCOMPLETE
     return DANGER if report.open_dangers else 0
 
 
-def _review(head: Clone, options: argparse.Namespace) -> Report:
-    with ExitStack() as opened:
-        base, missing = None, None
-        try:
-            base = opened.enter_context(checked_out(head, options.base))
-        except CheckoutError as error:
-            missing = str(error)
-        known = sorted({*head.stages(), *(base.stages() if base else ())})
-        stages = [_stage(it, base, head, missing=missing) for it in options.stage or known]
-        before = findings.model_findings(base, may_fail=True) if base else []
-        found = findings.compare(before, findings.model_findings(head))
-        own = repository_dangers(base, head) if base else None
-    return _report(options.base, stages, found, own, head, named=options.stage)
+def _review(base: str, wanted: list[str] | None) -> Report:
+    head = Clone.here()
+    read(head.root, date.today())  # what is wrong with it is said before anything is made
+    with checked_out(head, base) as tree:
+        review = Review(head, Commits(base=tree.commit, head=head.head(), dirty=head.is_dirty()))
+        for stage in wanted or sorted({*head.stages(), *tree.stages()}):
+            review.add(stage, tree)
+        review.lint_models(tree)
+        return review.report(base, repository_dangers(tree, head), named=wanted)
 
 
-def _live(head: Tree, wanted: list[str]) -> Report:
-    stages = []
+def _live(wanted: list[str]) -> Report:
+    head = Clone.here()
+    read(head.root, date.today())
+    review = Review(head, Commits(head=head.head(), dirty=head.is_dirty()))
     for stage in wanted:
-        region = head.stage(stage).region
-        deployed = Deployed(boto3.client("cloudformation", region), stage, tuple(head.stages()))
-        missing = None if deployed.stages() else f"no stack of {stage} is deployed in {region}"
-        stages.append(_stage(stage, deployed, head, missing=missing))
-        for line in deployed.refused:
-            print(f"note: no change set of {line}", file=sys.stderr)
-    found = findings.model_findings(head)
-    return _report(LIVE, stages, findings.compare(found, found), None, head, named=wanted)
+        review.add_live(stage)
+    review.lint_models(None)
+    return review.report(LIVE, None, named=wanted)
 
 
-def _report(
-    base: str,
-    stages: list[StageReview],
-    found: FindingsChange,
-    own: list[Danger] | None,
-    head: Tree,
-    *,
-    named: list[str] | None,
-) -> Report:
-    """Put a report together; `own` are the repository's dangers, None where nobody looked."""
-    today = date.today()
-    acknowledgements = read(head.root, today)
-    unread = {it.stage for it in stages if it.no_base is not None}
-    if own is None:
-        unread.add(REPOSITORY)
-    known = [*(own or ()), *(danger for it in stages for danger, _ in it.dangers)]
-    return Report(
-        base=base,
-        stages=tuple(stages),
-        findings=found,
-        dangers=tuple((it, acknowledgements.of(it, today)) for it in own or ()),
-        unmatched=acknowledgements.without_danger(
-            known, lambda stage: stage not in unread and (not named or stage in named)
-        ),
-    )
-
-
-def _stage(stage: str, base: Base | None, head: Tree, *, missing: str | None) -> StageReview:
-    lint = partial(findings.template_findings, head)
-    return review_stage(stage, base, head, today=date.today(), missing=missing, lint=lint)
+def _nothing(base: str, reason: str) -> Report:
+    """Return the report of a review that could not begin."""
+    gap = Gap("everything", reason)
+    try:
+        head = Clone.here()
+        commits = Commits(head=head.head(), dirty=head.is_dirty())
+    except CheckoutError:
+        commits = Commits()
+    return Report(base=base, stages=(), findings=NOTHING, commits=commits, failed=(gap,))
 
 
 if __name__ == "__main__":

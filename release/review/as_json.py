@@ -1,27 +1,92 @@
-"""The review as JSON, for programs."""
+"""The review as JSON, for programs: review.schema.json says what is in it."""
 
-import dataclasses
 import json
-from datetime import date
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from release.review.acknowledged import Acknowledgement
+from release.review.dangers import Danger
+from release.review.differences import StackDifference
+from release.review.model_changes import ModelChange
+from release.review.report import Judged, Report, StageReview
 
-from release.review.report import Report
+SCHEMA = Path(__file__).with_name("review.schema.json")
+
+VERSION = 1
+"""Raised where a program that reads the JSON must change; a new key is no such change."""
 
 
 def render(report: Report) -> str:
     """Return the whole report."""
-    content = dataclasses.asdict(report)
-    for stage in content["stages"]:
-        for stack in stage["stacks"]:
-            for change in stack["changes"]:  # the templates have the rest
-                del change["before"], change["after"]
-    return json.dumps(content, indent=2, default=_plain) + "\n"
+    content = {
+        "version": VERSION,
+        "base": {"name": report.base, "commit": report.commits.base},
+        "head": {"commit": report.commits.head, "dirty": report.commits.dirty},
+        "complete": report.is_complete,
+        "not_reviewed": [asdict(it) for it in report.gaps],
+        "dangers": [_danger(it) for it in report.dangers],
+        "stages": [_stage(it) for it in report.stages],
+        "findings": asdict(report.findings),
+        "acknowledged_without_danger": [_acknowledgement(it) for it in report.unmatched],
+    }
+    return json.dumps(content, indent=2) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, date):
-        return str(value)
-    assert isinstance(value, BaseModel)
-    return value.model_dump(mode="json")
+def _stage(stage: StageReview) -> dict[str, Any]:
+    return {
+        "stage": stage.stage,
+        "compared": stage.no_base is None,
+        "same_inputs": stage.same_inputs,
+        "sentences": list(stage.sentences),
+        "notes": list(stage.notes),
+        "dangers": [_danger(it) for it in stage.dangers],
+        "models": [_model(it) for it in stage.models],
+        "costs": [asdict(it) for it in stage.costs],
+        "access": list(stage.access),
+        "stacks": [_stack(it, left=it.stack in stage.left) for it in stage.stacks],
+        "findings": asdict(stage.findings),
+        "acknowledged": asdict(stage.acknowledged),
+    }
+
+
+def _danger(judged: Judged) -> dict[str, Any]:
+    danger, by = judged
+    return {
+        **_parts(danger),
+        "message": danger.message,
+        "details": list(danger.details),
+        "acknowledged": _acknowledgement(by) if by else None,
+    }
+
+
+def _parts(danger: Danger) -> dict[str, str]:
+    return {
+        "key": danger.key,
+        "stage": danger.stage,
+        "rule": danger.rule,
+        "subject": danger.subject,
+    }
+
+
+def _acknowledgement(by: Acknowledgement) -> dict[str, Any]:
+    return by.model_dump(mode="json")
+
+
+def _model(change: ModelChange) -> dict[str, Any]:
+    return asdict(change)
+
+
+def _stack(stack: StackDifference, *, left: bool) -> dict[str, Any]:
+    """Return a stack's difference without the templates, which have the rest of each resource."""
+    changes = [
+        {
+            "id": it.id,
+            "path": it.path,
+            "type": it.type,
+            "impact": it.impact,
+            "properties": list(it.properties),
+        }
+        for it in stack.changes
+    ]
+    return {"stack": stack.stack, "leaves": left, "changes": changes, "text": stack.text}

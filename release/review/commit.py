@@ -1,38 +1,25 @@
 """The commit that a change is compared with."""
 
-import hashlib
-import json
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from release.checkouts import Clone
 from release.review.synthesis import Synthesis, synthesis_of
 from release.tree import CheckoutError, Tree
 
-CACHE = Path("review.out", "base")
-
 
 @dataclass(frozen=True)
 class Commit(Tree):
-    """A checkout of a commit, whose templates are kept in the folder `cache` for the next review.
+    """A checkout of a commit; what its app makes is kept below the clone that it is of."""
 
-    The folder is named by the commit and by what is installed, which its app runs with.
-    """
-
-    cache: Path
+    commit: str
+    clone: Path
 
     def synth(self, stage: str) -> Synthesis:
         """Return the templates of one stage. Raises `NotSynthesised`."""
-        kept = self.cache / f"{stage}.json"
-        if kept.is_file():
-            return Synthesis(**json.loads(kept.read_text()))
-        synthesis = synthesis_of(self, stage)
-        self.cache.mkdir(parents=True, exist_ok=True)
-        kept.write_text(json.dumps(asdict(synthesis)))
-        return synthesis
+        return synthesis_of(self, stage, clone=self.clone)
 
 
 @contextmanager
@@ -51,14 +38,4 @@ def checked_out(clone: Clone, reference: str) -> Iterator[Commit]:
     with suppress(CheckoutError):  # of another history, it is compared itself
         commit = clone.git("merge-base", "HEAD", commit)
     with clone.checked_out(commit) as tree:
-        yield Commit(tree.root, _cache(clone.root, commit))
-
-
-def _cache(root: Path, commit: str) -> Path:
-    """Return the folder for a commit's templates; those of others are removed."""
-    installed = hashlib.sha256((root / "requirements.txt").read_bytes()).hexdigest()
-    folder = root / CACHE / f"{commit}-{installed[:12]}"
-    for other in (root / CACHE).glob("*"):
-        if other != folder:
-            shutil.rmtree(other)
-    return folder
+        yield Commit(tree.root, commit, clone.root)

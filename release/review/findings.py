@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from release.review import inputs
 from release.tree import SUFFIX, Template, Tree
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
@@ -52,11 +54,22 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
     )
 
 
-def model_findings(tree: Tree, *, may_fail: bool = False) -> list[str]:
-    """Return what a tree's own model linter says of its models.
+def model_findings(before: Tree | None, after: Tree) -> FindingsChange:
+    """Return what the model linter of each tree says of its models.
 
-    With `may_fail`, a tree from before the linter has none. Raises `LinterFailed`.
+    Where both have the same models, it is asked once; without a tree before, nothing is new. A tree
+    from before the linter has no findings. Raises `LinterFailed`.
     """
+    if before is None or inputs.are_same(before, after):
+        found = _of_models(after)
+        return compare(found, found)
+    with ThreadPoolExecutor() as pool:
+        old = pool.submit(_of_models, before, may_fail=True)
+        new = pool.submit(_of_models, after)
+        return compare(old.result(), new.result())
+
+
+def _of_models(tree: Tree, *, may_fail: bool = False) -> list[str]:
     lint = ("-m", "model_build", "lint", "models", "--json")
     try:
         found = _json(sys.executable, *lint, cwd=tree.root, env=tree.environment)
@@ -70,16 +83,18 @@ def model_findings(tree: Tree, *, may_fail: bool = False) -> list[str]:
 def template_findings(
     tree: Tree, before: dict[str, Template], after: dict[str, Template]
 ) -> FindingsChange:
-    """Return what cfn-lint and checkov say of both sides' templates, by the settings of a tree."""
-    with TemporaryDirectory(prefix="review-lint-") as folder:
+    """Return what cfn-lint and checkov say of templates that differ, by the settings of a tree."""
+    changed = [it for it in before.keys() | after.keys() if before.get(it) != after.get(it)]
+    with TemporaryDirectory(prefix="review-lint-") as folder, ThreadPoolExecutor() as pool:
         for side, templates in (("before", before), ("after", after)):
             Path(folder, side).mkdir()
-            for stack, template in templates.items():
-                Path(folder, side, stack + SUFFIX).write_text(json.dumps(template))
+            for stack in templates.keys() & changed:
+                Path(folder, side, stack + SUFFIX).write_text(json.dumps(templates[stack]))
         paths = sorted(map(str, Path(folder).glob(f"*/*{SUFFIX}")))
-        lint = _json("cfn-lint", "--format", "json", *paths, cwd=tree.root)
-        settings = ("--config-file", ".checkov.yaml", "--output", "json")
-        checks = _json(tree.root / CHECKOV, *settings, "--directory", folder, cwd=tree.root)
+        settings = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
+        linting = pool.submit(_json, "cfn-lint", "--format", "json", *paths, cwd=tree.root)
+        checking = pool.submit(_json, tree.root / CHECKOV, *settings, cwd=tree.root)
+        lint, checks = linting.result(), checking.result()
     found: dict[str, list[str]] = {"before": [], "after": []}
     for it in lint:
         side, stack = _place(it["Filename"])

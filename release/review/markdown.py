@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable
 
 import platform_facts
-from release.review.findings import joined
+from release.review.findings import NOTHING, joined
 from release.review.money import Cost, CostChange, Total, total
-from release.review.report import Judged, Report, StageReview
+from release.review.report import Commits, Judged, Report, StageReview
 
 LONGEST = 8000
 """Characters of one stack's difference."""
@@ -21,6 +21,7 @@ MOST_DETAILS = 4
 """More parts of one danger than these are folded."""
 
 UNCHANGED = "no change to any deployed resource"
+SAME_INPUTS = "all that its templates are made of is the same"
 
 _MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\]")
 """What Markdown would take for markup in a text; ** is how sentences mark a name."""
@@ -36,15 +37,38 @@ def render(report: Report) -> str:
 
 
 def _report(report: Report, longest: int) -> str:
-    lines = [f"# Review against {report.base}", "", *_repository(report)]
+    lines = [f"# Review against {report.base}", "", *_commits(report.commits), *_gaps(report)]
+    lines += _repository(report)
     for stage in report.stages:
-        if not stage.is_changed and stage.no_base is None:
+        if stage.same_inputs:
+            lines += [f"**{stage.stage}**: {UNCHANGED}: {SAME_INPUTS}", ""]
+        elif not stage.is_changed and stage.no_base is None:
             lines += [f"**{stage.stage}**: {UNCHANGED}", ""]
         else:
             lines += _stage(stage, longest)
     lines += _all_stages(report)
-    lines += _findings(report)
+    if report.stages or report.findings != NOTHING:
+        lines += _findings(report)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _commits(commits: Commits) -> list[str]:
+    if commits.head is None:
+        return []
+    base = f"`{commits.base[:12]}` → " if commits.base else ""
+    more = " with changes that are not committed" if commits.dirty else ""
+    return [f"{base}`{commits.head[:12]}`{more}", ""]
+
+
+def _gaps(report: Report) -> list[str]:
+    """Return what was not reviewed, before all that was: what is not named here may be there."""
+    if report.is_complete:
+        return []
+    lines = ["❌ **Not everything was reviewed.** Dangers may be missing below.", ""]
+    for it in report.gaps:
+        first, *more = it.reason.splitlines() or [""]
+        lines += [f"- **{_text(it.what)}**: {_text(first)}", *(f"  {_text(line)}" for line in more)]
+    return [*lines, ""]
 
 
 def _repository(report: Report) -> list[str]:
@@ -61,7 +85,7 @@ def _repository(report: Report) -> list[str]:
 def _stage(stage: StageReview, longest: int) -> list[str]:
     lines = [f"## {stage.stage}", ""]
     if stage.no_base is not None:
-        lines += [f"> Reviewed alone, without a base: {_text(stage.no_base)}", ""]
+        lines += ["> Not compared: this is the head alone. No danger was looked for.", ""]
     lines += [f"- {_text(sentence)}" for sentence in (*stage.sentences, *stage.notes)]
     lines += ["", *_dangers(stage), *_models(stage), *_money(stage), *_access(stage)]
     return [*lines, *_difference(stage, longest)]
@@ -100,7 +124,7 @@ def _models(stage: StageReview) -> list[str]:
         return []
     lines = ["### Models", "", "| Endpoint | Model | | Because |", "| --- | --- | --- | --- |"]
     for it in changed:
-        because = "<br>".join(map(_text, it.because))
+        because = "<br>".join(_text(str(cause)) for cause in it.because)
         lines.append(f"| {it.endpoint} | {it.model} | {it.state} | {because} |")
     lines.append("")
     for it in changed:
@@ -140,13 +164,19 @@ def _money(stage: StageReview) -> list[str]:
 
 
 def _all_stages(report: Report) -> list[str]:
-    """Return what all stages cost, where a change is of more than one."""
+    """Return what stages cost together, where a change is of more than one.
+
+    Those with the same inputs cost what they did, and nobody counted it.
+    """
     changed = [it for it in report.stages if any(cost.before != cost.after for cost in it.costs)]
     if len(changed) < 2:
         return []
-    costs = [cost for it in report.stages for cost in it.costs]
+    counted = [it for it in report.stages if not it.same_inputs]
+    names = ", ".join(it.stage for it in counted)
+    whose = "All stages" if len(counted) == len(report.stages) else f"{names} together"
+    costs = [cost for it in counted for cost in it.costs]
     least, most = (_together(costs, name) for name in ("minimum", "maximum"))
-    return [f"All stages, USD a month: at least {least}, at most {most}", ""]
+    return [f"{whose}, USD a month: at least {least}, at most {most}", ""]
 
 
 def _amounts(before: Cost | None, after: Cost | None, name: str) -> str:

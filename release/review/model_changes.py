@@ -10,7 +10,28 @@ from release.review.endpoints import DeclaredModel
 State = Literal["new", "removed", "rebuilt", "compiled again", "unchanged"]
 
 _IGNORED = ("__pycache__", "tests")
-_OTHERWISE = "the builder makes different archives"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a model changes: a file of its, a target that it is compiled for, or all that is known.
+
+    `name` is the file's path or the target; the others have none.
+    """
+
+    kind: Literal["file", "target", "builder", "deployed"]
+    name: str | None = None
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "file":
+                return str(self.name)
+            case "target":
+                return f"for {self.name}"
+            case "builder":
+                return "the builder makes different archives"
+            case "deployed":
+                return "other sources than the deployed ones"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +44,7 @@ class ModelChange:
     endpoint: str
     model: str
     state: State
-    because: tuple[str, ...] = ()
+    because: tuple[Cause, ...] = ()
     breaking: tuple[str, ...] = ()
 
 
@@ -61,7 +82,7 @@ def _change(
             endpoint=endpoint,
             model=name,
             state="rebuilt",
-            because=because or (_OTHERWISE if before else "other sources than the deployed ones",),
+            because=because or (Cause("builder" if before else "deployed"),),
             breaking=breaking,
         )
     if targets := sorted(new.builds.keys() - old.builds.keys()):
@@ -69,21 +90,19 @@ def _change(
             endpoint=endpoint,
             model=name,
             state="compiled again",
-            because=tuple(f"for {target}" for target in targets),
+            because=tuple(Cause("target", target) for target in targets),
             breaking=breaking,
         )
     return ModelChange(endpoint=endpoint, model=name, state="unchanged", breaking=breaking)
 
 
-def _files_that_differ(model: str, before: Path, after: Path) -> tuple[str, ...]:
+def _files_that_differ(model: str, before: Path, after: Path) -> tuple[Cause, ...]:
     """Return the files of the model's folder that are not the same in both trees."""
     files = [_contents(models, model) for models in (before, after)]
     return tuple(
-        sorted(
-            name
-            for name in files[0].keys() | files[1].keys()
-            if files[0].get(name) != files[1].get(name)
-        )
+        Cause("file", name)
+        for name in sorted(files[0].keys() | files[1].keys())
+        if files[0].get(name) != files[1].get(name)
     )
 
 

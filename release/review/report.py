@@ -1,8 +1,10 @@
 """The review of one change: everything that is rendered."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
 
+from release.review import inputs
 from release.review.acknowledged import Acknowledgement, read
 from release.review.commit import Commit
 from release.review.comparison import Comparison, Linter, Pair
@@ -30,7 +32,8 @@ class StageReview:
     `no_base` says why there was nothing to compare with, and the head is reviewed alone. `notes`
     are of the stage as a whole, and of stacks without an endpoint. `access` lists what new roles
     may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the
-    app acknowledges. `left` are the stacks that are no longer in the app, and stay.
+    app acknowledges. `left` are the stacks that are no longer in the app, and stay. Where both
+    sides have the `same_inputs`, no templates were made, and there is nothing else.
     """
 
     stage: str
@@ -45,6 +48,7 @@ class StageReview:
     acknowledged: FindingsChange = NOTHING
     notes: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    same_inputs: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -53,10 +57,32 @@ class StageReview:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Commits:
+    """The commits that are compared, None where there is none, or it is not known.
+
+    A head that is `dirty` has changes that are not committed.
+    """
+
+    base: str | None = None
+    head: str | None = None
+    dirty: bool = False
+
+
+@dataclass(frozen=True)
+class Gap:
+    """What was not reviewed, and the reason."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Report:
     """All stages, and what the model linter finds.
 
-    `dangers` are the repository's own. `unmatched` acknowledges what is no danger of this change.
+    `base` is the name that the base was asked for by. `dangers` are the repository's own.
+    `unmatched` acknowledges what is no danger of this change. `failed` is what could not be looked
+    at, and is in nothing else here.
     """
 
     base: str
@@ -64,6 +90,19 @@ class Report:
     findings: FindingsChange
     dangers: tuple[Judged, ...] = ()
     unmatched: tuple[Acknowledgement, ...] = ()
+    commits: Commits = Commits()
+    failed: tuple[Gap, ...] = ()
+
+    @property
+    def gaps(self) -> list[Gap]:
+        """All that was not reviewed, or not compared."""
+        alone = [it for it in self.stages if it.no_base is not None]
+        return [*self.failed, *(Gap(f"{it.stage}, its base", it.no_base or "") for it in alone)]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that was asked for was compared: else no danger found means nothing."""
+        return not self.gaps
 
     @property
     def every_danger(self) -> list[Judged]:
@@ -86,13 +125,13 @@ def review_stage(
     lint: Linter,
 ) -> StageReview:
     """Compare one stage. Raises `NotSynthesised`, `CheckoutError` where nothing has the stage."""
-    new = synthesis_of(head, stage) if stage in head.stages() else Synthesis({}, ())
-    old = Synthesis({}, ())
-    if base is not None and stage in base.stages():
-        try:
-            old = base.synth(stage)
-        except NotSynthesised as error:
-            missing = str(error)
+    if isinstance(base, Commit) and inputs.are_same(base, head, stage):
+        return _unchanged(stage)
+    with ThreadPoolExecutor() as pool:
+        ours = pool.submit(_synthesis, head, stage)
+        theirs = pool.submit(_base_synthesis, base, stage)
+        new, (old, reason) = ours.result(), theirs.result()
+    missing = missing or reason
     before, after = old.templates, new.templates
     tree = base if isinstance(base, Commit) else None
     trees = [it for it in (tree, head) if it and stage in it.stages()] or [head]
@@ -117,6 +156,34 @@ def review_stage(
         notes=tuple(notes(comparison, models)) if missing is None else (),
         left=tuple(sorted(before.keys() - after.keys())),
     )
+
+
+def _unchanged(stage: str) -> StageReview:
+    return StageReview(
+        stage=stage,
+        no_base=None,
+        sentences=(),
+        dangers=(),
+        models=(),
+        costs=(),
+        access=(),
+        stacks=(),
+        same_inputs=True,
+    )
+
+
+def _synthesis(head: Tree, stage: str) -> Synthesis:
+    return synthesis_of(head, stage) if stage in head.stages() else Synthesis({}, ())
+
+
+def _base_synthesis(base: Base | None, stage: str) -> tuple[Synthesis, str | None]:
+    """Return what the base has of a stage, which may be nothing, or why nobody knows."""
+    if base is None or stage not in base.stages():
+        return Synthesis({}, ()), None
+    try:
+        return base.synth(stage), None
+    except NotSynthesised as error:
+        return Synthesis({}, ()), str(error)
 
 
 def _compared(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> FindingsChange:

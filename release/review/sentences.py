@@ -177,7 +177,8 @@ def _arrow(before: str, after: str) -> str:
 def _model(change: ModelChange) -> str:
     because = ""
     if change.because:
-        few = len(change.because) <= MOST_FILES
-        because = f" ({', '.join(change.because) if few else f'{len(change.because)} files'})"
+        causes = [str(it) for it in change.because]
+        few = len(causes) <= MOST_FILES
+        because = f" ({', '.join(causes) if few else f'{len(causes)} files'})"
     breaking = ", **breaking for clients**" if change.breaking else ""
     return f"{change.model} {change.state}{because}{breaking}"

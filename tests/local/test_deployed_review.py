@@ -8,6 +8,7 @@ import pytest
 
 from release.review.deployed import Deployed
 from release.review.findings import NOTHING
+from release.review.model_changes import Cause
 from release.review.report import StageReview, review_stage
 from release.tree import NotSynthesised, Tree
 from tests.local.conftest import Checkout, LocalAws
@@ -79,7 +80,7 @@ def test_a_model_s_code_is_rebuilt_for_the_deployed_one(checkout: Checkout, revi
         found = review()
     (model,) = found.models
     assert model.state == "rebuilt"
-    assert model.because == ("other sources than the deployed ones",)
+    assert model.because == (Cause("deployed"),)
 
 
 def test_an_endpoint_that_goes_is_a_danger(checkout: Checkout, review: Review) -> None:

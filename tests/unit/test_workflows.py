@@ -151,3 +151,15 @@ def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
         assert job["concurrency"] == {"group": f"deploy-{stage}", "cancel-in-progress": False}
         promoted = " FROM_STAGE=dev" if stage == "prod" else ""
         assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}{promoted}"
+
+
+def test_a_review_that_left_no_report_takes_the_place_of_the_one_before() -> None:
+    (path,) = (it for it in WORKFLOWS if it.stem == "pull-request")
+    comment = yaml.safe_load(path.read_text())["jobs"]["comment"]
+    taken, told, written = comment["steps"]
+    assert "artifact" not in comment["if"]
+    assert taken["if"] == "${{ needs.review.outputs.artifact != '' }}"
+    assert told["if"] == "${{ needs.review.outputs.artifact == '' }}"
+    assert "# Review against" in told["run"]
+    assert 'startswith("# Review against")' in written["run"]
+    assert "if" not in written

@@ -1,7 +1,7 @@
 """What a reviewer must not miss: each rule is one module with one function of the same name.
 
-A rule takes a `Comparison` and yields what it `Found`. `widened_workflows` is about the repository,
-and takes two trees.
+A rule takes a `Comparison` and yields what it `Found`. `REPOSITORY_RULES` are about the repository,
+and take two trees.
 """
 
 import hashlib
@@ -29,6 +29,7 @@ from release.review.dangers.refused_updates import refused_updates
 from release.review.dangers.removed_endpoints import removed_endpoints
 from release.review.dangers.replaced_resources import replaced_resources
 from release.review.dangers.reset_counts import reset_counts
+from release.review.dangers.uncompared_tools import uncompared_tools
 from release.review.dangers.unheard_alarms import unheard_alarms
 from release.review.dangers.unscaled_meanwhile import unscaled_meanwhile
 from release.review.dangers.weakened_alarms import weakened_alarms
@@ -64,6 +65,7 @@ RULES: tuple[Rule, ...] = (
     over_budget,
 )
 
+REPOSITORY_RULES = (widened_workflows, uncompared_tools)
 REPOSITORY = "repository"
 """What stands for the stage in the key of a danger that is no stage's."""
 
@@ -121,8 +123,11 @@ def _cause(rule: str, found: Found, every: list[tuple[str, Found]]) -> Found:
 
 def repository_dangers(before: Tree, after: Tree) -> list[Danger]:
     """Return the dangers that are no stage's."""
-    found = list(widened_workflows(before, after))
-    return list(_together(REPOSITORY, widened_workflows.__name__, found, {}))
+    return [
+        danger
+        for rule in REPOSITORY_RULES
+        for danger in _together(REPOSITORY, rule.__name__, rule(before, after), {})
+    ]
 
 
 def _together(

@@ -10,12 +10,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 
 import pytest
 from aws_cdk import App
 
 import platform_facts
+from release.review import packages
 from release.review.commit import Commit
 from release.review.comparison import nothing_found
 from release.review.report import StageReview, review_stage
@@ -23,6 +25,7 @@ from release.tree import AS_THE_CLI, Tree
 from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
+# What the app is made of: `release.review.inputs` says that it reads nothing else.
 COPIED = (
     *("app.py", "cdk.json", "requirements.txt", "requirements-build.txt", "checked_yaml.py"),
     *("constructs", "model_build", "models", "platform_facts", "stacks", "stages"),
@@ -69,12 +72,15 @@ def copy_tree(to: Path) -> Path:
     return to
 
 
+_ONE_AT_A_TIME = Lock()
+
+
 def synthesise(tree: Tree, stage: str, *, to: Path) -> None:
     """Do in this process what `Tree.synthesise` does in one of its own, which starts the CDK anew.
 
     The code that runs is the tree's.
     """
-    with _packages_of(tree):
+    with _ONE_AT_A_TIME, _packages_of(tree):
         app = App(
             context={
                 **json.loads((tree.root / "cdk.json").read_text())["context"],
@@ -108,13 +114,14 @@ def _take_imported() -> dict[str, ModuleType]:
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tree, "synthesise", synthesise)
+    monkeypatch.setattr(packages, "pins", lambda _: {})  # this process has what is installed
     monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
 
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Commit:
     folder = tmp_path_factory.mktemp("base")
-    return Commit(copy_tree(folder / "tree"), folder / "cache")
+    return Commit(copy_tree(folder / "tree"), commit="0" * 40, clone=folder)
 
 
 @dataclass(frozen=True)

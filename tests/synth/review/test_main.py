@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from release.checkouts import Clone
+from release.review import inputs
 from release.review.synthesis import synthesis_of
-from tests.synth.review.conftest import ROOT, copy_tree
+from tests.synth.review.conftest import COPIED, ROOT, copy_tree
 from tests.unit.release.conftest import commit
+from tests.unit.release.review.conftest import validate
 
 PRODUCTION = """\
 production: true
@@ -45,6 +47,10 @@ def clone(tmp_path: Path) -> Clone:
     return clone
 
 
+def test_all_that_the_app_is_made_of_is_an_input() -> None:
+    assert not {*COPIED} & inputs.APART
+
+
 def test_a_danger_ends_with_3_after_all_that_make_review_runs(clone: Clone) -> None:
     one_instance = STAGE.replace(PRODUCTION, "").replace("count: 2", "count: 1")
     (clone.root / "stages" / "live.yaml").write_text(one_instance)
@@ -64,10 +70,16 @@ def test_a_danger_ends_with_3_after_all_that_make_review_runs(clone: Clone) -> N
 
     assert finished.returncode == 3, finished.stderr
     assert "  live/low_minimum/live-text.AllTraffic\n" in finished.stderr
-    written = json.loads((clone.root / "review.out" / "review.json").read_text())
+    content = (clone.root / "review.out" / "review.json").read_text()
+    validate(content)
+    written = json.loads(content)
     (stage,) = written["stages"]
     assert [it.partition(":")[0] for it in written["findings"]["new"]] == ["model lint"]
     assert {it.partition(":")[0] for it in stage["findings"]["still"]} == {"cfn-lint", "checkov"}
-    (kept,) = (clone.root / "review.out" / "base").glob("*/live.json")
+    kept = [
+        json.loads(path.read_text())["templates"]
+        for path in (clone.root / "review.out" / "templates" / "live").iterdir()
+    ]
     clone.git("checkout", "--quiet", "stages")
-    assert json.loads(kept.read_text())["templates"] == synthesis_of(clone, "live").templates
+    assert len(kept) == 2
+    assert synthesis_of(clone, "live").templates in kept

@@ -102,6 +102,45 @@ def test_an_app_that_fails_is_quoted_without_its_traceback(
     assert str(raised.value) == reason
 
 
+REFUSED = """
+import json, os, pathlib, sys
+out = pathlib.Path(os.environ["CDK_OUTDIR"])
+role = {"Type": "AWS::IAM::Role", "Metadata": {"aws:cdk:path": "a/Role/Resource"}}
+(out / "prod-text.template.json").write_text(json.dumps({"Resources": {"Role1": role}}, indent=1))
+found = {
+    "ruleName": "AwsSolutions-IAM5",
+    "description": "A wildcard.",
+    "severity": "error",
+    "violatingConstructs": [{"constructPath": "a/Role/Resource"}, {"constructPath": "a"}],
+}
+minor = {**found, "severity": "warning"}
+report = {"pluginReports": [{"violations": [found, minor]}]}
+(out / "validation-report.json").write_text(json.dumps(report))
+raise RuntimeError("Validation failed. A copy of this report can be found in: ../gone")
+"""
+
+
+def test_what_cdk_nag_refuses_is_told_by_rule_resource_and_line(tree: Tree, tmp_path: Path) -> None:
+    (tree.root / "app.py").write_text(REFUSED)
+    with pytest.raises(NotSynthesised) as raised:
+        tree.synthesise("prod", to=tmp_path)
+    assert str(raised.value).splitlines() == [
+        "AwsSolutions-IAM5: a/Role/Resource (line 3 of prod-text.template.json): A wildcard.",
+        "AwsSolutions-IAM5: a: A wildcard.",
+    ]
+
+
+@pytest.mark.parametrize("content", [None, "{"])
+def test_a_tree_without_the_settings_of_the_cdk_is_not_synthesised(
+    tree: Tree, tmp_path: Path, content: str | None
+) -> None:
+    (tree.root / "cdk.json").unlink()
+    if content is not None:
+        (tree.root / "cdk.json").write_text(content)
+    with pytest.raises(NotSynthesised, match=r"cdk\.json: "):
+        tree.synthesise("prod", to=tmp_path)
+
+
 def test_an_assembly_has_a_template_for_each_stack(tmp_path: Path) -> None:
     (tmp_path / "prod-text.template.json").write_text('{"Resources": {}}')
     (tmp_path / "manifest.json").write_text(json.dumps({}))

@@ -6,10 +6,10 @@ import pytest
 
 from release.checkouts import Clone
 from release.review.commit import checked_out
-from release.review.synthesis import synthesis_of
-from release.tree import CheckoutError
+from release.review.synthesis import KEPT, synthesis_of
+from release.tree import CheckoutError, NotSynthesised, Tree
 from tests.unit.release.conftest import commit
-from tests.unit.release.review.conftest import write
+from tests.unit.release.review.conftest import APP, write
 
 
 def test_a_branch_is_compared_with_where_it_began(clone: Clone) -> None:
@@ -37,24 +37,48 @@ def test_a_commit_that_is_not_there_is_named(clone: Clone) -> None:
         checked_out(clone, "nowhere").__enter__()
 
 
-def test_the_templates_of_a_commit_are_made_once(clone: Clone) -> None:
+def test_the_templates_of_a_commit_are_made_once(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with checked_out(clone, "main") as base:
         made = base.synth("prod")
+    monkeypatch.delattr(Tree, "synthesise")
     with checked_out(clone, "main") as again:
-        (again.root / "app.py").unlink()
-        assert again.synth("prod").templates == made.templates
+        assert again.synth("prod") == made
 
 
-@pytest.mark.parametrize("is_committed", [True, False], ids=["another commit", "other packages"])
-def test_the_templates_of_another_base_are_not_taken(clone: Clone, is_committed: bool) -> None:
+@pytest.mark.parametrize("changed", ["app.py", "requirements.txt", "stages/prod.yaml"])
+def test_templates_made_of_something_else_are_not_taken(clone: Clone, changed: str) -> None:
     with checked_out(clone, "main") as base:
-        base.synth("prod")
-    write(clone, "requirements.txt", "aws-cdk-lib==3.0.0")
-    if is_committed:
-        commit(clone)
-    with checked_out(clone, "main") as other:
-        assert not other.cache.exists()
-        assert not base.cache.exists()
+        made = base.synth("prod")
+        write(base, "assemblies/prod/prod-text.template.json", '{"Resources": {}}')
+        write(base, changed, (base.root / changed).read_text() + "\n# more")
+        assert base.synth("prod") != made
+
+
+def test_a_variable_that_the_cdk_reads_counts_too(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = synthesis_of(clone, "prod")
+    monkeypatch.setenv("CDK_DEFAULT_REGION", "eu-west-1")
+    synthesis_of(clone, "prod")
+    assert len(list((clone.root / "review.out" / "templates" / "prod").iterdir())) == 2
+    assert made.templates.keys() == {"prod-text"}
+
+
+def test_templates_that_are_long_not_asked_for_go(clone: Clone) -> None:
+    for number in range(KEPT + 2):
+        write(clone, "stages/prod.yaml", f"region: us-east-1\nzones: {number}\n")
+        synthesis_of(clone, "prod")
+    assert len(list((clone.root / "review.out" / "templates" / "prod").iterdir())) == KEPT
+
+
+def test_templates_that_are_refused_are_left_where_the_reason_says(clone: Clone) -> None:
+    write(clone, "app.py", f"{APP}\nraise SystemExit('error: refused')")
+    with pytest.raises(NotSynthesised, match=r"(?s)refused.*in review\.out/refused/head/prod$"):
+        synthesis_of(clone, "prod")
+    left = clone.root / "review.out" / "refused" / "head" / "prod"
+    assert [it.name for it in left.iterdir()] == ["prod-text.template.json"]
 
 
 def test_what_the_app_acknowledges_is_told(clone: Clone) -> None:

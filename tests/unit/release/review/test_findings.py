@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from release.checkouts import Clone
+from release.review.commit import checked_out
 from release.review.findings import FindingsChange, LinterFailed, model_findings, template_findings
+from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import write
 
 CFN_LINT = """#!/usr/bin/env python3
@@ -63,11 +65,36 @@ def test_a_linter_that_is_not_installed_is_named(clone: Clone) -> None:
 def test_models_are_linted_by_the_tree_s_own_linter(clone: Clone) -> None:
     finding: dict[str, Any] = {"path": "models/a/config.pbtxt", "message": "no", "rule": "config"}
     write(clone, "model_build/__main__.py", f"import json; print(json.dumps([{finding}]))")
-    assert model_findings(clone) == ["model lint: models/a/config.pbtxt: no [config]"]
+    line = "model lint: models/a/config.pbtxt: no [config]"
+    assert model_findings(None, clone).still == (line,)
+    with checked_out(clone, "main") as base:
+        assert model_findings(base, clone).new == (line,)
+
+
+def test_the_same_models_are_linted_once(clone: Clone) -> None:
+    write(clone, "model_build/__main__.py", "open('runs', 'a').write('a run'); print([])")
+    commit(clone)
+    with checked_out(clone, "main") as base:
+        model_findings(base, clone)
+        assert not (base.root / "runs").exists()
+    assert (clone.root / "runs").read_text() == "a run"
 
 
 def test_only_a_base_may_be_without_a_linter(clone: Clone) -> None:
     (clone.root / "model_build" / "__main__.py").unlink()
-    assert model_findings(clone, may_fail=True) == []
-    with pytest.raises(LinterFailed):
-        model_findings(clone)
+    commit(clone)
+    with checked_out(clone, "main") as base:
+        with pytest.raises(LinterFailed):
+            model_findings(base, clone)
+        write(clone, "model_build/__main__.py", "print([])")
+        assert model_findings(base, clone) == FindingsChange(new=(), fixed=(), still=())
+
+
+def test_templates_that_are_the_same_are_not_linted(clone: Clone) -> None:
+    write(clone, "bin/cfn-lint", CFN_LINT)
+    write(clone, ".venv-checkov/bin/checkov", CHECKOV)
+    same, other = {"Messages": ["a"]}, {"Messages": ["b"]}
+    before, after = {"prod-a": same, "prod-b": same}, {"prod-a": same, "prod-b": other}
+    found = template_findings(clone, before, after)
+    assert found.still == ()
+    assert all("prod-b" in line for line in (*found.new, *found.fixed))

@@ -3,6 +3,8 @@
 import copy
 import json
 from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -17,6 +19,10 @@ from tests.unit.release.review.resources import RESOURCES
 
 def report(clone: Clone) -> str:
     return (clone.root / "review.out" / "review.md").read_text()
+
+
+def written(clone: Clone) -> Any:
+    return json.loads((clone.root / "review.out" / "review.json").read_text())
 
 
 @pytest.fixture
@@ -34,8 +40,8 @@ def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFix
     assert "**prod**: no change to any deployed resource" in report(clone)
     page = (clone.root / "review.out" / "review.html").read_text()
     assert "no change to any deployed resource" in page
-    written = json.loads((clone.root / "review.out" / "review.json").read_text())
-    assert [it["stage"] for it in written["stages"]] == ["prod"]
+    assert [it["stage"] for it in written(clone)["stages"]] == ["prod"]
+    assert written(clone)["complete"]
 
 
 def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
@@ -81,33 +87,98 @@ def test_a_workflow_that_may_do_more_is_a_danger_of_the_repository(
     assert "## The repository\n\n### Danger\n\n- ❌ new.yml: it is set off by" in report(clone)
 
 
-def test_a_broken_acknowledgement_ends_with_1_and_its_place(
+def test_an_older_review_is_never_taken_for_this_one(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["--base", "main"]) == 0
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Clone, "here", end)
+    with pytest.raises(KeyboardInterrupt):
+        main(["--base", "main"])
+    assert not list((clone.root / "review.out").glob("review.*"))
+
+
+def test_a_report_names_both_commits(clone: Clone) -> None:
+    first = clone.git("rev-parse", "HEAD")
+    clone.git("checkout", "--quiet", "-b", "change")
+    second = commit(clone)
+    assert main(["--base", "main"]) == 0
+    assert f"\n`{first[:12]}` → `{second[:12]}`\n" in report(clone)
+    write(clone, "docs/review.md", "said")
+    assert main(["--base", "main"]) == 0
+    assert f"→ `{second[:12]}` with changes that are not committed\n" in report(clone)
+    assert written(clone)["head"] == {"commit": second, "dirty": True}
+
+
+def test_a_broken_acknowledgement_ends_with_4_and_its_place(
     dangerous: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(dangerous, "release/acknowledged.yaml", "acknowledged:\n  - danger: nothing\n")
-    assert main(["--base", "main"]) == 1
+    assert main(["--base", "main"]) == 4
     assert "release/acknowledged.yaml:2" in capsys.readouterr().err
+    assert "release/acknowledged.yaml:2" in report(dangerous)
 
 
-def test_a_head_that_cannot_be_synthesised_ends_with_1_and_its_reason(
+def test_a_head_that_cannot_be_synthesised_is_a_gap_beside_the_other_stages(
     clone: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(clone, "app.py", "import sys; sys.exit('error: stages/prod.yaml:3: no such model')")
-    assert main(["--base", "main"]) == 1
-    assert capsys.readouterr().err == "error: stages/prod.yaml:3: no such model\n"
+    write(clone, "stages/other.yaml", "region: us-east-1\n")
+    (clone.root / "assemblies" / "other").mkdir()
+    refuse = "if stage == 'prod': raise SystemExit('error: stages/prod.yaml:3: no such model')"
+    write(clone, "app.py", APP.replace("shutil.copytree", f"{refuse}\nshutil.copytree"))
+    assert main(["--base", "main"]) == 4
+    assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
+    assert "Not everything was reviewed" in report(clone)
+    assert "- **prod**: stages/prod.yaml:3: no such model\n" in report(clone)
+    assert "## other" in report(clone)
+    assert not written(clone)["complete"]
 
 
-def test_a_base_that_cannot_be_synthesised_leaves_the_head_alone(clone: Clone) -> None:
+def test_a_base_that_cannot_be_synthesised_leaves_the_head_alone_and_says_so(
+    clone: Clone,
+) -> None:
     write(clone, "app.py", "import sys; sys.exit('error: broken then')")
     commit(clone)
     write(clone, "app.py", APP)
+    assert main(["--base", "main"]) == 4
+    assert "- **prod, its base**: broken then\n" in report(clone)
+    assert "No danger found" not in report(clone)
+    assert "## prod" in report(clone)
+
+
+@pytest.mark.parametrize("form", ["review.md", "review.json", "review.html"])
+def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone, form: str) -> None:
     assert main(["--base", "main"]) == 0
-    assert "Reviewed alone, without a base: broken then" in report(clone)
+    assert main(["--base", "orgin/main"]) == 4
+    said = (clone.root / "review.out" / form).read_text()
+    assert "there is no commit orgin/main: fetch it, or write another BASE" in said
+    assert clone.git("rev-parse", "HEAD")[:12] in said
+    assert "no change" not in said
+    assert "No danger" not in said
 
 
-def test_a_base_that_is_not_there_leaves_the_head_alone(clone: Clone) -> None:
-    assert main(["--base", "nowhere"]) == 0
-    assert "Reviewed alone, without a base: there is no commit nowhere" in report(clone)
+def test_outside_of_a_clone_the_report_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["--base", "main"]) == 4
+    assert "not a git repository" in (tmp_path / "review.out" / "review.md").read_text()
+
+
+def test_linters_that_fail_do_not_hide_dangers(
+    dangerous: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(dangerous, "bin/cfn-lint", "#!/bin/sh\nexit 4\n")
+    write(dangerous, "model_build/__main__.py", "raise SystemExit(1)")
+    assert main(["--base", "main"]) == 4
+    said = capsys.readouterr().err
+    assert "not reviewed: cfn-lint and checkov of prod: cfn-lint ended with exit code 4" in said
+    assert "not reviewed: model lint: " in said
+    assert "  prod/lost_rollback/prod-text\n" in said
+    assert "prod/lost_rollback/prod-text" in report(dangerous)
 
 
 def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
@@ -117,8 +188,9 @@ def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
 
 
 def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--base", "main", "--stage", "pord"]) == 1
-    assert capsys.readouterr().err.startswith("error: no stage 'pord': ")
+    assert main(["--base", "main", "--stage", "pord"]) == 4
+    said = capsys.readouterr().err
+    assert said.startswith("error: not reviewed: pord: no stage 'pord': ")
 
 
 def test_what_is_deployed_is_asked_for_by_stage(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,12 +200,12 @@ def test_what_is_deployed_is_asked_for_by_stage(capsys: pytest.CaptureFixture[st
     assert "add --stage" in capsys.readouterr().err
 
 
-def test_aws_that_refuses_ends_with_1(
+def test_aws_that_refuses_ends_with_4(
     clone: Clone, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_: object) -> None:
         raise NoCredentialsError
 
     monkeypatch.setattr(boto3, "client", refuse)
-    assert main(["--live", "--stage", "prod"]) == 1
-    assert "error: AWS: Unable to locate credentials" in capsys.readouterr().err
+    assert main(["--live", "--stage", "prod"]) == 4
+    assert "not reviewed: prod: AWS: Unable to locate credentials" in capsys.readouterr().err

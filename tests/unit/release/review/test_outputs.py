@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
 
+import jsonschema
 import pytest
 
 from release.review import as_json, markdown, page
@@ -12,9 +13,10 @@ from release.review.acknowledged import Acknowledgement
 from release.review.dangers import Danger
 from release.review.differences import Change, StackDifference
 from release.review.findings import FindingsChange, compare
-from release.review.model_changes import ModelChange
+from release.review.model_changes import Cause, ModelChange
 from release.review.money import Cost, CostChange
-from release.review.report import Report, StageReview
+from release.review.report import Gap, Report, StageReview
+from tests.unit.release.review.conftest import validate
 
 CHANGE = Change(
     stack="prod-text",
@@ -43,7 +45,7 @@ STAGE = StageReview(
             endpoint="prod-text",
             model="minilm",
             state="rebuilt",
-            because=("models/minilm/export.py",),
+            because=(Cause("file", "models/minilm/export.py"),),
             breaking=("output EMBEDDING is gone",),
         ),
     ),
@@ -157,9 +159,21 @@ def test_findings_of_all_stages_are_told_together() -> None:
 def test_json_has_everything_but_the_templates() -> None:
     content = json.loads(as_json.render(REPORT))
     (stage,) = content["stages"]
-    assert stage["dangers"][1][1]["until"] == "2026-12-01"
+    assert stage["dangers"][0]["acknowledged"] is None
+    assert stage["dangers"][1]["key"] == "prod/lost_rollback/prod-text"
+    assert stage["dangers"][1]["acknowledged"]["until"] == "2026-12-01"
+    assert stage["models"][0]["because"] == [{"kind": "file", "name": "models/minilm/export.py"}]
+    assert stage["costs"][0]["after"]["unknown"] == ["ml.g6.xlarge"]
     (change,) = stage["stacks"][0]["changes"]
-    assert set(change) == {"stack", "id", "type", "impact", "properties"}
+    assert set(change) == {"id", "path", "type", "impact", "properties"}
+
+
+@pytest.mark.parametrize("key", ["version", "base", "head", "complete", "stages", "not_reviewed"])
+def test_the_schema_misses_what_is_left_out(key: str) -> None:
+    content = json.loads(as_json.render(REPORT))
+    del content[key]
+    with pytest.raises(jsonschema.ValidationError, match=f"'{key}' is a required property"):
+        validate(json.dumps(content))
 
 
 class _Reader(HTMLParser):
@@ -193,8 +207,25 @@ def test_the_page_is_whole_fetches_nothing_and_shows_texts_as_texts() -> None:
 def test_without_a_base_nothing_is_a_danger_and_the_reason_is_told() -> None:
     alone = replace(STAGE, no_base="there is no commit x", dangers=())
     text = markdown.render(Report(base="x", stages=(alone,), findings=REPORT.findings))
-    assert "> Reviewed alone, without a base: there is no commit x" in text
-    assert "danger" not in text.lower()
+    assert "- **prod, its base**: there is no commit x\n" in text
+    assert "> Not compared: this is the head alone. No danger was looked for." in text
+    assert "No danger found" not in text
+    assert "### Danger" not in text
+
+
+def test_what_could_not_be_reviewed_comes_before_everything() -> None:
+    failed = replace(REPORT, failed=(Gap("dev", "SF2: <Role>\nthe templates are in x"),))
+    text = markdown.render(failed)
+    assert "- **dev**: SF2: \\<Role>\n  the templates are in x\n" in text
+    assert text.index("**dev**") < text.index("### Danger")
+
+
+def test_stages_that_change_are_added_up_by_name() -> None:
+    other = replace(STAGE, stage="dev")
+    same = replace(STAGE, stage="same", costs=(), stacks=(), dangers=(), same_inputs=True)
+    text = markdown.render(replace(REPORT, stages=(STAGE, other, same)))
+    assert "prod, dev together, USD a month: at least 4,112 → not priced" in text
+    assert "**same**: no change to any deployed resource: all that its templates" in text
 
 
 def test_no_change_is_one_line() -> None:

@@ -81,4 +81,15 @@ def test_a_model_is_rebuilt_because_of_its_files(
     write_version(clone, "2")
     with checked_out(clone, "main") as base:
         (model,) = review(base, clone).models
-    assert (model.state, model.because) == ("rebuilt", because)
+    assert (model.state, tuple(map(str, model.because))) == ("rebuilt", because)
+
+
+def test_the_same_inputs_have_the_same_templates_and_none_are_made(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Tree, "synthesise")
+    write(clone, "docs/review.md", "said")
+    with checked_out(clone, "main") as base:
+        found = review(base, clone)
+    assert found.same_inputs
+    assert not found.is_changed
