@@ -1,5 +1,7 @@
 """config.pbtxt, read and written through Triton's own protobuf."""
 
+import re
+import warnings
 from pathlib import Path
 from typing import TypeAlias
 
@@ -50,6 +52,10 @@ _PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel", "torch_aoti": "m
 """Where a platform opens another file than its backend's default."""
 
 
+ESCAPES = frozenset("abfnrtv\\?'\"01234567xXuU")
+"""What may follow a backslash in a string of a text format (protobuf, tokenizer.cc)."""
+
+
 class NotParsed(ValueError):
     """A text is no ModelConfig: `line` and `column` from 1, and the parser's `reason`."""
 
@@ -61,12 +67,28 @@ class NotParsed(ValueError):
 def parse(text: str) -> ModelConfig:
     """Return the ModelConfig that a config.pbtxt says. Raises `NotParsed`."""
     try:
-        return text_format.Parse(text, ModelConfig())
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # how Python says: a wrong escape
+            return text_format.Parse(text, ModelConfig())
+    except DeprecationWarning:
+        raise _wrong_escape(text) from None
     except text_format.ParseError as error:
         line, column = error.GetLine(), error.GetColumn()
         quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
         reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{quoted}': ")
         raise NotParsed(line, column, reason) from None
+
+
+def _wrong_escape(text: str) -> NotParsed:
+    """Return where text has an escape that Triton's parser refuses (protobuf, tokenizer.cc)."""
+    escapes = re.finditer(r"\\([4-7][0-7]{2}|.)", text, re.DOTALL)  # an octal one is a byte
+    start, escape = next((it.start(), it[0]) for it in escapes if it[1] not in ESCAPES)
+    line = text.count("\n", 0, start) + 1
+    return NotParsed(
+        line,
+        start - text.rfind("\n", 0, start),
+        f"Invalid escape sequence {escape} in string literal: write \\{escape} for a backslash",
+    )
 
 
 def read(path: Path) -> ModelConfig:

@@ -211,3 +211,15 @@ def test_a_backend_opens_its_file(text: str, backend: str, file: str) -> None:
 
 def test_a_number_that_is_no_data_type_is_shown_as_it_is() -> None:
     assert model_config.type_name(99) == "type 99"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [('name: "a\\\\b"\nbackend: "x\\qy"', (2, 12)), ('backend: "python""\\400"', (1, 19))],
+)
+def test_an_escape_that_triton_refuses_is_refused_where_it_stands(
+    text: str, place: tuple[int, int]
+) -> None:
+    with pytest.raises(model_config.NotParsed, match="Invalid escape sequence") as refused:
+        model_config.parse(text)
+    assert (refused.value.line, refused.value.column) == place
