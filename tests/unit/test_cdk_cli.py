@@ -151,8 +151,8 @@ def test_a_terminal_sees_a_row_for_each_stack_and_what_is_in_progress(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = drawn(monkeypatch, DEPLOYS, building="exporting encoder")
-    assert "… cdk deploy (0 s)" in text
-    assert re.search(r"dev-text +1/12 +minilm-cpu \(0 s\)", text)
+    assert re.search(r"… cdk deploy \(\d+ s\)", text)
+    assert re.search(r"dev-text +1/12 +minilm-cpu \(\d+ s\)", text)
     assert "exporting encoder" in text
     assert "Endpoint/Role" not in text
 
@@ -161,7 +161,8 @@ def test_a_terminal_sees_that_a_stack_is_rolled_back(
     cli: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back = DEPLOYS + BACK
-    assert "rolling back: minilm-cpu (0 s), Endpoint/Role/Role (0 s)" in drawn(monkeypatch, back)
+    said = r"rolling back: minilm-cpu \(\d+ s\), Endpoint/Role/Role \(\d+ s\)"
+    assert re.search(said, drawn(monkeypatch, back))
     done = back + BACK.replace("ROLLBACK_IN_PROGRESS", "ROLLBACK_COMPLETE")
     assert re.search(r"dev-text +1/12 +update rollback complete", drawn(monkeypatch, done))
 
