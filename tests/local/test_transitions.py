@@ -28,7 +28,7 @@ TRIED = {
         it for it in pairs() if it.base == "single-model" and it.changes[0].name in OF_ONE_MODEL
     ],
 }
-"""22 pairs, by the state that they begin with."""
+"""Pairs, by the state that they begin with."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,9 @@ def trial(
     states = {json.dumps(it): it for pair in tried for it in (pair.before, pair.after)}
     templates = Templates(folder)
     made = dict(zip(states, templates.alone(list(states.values())), strict=True))
+    stays = [f"{STAGE}-{it}" for it in ("models", "network", "capture")]
     deployed = checkout.cdk(
-        *("deploy", f"{STAGE}-models", f"{STAGE}-network", "--require-approval", "never"),
-        *("--app", str(templates.app)),
+        *("deploy", *stays, "--require-approval", "never"), *("--app", str(templates.app))
     )
     assert deployed.returncode == 0, deployed.stdout
     for state, template in made.items():
