@@ -12,6 +12,7 @@ from cli.new_model import MODELS
 from model_build.source import all_models
 from stages import Stage, load_stage, stage_names
 from stages.load import FOLDER, NAME
+from stages.shared_names import wrong_names
 
 SCHEMA = "# yaml-language-server: $schema=stage.schema.json\n"
 ENDPOINTS = re.compile(r"^endpoints:.*\n(?:(?:[ #].*)?\n)*", re.M)
@@ -22,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
     path = write(options.name, options.base, options.endpoint, stages=FOLDER, models=MODELS)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    print(f"{shown}\nnext: make synth STAGE={options.name}")
+    print(f"{shown}\nnext: tritonsm deploy {options.name}")
     return 0
 
 
@@ -51,7 +52,7 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
         )
     if not text.startswith(SCHEMA):
         text = SCHEMA + text
-    _check(text, name)
+    _check(text, name, stages)
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -70,16 +71,18 @@ def _endpoint(written: str, instance_type: str, models: Path) -> str:
     return f"  {name}:\n    models: [{', '.join(wanted)}]\n    instance_type: {instance_type}\n"
 
 
-def _check(text: str, name: str) -> None:
+def _check(text: str, name: str, stages: Path) -> None:
     with TemporaryDirectory() as scratch:
         path = Path(scratch, f"{name}.yaml")
         path.write_text(text, encoding="utf-8")
         try:
-            checked_yaml.load(path, Stage)
+            stage = checked_yaml.load(path, Stage)
         except checked_yaml.InvalidFile as error:
             raise CommandError(
                 "; ".join(f"{it.key}: {it.message}" for it in error.problems)
             ) from None
+    if found := [message for _, message in wrong_names(name, stage, stages)]:
+        raise CommandError("; ".join(found))
 
 
 def _listed(stages: Path) -> str:

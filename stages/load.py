@@ -7,6 +7,7 @@ from pathlib import Path
 
 import checked_yaml
 from stages.schema import Stage
+from stages.shared_names import wrong_names
 
 FOLDER = Path(__file__).parent
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
@@ -41,7 +42,11 @@ def load_stage(name: str, folder: Path = FOLDER) -> Stage:
             f"{folder.name}/{name}.yaml: a stage's name begins the names of its stacks: rename the "
             "file, with a letter first and then letters, digits and hyphens"
         )
-    return checked_yaml.load(_path(name, folder), Stage)
+    stage = checked_yaml.load(_path(name, folder), Stage)
+    with naming_lines(name, folder):
+        if found := list(wrong_names(name, stage, folder)):
+            raise checked_yaml.Misfits(found)
+    return stage
 
 
 def naming_lines(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:

@@ -78,3 +78,32 @@ def test_a_broken_stage_is_refused_with_its_file_and_every_line(
         "prod.yaml:1: release: missing: add this key",
         "prod.yaml:2: relese: unknown key; write release",
     ]
+
+
+def test_two_stages_do_not_share_a_stack(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(FITTING.replace("text:", "eu-text:"))
+    (tmp_path / "mine-eu.yaml").write_text(FITTING)
+    with pytest.raises(checked_yaml.InvalidFile, match=r"mine-eu\.yaml has a stack mine-eu-text"):
+        load_stage("mine", tmp_path)
+    with pytest.raises(checked_yaml.InvalidFile, match=r"mine\.yaml has a stack mine-eu-text"):
+        load_stage("mine-eu", tmp_path)
+    (tmp_path / "mine.yaml").write_text(FITTING.replace("text:", "eu-models:"))
+    with pytest.raises(checked_yaml.InvalidFile, match=r"has a stack mine-eu-models"):
+        load_stage("mine", tmp_path)
+
+
+def test_stages_of_other_regions_or_with_other_endpoints_share_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine-eu.yaml").write_text(FITTING)
+    (tmp_path / "mine.yaml").write_text(FITTING)
+    load_stage("mine", tmp_path)
+    apart = FITTING.replace("text:", "eu-text:").replace("us-east-1", "us-west-2")
+    assert apart.count("us-west-2") == 1
+    (tmp_path / "mine.yaml").write_text(apart)
+    load_stage("mine", tmp_path)
+
+
+def test_a_stage_whose_endpoints_would_have_too_long_names_is_refused(tmp_path: Path) -> None:
+    name = "s" * 59
+    (tmp_path / f"{name}.yaml").write_text(FITTING)
+    with pytest.raises(checked_yaml.InvalidFile, match="of 64 characters, and SageMaker takes 63"):
+        load_stage(name, tmp_path)

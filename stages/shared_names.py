@@ -1,0 +1,48 @@
+"""What a stage and its endpoints are called together: `prod-text`, once in an account."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import checked_yaml
+from stages.schema import STACKS, Stage
+
+MAX_ENDPOINT_NAME = 63
+"""SageMaker API reference, CreateEndpoint: EndpointName."""
+
+
+def wrong_names(name: str, stage: Stage, folder: Path) -> Iterator[tuple[checked_yaml.Keys, str]]:
+    """Yield endpoints whose full names are too long, or another stage's stacks have.
+
+    `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would deploy into one
+    stack, and the last would win. Only a file whose name begins alike is read; one that is wrong
+    itself is told when it is used.
+    """
+    for endpoint in stage.endpoints:
+        full = f"{name}-{endpoint}"
+        if len(full) > MAX_ENDPOINT_NAME:
+            yield (
+                ("endpoints", endpoint),
+                f"the endpoint would be called {full}, of {len(full)} characters, and SageMaker "
+                f"takes {MAX_ENDPOINT_NAME}: shorten its name or the stage's",
+            )
+    for path in sorted(folder.glob("*.yaml")):
+        other = path.stem
+        if other.startswith(f"{name}-") or name.startswith(f"{other}-"):
+            for endpoint in _shared(name, stage, other, path):
+                yield (
+                    ("endpoints", endpoint),
+                    f"{path.name} has a stack {name}-{endpoint} of the same account and region, "
+                    "and whichever is deployed last would replace the other: write another name",
+                )
+
+
+def _shared(name: str, stage: Stage, other: str, path: Path) -> Iterator[str]:
+    """Yield the endpoints of a stage whose stacks another one has, too."""
+    try:
+        beside = checked_yaml.load(path, Stage)
+    except (checked_yaml.InvalidFile, OSError):
+        return
+    accounts = {stage.account, beside.account} - {None}
+    if stage.region == beside.region and len(accounts) < 2:
+        taken = {f"{other}-{it}" for it in (*STACKS, *beside.endpoints)}
+        yield from (it for it in stage.endpoints if f"{name}-{it}" in taken)
