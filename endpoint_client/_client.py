@@ -1,5 +1,6 @@
 """The client."""
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,18 @@ CALL = Config(read_timeout=70, retries={"total_max_attempts": 1})
 """An invocation may take 60 s in the container; repeating it is decided here, not in botocore."""
 
 
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
+"""How stages and endpoints are called."""
+
+
 class EndpointClient:
     """Invokes the models of one endpoint. Safe to share by threads.
 
     `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
     model is used before the catalog is asked again, and so how long a new version may wait.
     `load_attempts` is how often an invocation is tried while SageMaker loads the model.
-    `session` is the boto3 session to use. Raises `EndpointError` where it has no region.
+    `session` is the boto3 session to use. Raises `EndpointError` where it has no region, or for
+    names that no stage and no endpoint has.
     """
 
     def __init__(
@@ -44,6 +50,12 @@ class EndpointClient:
                 "no AWS region: set AWS_DEFAULT_REGION, or give "
                 "session=boto3.Session(region_name=...)"
             )
+        for what, name in {"stage": stage, "endpoint": endpoint}.items():
+            if not NAME.fullmatch(name):
+                raise EndpointError(
+                    f"{what}={name!r} names none: write letters, digits and hyphens, such as "
+                    'stage="prod", endpoint="text"'
+                )
         prefix = f"/triton/{stage}/{endpoint}"
         self._catalog = Catalog(session.client("ssm"), prefix=prefix, ttl=catalog_ttl)
         self._runtime: SageMakerRuntimeClient = session.client("sagemaker-runtime", config=CALL)

@@ -32,6 +32,16 @@ def not_ready() -> Any:
     return client_error("ModelNotReadyException", "still loading", "InvokeEndpoint")
 
 
+@pytest.mark.parametrize(
+    ("stage", "endpoint"), [("", "text"), ("my/stage", "text"), ("dev", "a b")]
+)
+def test_what_is_no_name_is_refused_before_anything_is_asked(
+    session: Any, stage: str, endpoint: str
+) -> None:
+    with pytest.raises(EndpointError, match="names none: write letters, digits and hyphens"):
+        EndpointClient(stage=stage, endpoint=endpoint, session=session)
+
+
 @pytest.mark.parametrize("region", [None, ""])
 def test_a_session_without_a_region_is_refused(session: Any, region: str | None) -> None:
     session.region_name = region
