@@ -27,7 +27,8 @@ class ModelSource:
     @property
     def name(self) -> str:
         """The model's name: the folder's, and the alternative's behind a hyphen."""
-        name = self.folder.resolve().name
+        written = self.folder.name  # as it stands in models/, were it a link
+        name = self.folder.resolve().name if written in ("", "..") else written
         return f"{name}-{self.alternative}" if self.alternative else name
 
     @cached_property

@@ -97,3 +97,10 @@ def test_a_recipe_that_is_none_is_an_error_at_its_line(doubled: Path) -> None:
 def test_a_symbolic_link_that_is_no_part_of_the_model_does_no_harm(doubled: Path) -> None:
     (doubled / ".venv").symlink_to(doubled.parent)
     checks.read(ModelSource(doubled))
+
+
+def test_a_linked_folder_has_the_name_of_the_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "linked").symlink_to("elsewhere")
+    assert ModelSource(tmp_path / "linked").name == "linked"
+    assert ModelSource(tmp_path / "linked" / "..").name == tmp_path.name
