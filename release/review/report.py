@@ -136,12 +136,14 @@ def review_stage(
     tree = base if isinstance(base, Commit) else None
     trees = [it for it in (tree, head) if it and stage in it.stages()] or [head]
     files = [it.stage(stage) for it in trees]
-    change_sets = base.change_sets(after) if isinstance(base, Deployed) else {}
+    live = base if isinstance(base, Deployed) and missing is None else None
+    change_sets = live.change_sets(after) if live else {}
     comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint)
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
     acknowledgements = read(head.root, today)
     models = model_changes(comparison, tree.models if tree else None, head.models)
+    said = notes(comparison, models) if missing is None else ()
     return StageReview(
         stage=stage,
         no_base=missing,
@@ -153,7 +155,7 @@ def review_stage(
         stacks=tuple(comparison.stacks),
         findings=comparison.findings,
         acknowledged=_compared(old.acknowledged, new.acknowledged),
-        notes=tuple(notes(comparison, models)) if missing is None else (),
+        notes=(*said, *(live.access_said(after) if live else ())),
         left=tuple(sorted(before.keys() - after.keys())),
     )
 
