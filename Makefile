@@ -33,7 +33,7 @@ PARALLEL := --numprocesses 4 --no-loadscope-reorder
 
 .PHONY: help
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-13s %s\n", $$1, $$2 }'
 
 .PHONY: install
 install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current

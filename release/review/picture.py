@@ -130,6 +130,8 @@ def _facts(endpoint: EndpointChange) -> str:
     said = [_arrow(*(f"Triton {it.release}" if it else None for it in (before, after)))]
     if endpoint.state == "renamed" and before:
         said.append(f"was {html.escape(before.name)}")
+    if endpoint.state == "removed":
+        said.append("runs on until its stack is deleted")
     return ", ".join(said)
 
 
@@ -141,13 +143,14 @@ def _variants(endpoint: EndpointChange) -> Iterable[str]:
         old, new = before.get(name), after.get(name)
         kinds = (it.instance_type if it else None for it in (old, new))
         counts = (_range(it) if it else None for it in (old, new))
+        most = max(it.maximum for it in (old, new) if it)
         yield "\n".join(
             [
                 f'<li class="variant {_of_variant(endpoint, old, new)}">',
                 f"<div>{html.escape(name)}{_share(name, endpoint)}</div>",
                 f"<div>{_arrow(*kinds)}</div>",
                 _instances(old, new),
-                f"<div>{_arrow(*counts)} instances</div>",
+                f"<div>{_arrow(*counts)} instance{'' if most == 1 else 's'}</div>",
                 "</li>",
             ]
         )

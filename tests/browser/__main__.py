@@ -3,17 +3,14 @@
 import tempfile
 from pathlib import Path
 
-import platform_facts
 from release.review import page
 from tests.browser.chromium import chromium
-from tests.unit.release.review.conftest import PRICES
 from tests.unit.release.review.pictured import REPORT
 
 IMAGE = Path(__file__).parents[2] / "docs" / "images" / "review.png"
 WIDTH = 1200
 
 if __name__ == "__main__":
-    platform_facts.prices = lambda: PRICES
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         file = Path(folder) / "review.html"
         file.write_text(page.render(REPORT), encoding="utf-8")

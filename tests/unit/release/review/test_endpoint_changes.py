@@ -24,9 +24,9 @@ def stack(name: str = "prod-text", instance_type: str = "ml.g5.xlarge") -> Stack
 def changes(
     before: Stack | None, after: Stack | None, *, compared: bool = True, to: str = "us-east-1"
 ) -> list[EndpointChange]:
-    sides = [{"prod-text": it} if it else {} for it in (before, after)]
-    files = [StageFile(region=it, production=True) for it in ("us-east-1", to)]
-    return endpoint_changes(Comparison("prod", *sides, *files), compared=compared)
+    old, new = ({"prod-text": it} if it else {} for it in (before, after))
+    was, will_be = (StageFile(region=it, production=True) for it in ("us-east-1", to))
+    return endpoint_changes(Comparison("prod", old, new, was, will_be), compared=compared)
 
 
 @pytest.mark.parametrize(

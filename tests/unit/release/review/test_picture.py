@@ -44,6 +44,11 @@ def test_a_variant_has_its_instances_before_and_after() -> None:
     assert "<del>ml.g5.xlarge</del> → <ins>ml.g5.2xlarge</ins>" in text
     assert "<del>2 to 10</del> → <ins>2 to 12</ins> instances" in text
     assert "Blue: 90 % of requests ml.g6.2xlarge 2 to 6 instances" in boxes(STAGE)["prod-vision"]
+    assert "ml.g6e.xlarge 1 instance Models" in boxes(STAGE)["prod-vision"]
+
+
+def test_what_leaves_the_app_runs_on() -> None:
+    assert "Triton 25.09, runs on until its stack is deleted" in boxes(STAGE)["prod-search"]
 
 
 def test_models_tell_what_becomes_of_them() -> None:
