@@ -91,8 +91,8 @@ def _gaps(report: Report) -> Iterator[str]:
 
 def _dangers(report: Report) -> Iterator[str]:
     links = [
-        f'<li><a href="#danger-{number}">{html.escape(danger.message)}</a></li>'
-        for number, (danger, by) in enumerate(report.every_danger)
+        f'<li><a href="#{picture.danger_id(danger)}">{html.escape(danger.message)}</a></li>'
+        for danger, by in report.every_danger
         if by is None
     ]
     if links:
@@ -116,9 +116,9 @@ def _endpoints(report: Report) -> Iterator[str]:
 def _name_items(tokens: list[Token], report: Report) -> None:
     """Give the items of endpoints and dangers the ids that links lead to, by what they say."""
     ids: dict[str, list[str]] = {}
-    for number, (danger, by) in enumerate(report.every_danger):
+    for danger, by in report.every_danger:
         said = _read(f"{'✅' if by else '❌'} {danger.message}")
-        ids.setdefault(said, []).append(f"danger-{number}")
+        ids.setdefault(said, []).append(picture.danger_id(danger))
     for stage in report.stages:
         for endpoint, sentence in zip(stage.endpoints, stage.sentences, strict=False):
             ids.setdefault(_read(sentence), []).append(picture.sentence(stage, endpoint))

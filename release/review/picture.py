@@ -6,7 +6,9 @@ endpoint is a link. What changes is told by a sign and a word, and by colour onl
 
 import html
 from collections.abc import Iterable
+from urllib.parse import quote
 
+from release.review.dangers import Danger
 from release.review.endpoint_changes import EndpointChange
 from release.review.endpoints import DeclaredEndpoint, DeclaredVariant
 from release.review.model_changes import ModelChange
@@ -57,6 +59,8 @@ STYLE = """
 .facts, .part, .key { color: var(--quiet); font-size: .9rem; margin: .2rem 0; }
 .part { margin: .7rem 0 .3rem; padding-top: .5rem; border-top: 1px solid var(--line);
   font-size: .8rem; letter-spacing: .04em; }
+.danger { margin: .2rem 0; font-weight: 600; }
+.danger a { color: var(--danger); }
 .variant + .variant { margin-top: .6rem; }
 .variant del { color: var(--quiet); }
 .variant ins { text-decoration: none; font-weight: 600; }
@@ -107,6 +111,11 @@ def sentence(stage: StageReview, endpoint: EndpointChange) -> str:
     return f"{box(stage, endpoint)}/sentence"
 
 
+def danger_id(danger: Danger) -> str:
+    """Return the id of a danger: its key, without what a link may not have in it."""
+    return f"danger/{quote(danger.key)}"
+
+
 def _endpoint(stage: StageReview, endpoint: EndpointChange) -> str:
     name = html.escape(endpoint.name)
     models = [it for it in stage.models if it.endpoint == endpoint.name]
@@ -116,6 +125,7 @@ def _endpoint(stage: StageReview, endpoint: EndpointChange) -> str:
             f'<div class="name"><a href="#{sentence(stage, endpoint)}">{name}</a>'
             f"{badge(endpoint.state)}</div>",
             f'<p class="facts">{_facts(endpoint)}</p>',
+            *_dangers(stage, endpoint),
             '<p class="part">Variants</p>',
             f"<ul>{''.join(_variants(endpoint))}</ul>",
             '<p class="part">Models</p>',
@@ -123,6 +133,14 @@ def _endpoint(stage: StageReview, endpoint: EndpointChange) -> str:
             "</li>",
         ]
     )
+
+
+def _dangers(stage: StageReview, endpoint: EndpointChange) -> Iterable[str]:
+    """Yield a link to each danger of an endpoint that nobody has acknowledged, by its rule."""
+    for danger, by in stage.dangers:
+        if by is None and f"{danger.subject}.".startswith(f"{endpoint.name}."):
+            rule = html.escape(danger.rule.replace("_", " "))
+            yield f'<p class="danger"><a href="#{danger_id(danger)}">danger: {rule}</a></p>'
 
 
 def _facts(endpoint: EndpointChange) -> str:

@@ -157,6 +157,16 @@ def test_findings_of_all_stages_are_told_together() -> None:
     assert "- ⚠️ cdk-nag: prod-text: IAM5: why" in text
 
 
+def test_json_tells_what_becomes_of_each_endpoint() -> None:
+    (stage,) = json.loads(as_json.render(pictured.REPORT))["stages"]
+    assert {it["endpoint"]: it["state"] for it in stage["endpoints"]} == {
+        "prod-query": "new",
+        "prod-search": "removed",
+        "prod-text": "changed",
+        "prod-vision": "unchanged",
+    }
+
+
 def test_json_has_everything_but_the_templates() -> None:
     content = json.loads(as_json.render(REPORT))
     (stage,) = content["stages"]
@@ -225,7 +235,13 @@ def test_every_link_of_the_page_leads_to_something_on_it(report: Report) -> None
 def test_the_page_begins_with_what_is_not_reviewed_dangers_and_endpoints_that_change() -> None:
     text = page.render(replace(pictured.REPORT, failed=(Gap("dev", "no <base>"),)))
     first = text[text.index("<h1>") : text.index("<h2>")]
-    order = ["Not reviewed: dev", "1 danger", "#danger-0", "+ prod-query new", "1 unchanged"]
+    order = [
+        "Not reviewed: dev",
+        "1 danger",
+        "#danger/prod/removed_",
+        "+ prod-query new",
+        "1 unchanged",
+    ]
     assert [first.index(it) for it in order] == sorted(first.index(it) for it in order)
     assert "prod-vision" not in first
 

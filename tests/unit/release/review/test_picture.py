@@ -1,8 +1,11 @@
 """What a picture shows of each endpoint."""
 
 import re
+from datetime import date
 
 from release.review import picture
+from release.review.acknowledged import Acknowledgement
+from release.review.dangers import Danger
 from release.review.report import StageReview
 from tests.unit.release.review.pictured import (
     LARGER_TEXT,
@@ -98,6 +101,20 @@ def test_without_a_base_no_state_is_known() -> None:
     (text,) = boxes(alone).values()
     assert text.startswith("prod-text? not compared")
     assert text.endswith("Models ? minilm not compared")
+
+
+def test_a_box_leads_to_the_dangers_of_its_endpoint_that_are_open() -> None:
+    by = Acknowledgement(
+        danger="prod/lost_alarms/prod-text", who="Ada", why="#7", until=date(2026, 12, 1)
+    )
+    dangers = (
+        (Danger("prod", "low_minimum", "prod-text.All Traffic", "few"), None),
+        (Danger("prod", "lost_alarms", "prod-text", "lost"), by),
+        (Danger("prod", "reset_counts", "prod-text-2", "of another"), None),
+    )
+    drawn = picture.render(stage((changed(TEXT, LARGER_TEXT, "changed"),), (), dangers))
+    links = re.findall('href="(#danger[^"]+)">([^<]+)', drawn)
+    assert links == [("#danger/prod/low_minimum/prod-text.All%20Traffic", "danger: low minimum")]
 
 
 def test_names_are_texts() -> None:
