@@ -7,6 +7,7 @@ SHELL := /bin/bash
 VENV := $(CURDIR)/.venv
 CHECKOV := $(CURDIR)/.venv-checkov
 CLIENTS := $(CURDIR)/.venv-clients
+BROWSER := $(CURDIR)/.venv-browser
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 
 STAGE ?= local
@@ -32,7 +33,7 @@ PARALLEL := --numprocesses 4 --no-loadscope-reorder
 
 .PHONY: help
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-13s %s\n", $$1, $$2 }'
 
 .PHONY: install
 install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current
@@ -64,6 +65,12 @@ $(CLIENTS)/%/.installed: tests/clients/requirements-%.txt
 	@$(CLIENTS)/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
 
+$(BROWSER)/.installed: tests/browser/requirements.txt
+	@echo "installing what drives a browser beside the app's packages"
+	@rm -rf $(BROWSER)
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --target $(BROWSER) --requirement $<
+	@touch $@
+
 .PHONY: demo
 demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
 	@./tritonsm demo $(if $(KEEP),--keep)
@@ -80,6 +87,14 @@ models-test: install $(CHECKOV)/.installed ## build every model for the CPU, loa
 .PHONY: clients-test
 clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local AWS with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
 	@python -m pytest tests/clients
+
+.PHONY: browser-test
+browser-test: install $(BROWSER)/.installed ## look at review.html in headless Chromium, which must be on PATH
+	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
+
+.PHONY: browser-image
+browser-image: install $(BROWSER)/.installed ## make docs/images/review.png anew
+	@PYTHONPATH=$(BROWSER) python -m tests.browser
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some

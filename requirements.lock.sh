@@ -36,3 +36,7 @@ clients() {
 }
 clients awscli==1.46.3 boto3==1.44.5 sagemaker==2.257.7 > tests/clients/requirements-v2.txt
 clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
+{
+  echo "# What drives Chromium in \`make browser-test\`. Made by \`make lock\`."
+  echo "playwright==1.65.2" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
+} > tests/browser/requirements.txt

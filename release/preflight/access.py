@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.preflight.account import Account
-from release.preflight.policies import TRUST, Policy, policies, policies_of
+from release.preflight.policies import TRUST, Policy, changed_policies, policies
 from release.preflight.rows import Row, Topic
 
 TOPIC = Topic("access")
@@ -53,20 +53,20 @@ def ask_for_new_access(account: Account) -> Iterator[Row]:
                 f"{stack}: new access", f"depends on {stack}, which is not deployed"
             )
             continue
-        known = account.pseudo_parameters
-        old = {it.logical_id: it for it in policies_of(stack, before, known)}
-        for policy in policies_of(stack, template, known):
-            deployed = old.get(policy.logical_id)
-            if deployed is None or deployed.document == policy.document:
-                continue
-            answer = analyzer.check_no_new_access(
-                existingPolicyDocument=json.dumps(deployed.document),
-                newPolicyDocument=json.dumps(policy.document),
-                policyType="RESOURCE_POLICY" if policy.guards else "IDENTITY_POLICY",
-            )
-            gained = answer["result"] != "PASS"
-            said = answer["message"] if gained else "no access that was not there"
-            yield TOPIC.ok(f"{policy.subject}: new access", said)
+        for old, new in changed_policies(stack, before, template, account.pseudo_parameters):
+            yield TOPIC.ok(f"{new.subject}: new access", new_access(analyzer, old, new))
+
+
+def new_access(analyzer: Any, old: Policy, new: Policy) -> str:
+    """Return what Access Analyzer says of a policy that takes another's place; it is charged."""
+    answer = analyzer.check_no_new_access(
+        existingPolicyDocument=json.dumps(old.document),
+        newPolicyDocument=json.dumps(new.document),
+        policyType="RESOURCE_POLICY" if new.guards else "IDENTITY_POLICY",
+    )
+    if answer["result"] == "PASS":
+        return "no access that was not there"
+    return " ".join([answer["message"], *(it["description"] for it in answer.get("reasons", ()))])
 
 
 def _validated(analyzer: Any, policy: Policy) -> Iterator[Row]:

@@ -42,6 +42,15 @@ class Caller:
         """The partition of the account, such as "aws"."""
         return self.arn.split(":")[1]
 
+    def pseudo_parameters(self, region: str) -> dict[str, str]:
+        """Return what CloudFormation knows of every stack of the account in a region."""
+        return {
+            "AWS::AccountId": self.account,
+            "AWS::Region": region,
+            "AWS::Partition": self.partition,
+            "AWS::URLSuffix": SUFFIXES.get(self.partition, "amazonaws.com"),
+        }
+
 
 @dataclass(frozen=True)
 class Account:
@@ -137,12 +146,7 @@ class Account:
     @property
     def pseudo_parameters(self) -> dict[str, str]:
         """What CloudFormation knows of every stack of the stage."""
-        return {
-            "AWS::AccountId": self.caller.account,
-            "AWS::Region": self.region,
-            "AWS::Partition": self.caller.partition,
-            "AWS::URLSuffix": SUFFIXES.get(self.caller.partition, "amazonaws.com"),
-        }
+        return self.caller.pseudo_parameters(self.region)
 
     def _asked_resources(self, stack: str) -> dict[str, str] | None:
         cloudformation = self.client("cloudformation")

@@ -1,11 +1,12 @@
 """The policies of templates, as IAM would have them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from release.preflight.account import Account
+from release.tree import Template
 
 TRUST = "AWS::IAM::AssumeRolePolicyDocument"
 
@@ -42,7 +43,7 @@ def policies(account: Account) -> Iterator[Policy]:
         yield from policies_of(stack, template, account.pseudo_parameters)
 
 
-def policies_of(stack: str, template: dict[str, Any], known: dict[str, str]) -> Iterator[Policy]:
+def policies_of(stack: str, template: Template, known: Mapping[str, str]) -> Iterator[Policy]:
     """Yield every policy of a template."""
     resources = template["Resources"]
     for name, resource in resources.items():
@@ -56,6 +57,17 @@ def policies_of(stack: str, template: dict[str, Any], known: dict[str, str]) -> 
         for inline in properties.get("Policies", ()) if kind == "AWS::IAM::Role" else ():
             document = _replaced(inline["PolicyDocument"], resources, known)
             yield Policy(stack, f"{name}/{inline['PolicyName']}", document)
+
+
+def changed_policies(
+    stack: str, before: Template, after: Template, known: Mapping[str, str]
+) -> Iterator[tuple[Policy, Policy]]:
+    """Yield the policies that a stack has before and after, and that differ: old and new."""
+    old = {it.logical_id: it for it in policies_of(stack, before, known)}
+    for policy in policies_of(stack, after, known):
+        was = old.get(policy.logical_id)
+        if was is not None and was.document != policy.document:
+            yield was, policy
 
 
 _ARNS = {
@@ -76,7 +88,7 @@ _BY_REFERENCE = ("AWS::SNS::Topic", "AWS::StepFunctions::StateMachine")
 """Types whose Ref is the ARN (CloudFormation's template reference)."""
 
 
-def _replaced(value: Any, resources: dict[str, Any], known: dict[str, str]) -> Any:
+def _replaced(value: Any, resources: dict[str, Any], known: Mapping[str, str]) -> Any:
     """Return a value as CloudFormation would make it.
 
     What has no name yet is called by its logical id; what another stack exports, by the export:
@@ -116,7 +128,7 @@ def _replaced(value: Any, resources: dict[str, Any], known: dict[str, str]) -> A
     return replaced(value)
 
 
-def _imported(export: str, known: dict[str, str]) -> str:
+def _imported(export: str, known: Mapping[str, str]) -> str:
     """Return a stand-in for what an export of the CDK has: its name says resource and attribute."""
     name = re.sub(r"[^a-z0-9]", "", export.partition(":")[2].lower())[-40:]
     if "Arn" not in export:

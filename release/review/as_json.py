@@ -38,6 +38,7 @@ def _stage(stage: StageReview) -> dict[str, Any]:
         "stage": stage.stage,
         "compared": stage.no_base is None,
         "same_inputs": stage.same_inputs,
+        "endpoints": [{"endpoint": it.name, "state": it.state} for it in stage.endpoints],
         "sentences": list(stage.sentences),
         "notes": list(stage.notes),
         "dangers": [_danger(it) for it in stage.dangers],

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import boto3
 from botocore.exceptions import ClientError, WaiterError
 
+from release.preflight.answers import DENIED, why
+from release.review.access_analyzer import access_said
 from release.review.synthesis import Synthesis
 from release.stack_template import stack_template
 from release.tree import NotSynthesised, Template
@@ -26,22 +29,27 @@ NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
 
 
 class Refused(Exception):
-    """CloudFormation makes no change set, and this is its reason."""
+    """There is no change set, and this is CloudFormation's reason, or that it was not asked."""
 
 
 @dataclass(frozen=True)
 class Deployed:
-    """The stacks of one stage in the region of `cloudformation`.
+    """The stacks of one stage in the region of `session`.
 
     A stack is the stage's if its name begins with it and a CDK app made it; the names of
     `other_stages` may begin alike. `refused` has a line for every change set that CloudFormation
-    did not make.
+    did not make, or that the caller may not ask for.
     """
 
-    cloudformation: "CloudFormationClient"
+    session: boto3.Session
     stage: str
     other_stages: tuple[str, ...] = ()
     refused: list[str] = field(default_factory=list)
+
+    @cached_property
+    def cloudformation(self) -> "CloudFormationClient":
+        """CloudFormation in the stage's region."""
+        return self.session.client("cloudformation")
 
     def stages(self) -> list[str]:
         """Return the stage, where a stack of it is deployed."""
@@ -57,8 +65,8 @@ class Deployed:
         """Return what CloudFormation says of each stack, in change sets made and deleted for that.
 
         Left out are stacks without a change, new ones, those that go, templates too large for a
-        request, and what CloudFormation refuses, such as an import of what is deployed together
-        with it: there, the CDK's knowledge of properties decides.
+        request, what the caller may not ask for, and what CloudFormation refuses, such as an import
+        of what is deployed together with it: there, the CDK's knowledge of properties decides.
         """
         found = {}
         for name in self._templates:
@@ -72,6 +80,10 @@ class Deployed:
                 if described is not None:
                     found[name] = described
         return found
+
+    def access_said(self, after: dict[str, Template]) -> list[str]:
+        """Return what IAM Access Analyzer says of the policies that differ from the deployed."""
+        return access_said(self.session, self._templates, after)
 
     @cached_property
     def _templates(self) -> dict[str, Template]:
@@ -103,7 +115,10 @@ class Deployed:
                 Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
             )
         except ClientError as error:
-            if error.response["Error"]["Code"] != "ValidationError":
+            code = error.response["Error"]["Code"]
+            if code in DENIED:
+                raise Refused(f"not asked: {why(error)}") from None
+            if code != "ValidationError":
                 raise
             raise Refused(error.response["Error"]["Message"]) from None
         try:

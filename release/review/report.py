@@ -7,10 +7,11 @@ from datetime import date
 from release.review import inputs
 from release.review.acknowledged import Acknowledgement, read
 from release.review.commit import Commit
-from release.review.comparison import Comparison, Linter, Pair
+from release.review.comparison import Comparison, Linter
 from release.review.dangers import Danger, dangers
 from release.review.deployed import Deployed
 from release.review.differences import StackDifference
+from release.review.endpoint_changes import EndpointChange, endpoint_changes
 from release.review.findings import NOTHING, FindingsChange, compare
 from release.review.grants import in_words
 from release.review.model_changes import ModelChange, model_changes
@@ -32,8 +33,9 @@ class StageReview:
     `no_base` says why there was nothing to compare with, and the head is reviewed alone. `notes`
     are of the stage as a whole, and of stacks without an endpoint. `access` lists what new roles
     may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the
-    app acknowledges. `left` are the stacks that are no longer in the app, and stay. Where both
-    sides have the `same_inputs`, no templates were made, and there is nothing else.
+    app acknowledges. `endpoints` has one for each of `sentences`. `left` are the stacks that are no
+    longer in the app, and stay. Where both sides have the `same_inputs`, no templates were made,
+    and there is nothing else.
     """
 
     stage: str
@@ -48,6 +50,7 @@ class StageReview:
     acknowledged: FindingsChange = NOTHING
     notes: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    endpoints: tuple[EndpointChange, ...] = ()
     same_inputs: bool = False
 
     @property
@@ -136,16 +139,20 @@ def review_stage(
     tree = base if isinstance(base, Commit) else None
     trees = [it for it in (tree, head) if it and stage in it.stages()] or [head]
     files = [it.stage(stage) for it in trees]
-    change_sets = base.change_sets(after) if isinstance(base, Deployed) else {}
+    live = base if isinstance(base, Deployed) and missing is None else None
+    change_sets = live.change_sets(after) if live else {}
     comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint)
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
     acknowledgements = read(head.root, today)
+    endpoints = endpoint_changes(comparison, compared=missing is None)
     models = model_changes(comparison, tree.models if tree else None, head.models)
+    said = notes(comparison, models) if missing is None else ()
     return StageReview(
         stage=stage,
         no_base=missing,
-        sentences=tuple(_sentences(comparison, models)),
+        endpoints=tuple(endpoints),
+        sentences=tuple(_sentence(it, models) for it in endpoints),
         dangers=tuple((it, acknowledgements.of(it, today)) for it in known),
         models=tuple(models),
         costs=tuple(cost_changes(comparison)),
@@ -153,7 +160,7 @@ def review_stage(
         stacks=tuple(comparison.stacks),
         findings=comparison.findings,
         acknowledged=_compared(old.acknowledged, new.acknowledged),
-        notes=tuple(notes(comparison, models)) if missing is None else (),
+        notes=(*said, *(live.access_said(after) if live else ())),
         left=tuple(sorted(before.keys() - after.keys())),
     )
 
@@ -190,11 +197,7 @@ def _compared(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> 
     return NOTHING if before is None or after is None else compare(before, after)
 
 
-def _sentences(comparison: Comparison, models: list[ModelChange]) -> list[str]:
-    said = []
-    for stack, there in comparison.endpoints.items():
-        pair = Pair(None, there.after) if comparison.moves and there.after else there
-        own = [it for it in models if it.endpoint == pair.name]
-        changes = [it for it in comparison.changes if it.stack == stack]
-        said.append(sentence(pair.before, pair.after, own, changes))
-    return said
+def _sentence(endpoint: EndpointChange, models: list[ModelChange]) -> str:
+    own = [it for it in models if it.endpoint == endpoint.name]
+    pair = endpoint.pair
+    return sentence(pair.before, pair.after, own, list(endpoint.changes))

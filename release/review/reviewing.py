@@ -47,8 +47,8 @@ class Review:
         """Compare a stage with what is deployed."""
         try:
             region = self._head.stage(stage).region
-            cloudformation = boto3.client("cloudformation", region)
-            deployed = Deployed(cloudformation, stage, tuple(self._head.stages()))
+            session = boto3.Session(region_name=region)
+            deployed = Deployed(session, stage, tuple(self._head.stages()))
             nothing = f"no stack of {stage} is deployed in {region}"
             self._add(stage, deployed, missing=None if deployed.stages() else nothing)
             refused = tuple(f"no change set of {it}" for it in deployed.refused)

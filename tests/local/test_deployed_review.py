@@ -28,8 +28,7 @@ def _deployed(checkout: Checkout) -> None:
 
 @pytest.fixture
 def deployed(local_aws: LocalAws) -> Deployed:
-    cloudformation = local_aws.session("live-review").client("cloudformation")
-    return Deployed(cloudformation, "local", ("local", "prod"))
+    return Deployed(local_aws.session("live-review"), "local", ("local", "prod"))
 
 
 @pytest.fixture
@@ -91,7 +90,7 @@ def test_an_endpoint_that_goes_is_a_danger(checkout: Checkout, review: Review) -
 
 
 def test_a_stage_that_is_not_deployed_has_no_stacks(checkout: Checkout) -> None:
-    nowhere = Deployed(boto3.client("cloudformation"), "prod", ("local", "prod"))
+    nowhere = Deployed(boto3.Session(), "prod", ("local", "prod"))
     assert nowhere.stages() == []
     with pytest.raises(NotSynthesised, match="local was not asked for"):
         nowhere.synth("local")

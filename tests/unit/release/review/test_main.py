@@ -206,6 +206,6 @@ def test_aws_that_refuses_ends_with_4(
     def refuse(*_: object) -> None:
         raise NoCredentialsError
 
-    monkeypatch.setattr(boto3, "client", refuse)
+    monkeypatch.setattr(boto3.Session, "client", refuse)
     assert main(["--live", "--stage", "prod"]) == 4
     assert "not reviewed: prod: AWS: Unable to locate credentials" in capsys.readouterr().err

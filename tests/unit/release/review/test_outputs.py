@@ -16,6 +16,7 @@ from release.review.findings import FindingsChange, compare
 from release.review.model_changes import Cause, ModelChange
 from release.review.money import Cost, CostChange
 from release.review.report import Gap, Report, StageReview
+from tests.unit.release.review import pictured
 from tests.unit.release.review.conftest import validate
 
 CHANGE = Change(
@@ -156,6 +157,16 @@ def test_findings_of_all_stages_are_told_together() -> None:
     assert "- ⚠️ cdk-nag: prod-text: IAM5: why" in text
 
 
+def test_json_tells_what_becomes_of_each_endpoint() -> None:
+    (stage,) = json.loads(as_json.render(pictured.REPORT))["stages"]
+    assert {it["endpoint"]: it["state"] for it in stage["endpoints"]} == {
+        "prod-query": "new",
+        "prod-search": "removed",
+        "prod-text": "changed",
+        "prod-vision": "unchanged",
+    }
+
+
 def test_json_has_everything_but_the_templates() -> None:
     content = json.loads(as_json.render(REPORT))
     (stage,) = content["stages"]
@@ -193,15 +204,53 @@ class _Reader(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_page_is_whole_fetches_nothing_and_shows_texts_as_texts() -> None:
+def _read(report: Report) -> _Reader:
     reader = _Reader()
-    reader.feed(page.render(REPORT))
+    reader.feed(page.render(report))
     assert reader.open == []
+    return reader
+
+
+@pytest.mark.parametrize("report", [REPORT, pictured.REPORT])
+def test_the_page_is_whole_fetches_nothing_and_shows_texts_as_texts(report: Report) -> None:
+    reader = _read(report)
     tags = [tag for tag, _ in reader.seen]
     assert {"table", "details", "pre", "strong", "code"} <= set(tags)
     assert not {"script", "link", "img", "b"} & set(tags)
-    assert not any("src" in attributes or "href" in attributes for _, attributes in reader.seen)
-    assert "width=device-width" in page.render(REPORT)
+    assert not any("src" in attributes for _, attributes in reader.seen)
+    assert "url(" not in page.render(report)
+    assert "width=device-width" in page.render(report)
+
+
+@pytest.mark.parametrize("report", [REPORT, pictured.REPORT])
+def test_every_link_of_the_page_leads_to_something_on_it(report: Report) -> None:
+    seen = _read(report).seen
+    ids = [attributes["id"] for _, attributes in seen if "id" in attributes]
+    assert len({*ids}) == len(ids)
+    links = [attributes["href"] for tag, attributes in seen if tag == "a"]
+    assert links
+    assert {f"#{it}" for it in ids} >= {*links}
+
+
+def test_the_page_begins_with_what_is_not_reviewed_dangers_and_endpoints_that_change() -> None:
+    text = page.render(replace(pictured.REPORT, failed=(Gap("dev", "no <base>"),)))
+    first = text[text.index("<h1>") : text.index("<h2>")]
+    order = [
+        "Not reviewed: dev",
+        "1 danger",
+        "#danger/prod/removed_",
+        "+ prod-query new",
+        "1 unchanged",
+    ]
+    assert [first.index(it) for it in order] == sorted(first.index(it) for it in order)
+    assert "prod-vision" not in first
+
+
+def test_what_somebody_acknowledged_is_no_danger_to_begin_with() -> None:
+    shown = page.render(REPORT)
+    assert "<strong>1 danger</strong>" in shown
+    acknowledged = replace(REPORT, stages=(replace(STAGE, dangers=STAGE.dangers[1:]),))
+    assert 'class="dangers"' not in page.render(acknowledged)
 
 
 def test_without_a_base_nothing_is_a_danger_and_the_reason_is_told() -> None:

@@ -9,9 +9,11 @@ import pytest
 from release.checkouts import Clone
 from release.review.commit import Commit, checked_out
 from release.review.comparison import nothing_found
+from release.review.deployed import Deployed
 from release.review.report import StageReview, review_stage
 from release.tree import Tree
 from tests.unit.release.conftest import commit
+from tests.unit.release.preflight.conftest import CALLER, Aws, denied
 from tests.unit.release.review.conftest import write
 from tests.unit.release.review.resources import RESOURCES
 
@@ -20,7 +22,7 @@ ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
 
 
 def review(
-    base: Commit | None, head: Tree, *, stage: str = "prod", missing: str | None = None
+    base: Commit | Deployed | None, head: Tree, *, stage: str = "prod", missing: str | None = None
 ) -> StageReview:
     return review_stage(
         stage, base, head, today=date(2026, 11, 21), missing=missing, lint=nothing_found
@@ -93,3 +95,26 @@ def test_the_same_inputs_have_the_same_templates_and_none_are_made(
         found = review(base, clone)
     assert found.same_inputs
     assert not found.is_changed
+
+
+def test_what_aws_says_of_access_stands_among_the_notes_of_what_is_deployed(clone: Clone) -> None:
+    aws = Aws()
+    stack = {
+        "StackName": "prod-text",
+        "CreationTime": "2026-01-01",
+        "StackStatus": "UPDATE_COMPLETE",
+    }
+    wider = copy.deepcopy(RESOURCES)
+    (statement,) = wider["Policy"]["Properties"]["PolicyDocument"]["Statement"]
+    statement["Action"] = "s3:*"
+    write(clone, TEMPLATE, json.dumps({"Resources": wider}))
+    aws.answers = {
+        "cloudformation.DescribeStacks": {"Stacks": [stack]},
+        "cloudformation.GetTemplate": {"TemplateBody": json.dumps({"Resources": RESOURCES})},
+        "cloudformation.CreateChangeSet": denied("cloudformation:CreateChangeSet"),
+        "sts.GetCallerIdentity": {"Account": CALLER.account, "Arn": CALLER.arn},
+        "accessanalyzer.CheckNoNewAccess": {"result": "FAIL", "message": "There is new access."},
+    }
+    found = review(Deployed(aws.session, "prod"), clone)
+    assert "IAM Access Analyzer, prod-text: Policy: There is new access." in found.notes
+    assert "widened_access" in [danger.rule for danger, _ in found.dangers]

@@ -1,0 +1,35 @@
+"""Chromium, headless, as the page's readers have it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from playwright.sync_api import Browser, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+"""What lets it run as root in a container, and keeps it from asking the network for anything."""
+
+
+class NoBrowser(Exception):
+    """No Chromium is on PATH."""
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Give a browser with an empty profile for the length of the `with` block. Raises `NoBrowser`.
+
+    Playwright would download one of its own; what is installed is what is tested with.
+    """
+    program = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if program is None:
+        raise NoBrowser(
+            f"no Chromium on PATH ({', '.join(NAMES)}): on Debian, apt-get install chromium"
+        )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=[*ARGUMENTS])
+        yield browser
+        browser.close()
