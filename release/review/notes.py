@@ -1,10 +1,10 @@
 """What a reviewer should know, and nobody must acknowledge."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from release.review.comparison import Comparison
-from release.review.differences import StackDifference
+from release.review.differences import Change, StackDifference
 from release.review.model_changes import ModelChange
 from release.review.money import cost_changes
 
@@ -50,12 +50,12 @@ def _stack(
         yield "no longer in the app; its stack stays until it is deleted"
         return
     if stack.stack not in comparison.before or comparison.moves:
-        yield f"new, {_counted(stack)}"
+        yield f"new, {counted(stack.changes)}"
         return
     projects = (it for it in stack.changes if it.type == "AWS::CodeBuild::Project")
     if any("Source" in it.properties for it in projects):
         yield _builder(models)
-    yield _counted(stack)
+    yield counted(stack.changes)
 
 
 def _builder(models: list[ModelChange]) -> str:
@@ -74,8 +74,9 @@ def _builder(models: list[ModelChange]) -> str:
     )
 
 
-def _counted(stack: StackDifference) -> str:
-    kinds = Counter((it.type, _DONE.get(it.impact, "replaced")) for it in stack.changes)
+def counted(changes: Sequence[Change]) -> str:
+    """Return how many resources of which types are created, changed, replaced or deleted."""
+    kinds = Counter((it.type, _DONE.get(it.impact, "replaced")) for it in changes)
     if len(kinds) > MOST_KINDS:
         done = Counter(how for _, how in kinds.elements())
         return ", ".join(

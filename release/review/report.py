@@ -17,6 +17,7 @@ from release.review.grants import in_words
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
 from release.review.notes import notes
+from release.review.other_changes import other_changes
 from release.review.sentences import sentence
 from release.review.synthesis import Synthesis, synthesis_of
 from release.tree import NotSynthesised, Tree
@@ -147,7 +148,7 @@ def review_stage(
     acknowledgements = read(head.root, today)
     endpoints = endpoint_changes(comparison, compared=missing is None)
     models = model_changes(comparison, tree.models if tree else None, head.models)
-    said = notes(comparison, models) if missing is None else ()
+    said = (*notes(comparison, models), *other_changes(comparison)) if missing is None else ()
     return StageReview(
         stage=stage,
         no_base=missing,

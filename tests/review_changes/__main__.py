@@ -1,0 +1,36 @@
+"""Say which changes of templates the review does not tell: `python -m tests.review_changes [MANY]`.
+
+MANY seeds are tried, 3,000 unless it is said. Ends with 1 where a change is told by nothing and is
+not in silent.yaml, or where something in that list covers none of the changes that were tried.
+"""
+
+import os
+import sys
+from collections import Counter
+
+os.environ["CDK_VALIDATION"] = "false"  # as in tests/conftest.py, before the CDK starts
+
+from tests.review_changes.changes import change
+from tests.review_changes.silent import silent, without_reason
+from tests.review_changes.told import told
+
+
+def main(many: int) -> int:
+    """Try as many changes; return the exit code."""
+    quiet = [it for it in map(change, range(many)) if not told(it)]
+    unlisted = without_reason(quiet)
+    unused = [it for it in silent() if not any(map(it.covers, quiet))]
+    for (kind, property_, how), count in sorted(
+        Counter((it.type, it.property, it.kind) for it in quiet).items()
+    ):
+        print(f"{count:4} silent: {how} {kind} {property_}")
+    print(f"{many} changes, {len(quiet)} silent")
+    for title in unlisted:
+        print(f"error: not in the list: {title}")
+    for it in unused:
+        print(f"error: covers nothing: {it.type} {it.property}")
+    return 1 if unlisted or unused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 3000))

@@ -1,0 +1,87 @@
+"""What CloudFormation lets a property be: the resource provider schemas that cfn-lint comes with."""
+
+from functools import cache
+from typing import Any
+
+from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
+
+Schema = dict[str, Any]
+Steps = tuple[str | int, ...]
+
+DEEPEST = 3
+"""Objects in objects that a new property is made of, at most."""
+
+
+def is_required(kind: str, steps: Steps) -> bool:
+    """Whether a property may not be left out."""
+    parent = _at(kind, steps[:-1])
+    return steps[-1] in parent.get("required", ())
+
+
+def choices(kind: str, steps: Steps) -> list[Any]:
+    """Return the values that a property may have, none where it may have any."""
+    return list(_at(kind, steps).get("enum", ()))
+
+
+def additions(kind: str, there: set[str]) -> dict[str, Any]:
+    """Return name -> a value, for the properties of a type that may be set and are not there."""
+    whole = _of(kind)
+    read_only = {it.rpartition("/")[2] for it in whole.get("readOnlyProperties", ())}
+    found = {}
+    for name, schema in sorted(whole.get("properties", {}).items()):
+        if name not in there | read_only:
+            found[name] = _value(_resolved(whole, schema), whole, DEEPEST)
+    return {name: it for name, it in found.items() if it is not None}
+
+
+@cache
+def _of(kind: str) -> Schema:
+    if kind.startswith("Custom::"):
+        return {}
+    schema: Schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
+    return schema
+
+
+def _at(kind: str, steps: Steps) -> Schema:
+    whole = _of(kind)
+    here = whole
+    for step in steps:
+        inner = here.get("items") if isinstance(step, int) else here.get("properties", {}).get(step)
+        here = _resolved(whole, inner or {})
+    return here
+
+
+def _resolved(whole: Schema, schema: Schema) -> Schema:
+    while "$ref" in schema:
+        here: Any = whole
+        for step in schema["$ref"].removeprefix("#/").split("/"):
+            here = here[step]
+        schema = here
+    return schema
+
+
+def _value(schema: Schema, whole: Schema, depth: int) -> Any:
+    """Return a value that a schema allows by its form, None where that is too deep to make."""
+    if enum := schema.get("enum"):
+        return enum[0]
+    kind = schema.get("type")
+    match kind[0] if isinstance(kind, list) else kind:
+        case "boolean":
+            return True
+        case "integer" | "number":
+            return schema.get("minimum", 1) or 1
+        case "string":
+            return "added"
+        case "array" if depth:
+            item = _value(_resolved(whole, schema.get("items", {})), whole, depth - 1)
+            return None if item is None else [item]
+        case "object" if depth:
+            inner = schema.get("properties", {})
+            wanted = schema.get("required") or list(inner)[:1]
+            parts = {
+                it: _value(_resolved(whole, inner[it]), whole, depth - 1)
+                for it in wanted
+                if it in inner
+            }
+            return None if not parts or None in parts.values() else parts
+    return None

@@ -1,0 +1,46 @@
+"""The templates that are changed: of a shipped stage, and of one that asks for all that it can."""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from unittest.mock import patch
+
+from aws_cdk import App
+
+import app as stage_app
+from release.tree import AS_THE_CLI, StageFile, Template, templates
+from stages import Stage, load_stage
+from tests.synth.every_stage import EVERY_STAGE, every_stage
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("prod", "all")
+
+
+@dataclass(frozen=True)
+class Synthesised:
+    """A stage's templates by stack, and what the review reads of its file."""
+
+    name: str
+    file: StageFile
+    templates: dict[str, Template]
+
+
+@cache
+def synthesised(name: str) -> Synthesised:
+    """Synthesise a stage as the review does, once in a process."""
+    stage = _stage(name)
+    context = json.loads((ROOT / "cdk.json").read_text())["context"]
+    quiet = {"aws:cdk:disable-creation-stack-traces": True}
+    with TemporaryDirectory(prefix="review-changes-") as folder:
+        app = App(context={**context, **AS_THE_CLI, **quiet}, outdir=folder, stack_traces=False)
+        with patch.object(stage_app, "load_stage", _stage):
+            stage_app.add_stacks(app, name)
+        app.synth()
+        file = StageFile(stage.region, stage.production, stage.account)
+        return Synthesised(name, file, templates(Path(folder)))
+
+
+def _stage(name: str) -> Stage:
+    return every_stage(name) if name in EVERY_STAGE else load_stage(name)
