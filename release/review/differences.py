@@ -11,6 +11,7 @@ from typing import IO, Any
 from release.tree import Template
 
 SCRIPT = Path(__file__).parent / "diff.mjs"
+NO_CHANGE = "NO_CHANGE"
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,11 @@ def differences(
 
     Where there is a change set of a stack, CloudFormation itself says what is replaced.
     """
-    names = sorted(before.keys() | after.keys())
+    names = sorted(
+        it
+        for it in before.keys() | after.keys()
+        if it in change_sets or before.get(it) != after.get(it)
+    )
     pairs: list[dict[str, Any]] = [
         {"before": before.get(it, {}), "after": after.get(it, {}), "changeSet": change_sets.get(it)}
         for it in names
@@ -62,17 +67,27 @@ def differences(
                 stack=stack,
                 id=it["id"],
                 type=it["type"],
-                impact=it["impact"],
+                impact=_impact(it),
                 properties=tuple(it["properties"]),
                 before=resources[0].get(it["id"], {}),
                 after=resources[1].get(it["id"], {}),
             )
             for it in told["changes"]
-            if it["impact"] != "NO_CHANGE"
+            if _impact(it) != NO_CHANGE
         )
         if changes:
             found.append(StackDifference(stack, changes, told["text"]))
     return found
+
+
+def _impact(change: dict[str, Any]) -> str:
+    """Return what happens to a resource; the CDK says nothing of those whose type it lacks.
+
+    A custom resource is told of "any change to the properties of the custom resource within the
+    template" (CloudFormation user guide, crpg-ref-requesttypes-update).
+    """
+    impact: str = change["impact"]
+    return "WILL_UPDATE" if impact == NO_CHANGE and change["properties"] else impact
 
 
 def _described(pairs: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,13 +7,16 @@ from typing import Any
 from release import parameters
 from release.tree import Template
 
+UNNAMED = "an endpoint without a name"
+"""CloudFormation would make one up, which no client knows."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredVariant:
     """A production variant: `initial` instances are those that it is created with, `minimum` and
     `maximum` scaling's.
 
-    Schedules that change the limits count among them. `targets` are the scaling policies: metric ->
+    Schedules that change the limits count among them; `limits` are those without. `targets` are the scaling policies: metric ->
     target value, `cooldowns` metric -> seconds out and in, `schedules` name -> when and which
     limits. `target` is what a multi-model variant's archives are built for, None for a single
     model, `caches` whether its models stay in memory. `environment` is the container's.
@@ -31,6 +34,7 @@ class DeclaredVariant:
     target: str | None
     cooldowns: dict[str, str] = field(default_factory=dict)
     schedules: dict[str, str] = field(default_factory=dict)
+    limits: str = ""
     caches: bool = True
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -70,7 +74,7 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
     config = next(_of_type(resources, "AWS::SageMaker::EndpointConfig"), None)
     if endpoint is None or config is None:
         return None
-    name = endpoint["EndpointName"]
+    name = endpoint.get("EndpointName", UNNAMED)
     variants = {
         it["VariantName"]: _variant(it, resources, name) for it in config["ProductionVariants"]
     }
@@ -94,7 +98,7 @@ def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
     initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
-    targets, cooldowns, schedules, scaled = {}, {}, {}, False
+    targets, cooldowns, schedules, own, scaled = {}, {}, {}, "", False
     for logical_id, resource in resources.items():
         properties = resource.get("Properties", {})
         if resource["Type"] != "AWS::ApplicationAutoScaling::ScalableTarget":
@@ -104,6 +108,7 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
             limits = [properties, *(it["ScalableTargetAction"] for it in actions)]
             minimum = min(it["MinCapacity"] for it in limits)
             maximum = max(it["MaxCapacity"] for it in limits)
+            own = f"{properties['MinCapacity']}-{properties['MaxCapacity']}"
             targets, scaled = _targets(resources, logical_id), True
             cooldowns = _cooldowns(resources, logical_id)
             schedules = {it["ScheduledActionName"]: _schedule(it) for it in actions}
@@ -121,6 +126,7 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
         target=_target(model),
         cooldowns=cooldowns,
         schedules=schedules,
+        limits=own,
         caches=model.get("MultiModelConfig", {}).get("ModelCacheSetting") != "Disabled",
         environment=model.get("Environment", {}),
     )

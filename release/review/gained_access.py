@@ -25,6 +25,8 @@ def gained(before: dict[str, Template], after: dict[str, Template]) -> Iterator[
     """Yield what was gained, for every stack where something was."""
     for stack, template in sorted(after.items()):
         earlier = before.get(stack, {})
+        if earlier == template:
+            continue
         old = grants(earlier)
         new = {it for it in grants(template) if not any(known.covers(it) for known in old)}
         there, stays = paths(earlier), paths(template)

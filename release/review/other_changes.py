@@ -21,7 +21,8 @@ LONGEST = 60
 _ELSEWHERE = re.compile(
     r"""
     # access: dangers, what new roles may do, and what is said here of access that goes
-    .*/(PolicyDocument|AssumeRolePolicyDocument|KeyPolicy|ManagedPolicyArns)(/.*)?
+    .*/(PolicyDocument|AssumeRolePolicyDocument|KeyPolicy)(/Statement.*)?
+    | .*/ManagedPolicyArns
     | AWS::IAM::Role/Policies(/.*)?
     | AWS::Lambda::Permission/.*
     # the endpoint's sentence
@@ -38,8 +39,8 @@ _ELSEWHERE = re.compile(
       (TargetValue|ScaleInCooldown|ScaleOutCooldown)
     # models, and the builder's code
     | AWS::SSM::Parameter/Value
-    | Custom::TritonModel/(Digest|Key|Model|Target)
-    | Custom::TritonUpdateGuard/.* | Custom::TritonUpdateCheck/.*
+    | Custom::TritonModel/(Alternative|Digest|Key|Model|Source|Target)
+    | Custom::TritonUpdateGuard/(Archives|ConfigName) | Custom::TritonUpdateCheck/ConfigName
     | AWS::CodeBuild::Project/Source(/.*)?
     # text and pictures for people
     | .*/(\w*Description|DashboardBody)
@@ -51,7 +52,6 @@ needs to be told. What the change mutations of tests/review_changes find silent 
 
 _TOLD = (
     "AWS::ApplicationAutoScaling::ScalableTarget",
-    "AWS::ApplicationAutoScaling::ScalingPolicy",
     "AWS::SSM::Parameter",
     "AWS::SageMaker::Endpoint",
     "AWS::SageMaker::EndpointConfig",
@@ -72,8 +72,8 @@ def other_changes(comparison: Comparison) -> Iterator[str]:
     differences = {it.stack: it for it in comparison.stacks}
     for stack in sorted(before.keys() & after.keys()):
         parts = [*_sections(before[stack], after[stack])]
-        parts += _lost_access(before[stack], after[stack])
         if stack in differences:
+            parts += _lost_access(before[stack], after[stack])
             if stack in comparison.endpoints:
                 parts += _come_and_gone(differences[stack])
             parts += _properties(differences[stack])

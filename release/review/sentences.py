@@ -127,6 +127,8 @@ def _variant(old: DeclaredVariant, new: DeclaredVariant) -> str:
     if old.instance_type != new.instance_type:
         kind = f"{old.instance_type} -> {new.instance_type}"
     said = [kind, _arrow(_range(old), _range(new)) + " instances"]
+    if _range(old) == _range(new) and old.scaled and new.scaled and old.limits != new.limits:
+        said.append(f"between schedules {old.limits} -> {new.limits} instances")
     if old.weight != new.weight:
         said.append(f"weight {old.weight:g} -> {new.weight:g}")
     if old.mode != new.mode:

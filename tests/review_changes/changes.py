@@ -138,9 +138,12 @@ def _created(draw: random.Random, template: Template, logical_id: str, _: Synthe
     if new["Type"].startswith("AWS::SageMaker::Endpoint"):
         raise Impossible  # a stack has one
     properties = new.get("Properties", {})
-    for name in ("Name", "AlarmName", "LogGroupName", "DashboardName"):
+    for name in ("Name", "AlarmName", "LogGroupName", "DashboardName", "Model", "PolicyName"):
         if isinstance(properties.get(name), str):
             properties[name] += "-new"
+    if new["Type"] == "AWS::SSM::Parameter":
+        entry = json.loads(properties["Value"])
+        properties["Value"] = json.dumps({**entry, "model": f"{entry['model']}-new"})
     if path := new.get("Metadata", {}).get("aws:cdk:path"):
         stack, _, rest = path.partition("/")
         new["Metadata"]["aws:cdk:path"] = f"{stack}/New/{rest}"

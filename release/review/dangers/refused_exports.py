@@ -19,12 +19,13 @@ def refused_exports(comparison: Comparison) -> Iterator[Found]:
     if comparison.moves:
         return
     before, after = comparison.sides
+    wanted = {it: imports(template) for it, template in before.items()}
     replaced = {(it.stack, it.id) for it in comparison.changes if it.impact == "WILL_REPLACE"}
     for stack in sorted(before.keys() & after.keys()):
         old, new = _exported(before[stack]), _exported(after[stack])
         for name, value in sorted(old.items()):
             stays = new.get(name) == value and (stack, _named(value)) not in replaced
-            users = sorted(it for it in before if it != stack and name in imports(before[it]))
+            users = sorted(it for it in before if it != stack and name in wanted[it])
             if users and not stays:
                 what = "another value" if name in new else "no longer there"
                 yield Found(
