@@ -105,17 +105,17 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
             continue
         if properties["ResourceId"] == resource_id:
             actions = properties.get("ScheduledActions", [])
-            limits = [properties, *(it["ScalableTargetAction"] for it in actions)]
-            minimum = min(it["MinCapacity"] for it in limits)
-            maximum = max(it["MaxCapacity"] for it in limits)
+            limits = [properties, *(it.get("ScalableTargetAction", {}) for it in actions)]
+            minimum = min(it["MinCapacity"] for it in limits if "MinCapacity" in it)
+            maximum = max(it["MaxCapacity"] for it in limits if "MaxCapacity" in it)
             own = f"{properties['MinCapacity']}-{properties['MaxCapacity']}"
             targets, scaled = _targets(resources, logical_id), True
             cooldowns = _cooldowns(resources, logical_id)
             schedules = {it["ScheduledActionName"]: _schedule(it) for it in actions}
-    model = resources[variant["ModelName"]["Fn::GetAtt"][0]]["Properties"]["PrimaryContainer"]
+    model = _container(variant.get("ModelName"), resources)
     return DeclaredVariant(
         name=variant["VariantName"],
-        instance_type=variant["InstanceType"],
+        instance_type=variant.get("InstanceType", "no instances"),
         weight=variant.get("InitialVariantWeight", 1),
         mode=model.get("Mode", "SingleModel"),
         initial=initial,
@@ -130,6 +130,15 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
         caches=model.get("MultiModelConfig", {}).get("ModelCacheSetting") != "Disabled",
         environment=model.get("Environment", {}),
     )
+
+
+def _container(model: Any, resources: dict[str, Any]) -> dict[str, Any]:
+    """Return the container of a variant's model, nothing of one that is not in the template."""
+    match model:
+        case {"Fn::GetAtt": [str(name), *_]} if name in resources:
+            container: dict[str, Any] = resources[name]["Properties"].get("PrimaryContainer", {})
+            return container
+    return {}
 
 
 def _target(container: dict[str, Any]) -> str | None:
@@ -157,8 +166,8 @@ def _policies(resources: dict[str, Any], scalable_target: str) -> dict[str, Any]
     """Return the settings of a target's policies, by what each measures."""
     found = {}
     for policy in _of_type(resources, "AWS::ApplicationAutoScaling::ScalingPolicy"):
-        if policy["ScalingTargetId"] == {"Ref": scalable_target}:
-            settings = policy["TargetTrackingScalingPolicyConfiguration"]
+        settings = policy.get("TargetTrackingScalingPolicyConfiguration")
+        if settings and policy.get("ScalingTargetId") == {"Ref": scalable_target}:
             predefined = settings.get("PredefinedMetricSpecification", {})
             custom = settings.get("CustomizedMetricSpecification", {})
             metric = predefined.get("PredefinedMetricType") or custom.get("MetricName", "?")
@@ -167,23 +176,29 @@ def _policies(resources: dict[str, Any], scalable_target: str) -> dict[str, Any]
 
 
 def _schedule(action: dict[str, Any]) -> str:
-    limits = action["ScalableTargetAction"]
+    limits = action.get("ScalableTargetAction", {})
     zone = action.get("Timezone", "UTC")
-    return f"{action['Schedule']} {zone}, {limits['MinCapacity']}-{limits['MaxCapacity']} instances"
+    least, most = (limits.get(it, "as before") for it in ("MinCapacity", "MaxCapacity"))
+    return f"{action['Schedule']} {zone}, {least}-{most} instances"
 
 
 def _capture(config: dict[str, Any]) -> str:
     if not config.get("EnableCapture"):
         return "nothing"
-    sides = {"Input": "requests", "Output": "responses"}
+    sides = {
+        "Input": "requests",
+        "Output": "responses",
+        "InputAndOutput": "requests and responses",
+    }
     recorded = (sides[it["CaptureMode"]] for it in config["CaptureOptions"])
     return f"{config['InitialSamplingPercentage']} % of {' and '.join(recorded)}"
 
 
 def _release(resources: dict[str, Any]) -> str:
     for model in _of_type(resources, "AWS::SageMaker::Model"):
-        image: str = model["PrimaryContainer"]["Image"]
-        return image.rpartition(":")[2].partition("-")[0]
+        image = model.get("PrimaryContainer", {}).get("Image")
+        if isinstance(image, str):
+            return image.rpartition(":")[2].partition("-")[0]
     return "?"
 
 
@@ -195,13 +210,15 @@ def _update(deployment: dict[str, Any]) -> str:
     minutes = routing.get("WaitIntervalInSeconds", 0) / 60
     match routing.get("Type"):
         case "CANARY":
-            return f"canary {_amount(routing['CanarySize'])} for {minutes:g} min"
+            return f"canary {_amount(routing.get('CanarySize'))} for {minutes:g} min"
         case "LINEAR":
-            return f"linear {_amount(routing['LinearStepSize'])} every {minutes:g} min"
+            return f"linear {_amount(routing.get('LinearStepSize'))} every {minutes:g} min"
     return "all at once"
 
 
-def _amount(size: dict[str, Any]) -> str:
+def _amount(size: dict[str, Any] | None) -> str:
+    if size is None:
+        return "?"
     unit = "%" if size["Type"] == "CAPACITY_PERCENT" else "instances"
     return f"{size['Value']} {unit}"
 

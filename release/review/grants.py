@@ -78,11 +78,26 @@ def paths(template: Template) -> set[str]:
 def _said(resources: dict[str, Any], effect: str) -> Iterator[Grant]:
     for logical_id, resource in resources.items():
         properties = resource.get("Properties", {})
-        inline = (it.get("PolicyDocument") for it in properties.get("Policies", ()))
-        for document in (*(properties.get(name) for name in _DOCUMENTS), *inline):
-            for statement in _listed((document or {}).get("Statement", [])):
+        for document in _documents(resource["Type"], properties):
+            for statement in _listed(document.get("Statement", [])):
                 if statement.get("Effect") == effect:
                     yield from _of_statement(statement, logical_id, resources)
+
+
+def _documents(kind: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the policies of a resource, of which some types take the JSON (AWS::EC2::VPCEndpoint).
+
+    `Policies` are IAM's in types of IAM alone: a parameter has some of another kind.
+    """
+    found = [properties.get(name) for name in _DOCUMENTS]
+    if kind.startswith("AWS::IAM::"):
+        found += [it.get("PolicyDocument") for it in properties.get("Policies", ())]
+    for document in found:
+        match document:
+            case dict():
+                yield document
+            case str() if document.startswith("{"):
+                yield json.loads(document)
 
 
 def _managed(resources: dict[str, Any]) -> Iterator[Grant]:
@@ -142,8 +157,8 @@ def _principals(statement: dict[str, Any], logical_id: str, resources: dict[str,
         roles = resources[logical_id].get("Properties", {}).get("Roles", ())
         return [_shown(role, resources) for role in roles] or [_called(logical_id, resources)]
     principal = statement["Principal"]
-    if principal == "*":
-        return [ANYONE]
+    if isinstance(principal, str):
+        return [ANYONE if principal == "*" else principal]
     return [
         ANYONE if it == "*" else _shown(it, resources)
         for kind in sorted(principal)

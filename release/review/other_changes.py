@@ -30,7 +30,7 @@ _ELSEWHERE = re.compile(
       (InstanceType|InitialVariantWeight|ModelName|VariantName)
     | AWS::SageMaker::EndpointConfig/DataCaptureConfig/
       (EnableCapture|InitialSamplingPercentage|CaptureOptions(/.*)?)
-    | AWS::SageMaker::Endpoint/(EndpointName|EndpointConfigName)
+    | AWS::SageMaker::Endpoint/EndpointName
     | AWS::SageMaker::Endpoint/DeploymentConfig/
       (BlueGreenUpdatePolicy/TrafficRoutingConfiguration|RollingUpdatePolicy/MaximumBatchSize)(/.*)?
     | AWS::SageMaker::Model/PrimaryContainer/(Mode|Environment(/.*)?|MultiModelConfig(/.*)?)
@@ -38,9 +38,8 @@ _ELSEWHERE = re.compile(
     | AWS::ApplicationAutoScaling::ScalingPolicy/TargetTrackingScalingPolicyConfiguration/
       (TargetValue|ScaleInCooldown|ScaleOutCooldown)
     # models, and the builder's code
-    | AWS::SSM::Parameter/Value
-    | Custom::TritonModel/(Alternative|Digest|Key|Model|Source|Target)
-    | Custom::TritonUpdateGuard/(Archives|ConfigName) | Custom::TritonUpdateCheck/ConfigName
+    | Custom::TritonModel/(Digest|Target)
+    | Custom::TritonUpdateGuard/Archives
     | AWS::CodeBuild::Project/Source(/.*)?
     # text and pictures for people
     | .*/(\w*Description|DashboardBody)
@@ -49,6 +48,11 @@ _ELSEWHERE = re.compile(
 )
 """Type and property, as `TYPE/Property/Property`, of what other parts of the review say, or nobody
 needs to be told. What the change mutations of tests/review_changes find silent is listed there."""
+
+_NEW_VERSION = {"Digest", "Target", "Value.version"}
+_OF_A_VERSION = re.compile(r"Custom::TritonModel/(Alternative|Key|Source)|AWS::SSM::Parameter/Value")
+"""What is another one with every other version of a model, or target: the table of models says that
+it is."""
 
 _TOLD = (
     "AWS::ApplicationAutoScaling::ScalableTarget",
@@ -129,11 +133,23 @@ def _differing(change: Change) -> Iterator[tuple[str, str]]:
         if change.before.get(name) != change.after.get(name):
             yield name, _arrow(change.before.get(name), change.after.get(name))
     sides = (it.get("Properties", {}) for it in (change.before, change.after))
-    for steps, was, now in _leaves(*sides):
-        if steps and steps[0] in ("Tags", "TagsRaw"):
+    leaves = list(_leaves(*map(_readable, sides)))
+    names = {".".join(steps) for steps, _, _ in leaves}
+    if names & _NEW_VERSION:
+        leaves = [it for it in leaves if not _OF_A_VERSION.fullmatch(f"{change.type}/{it[0][0]}")]
+    for steps, was, now in leaves:
+        if steps[0] == "Tags":
             yield "Tags", _arrow(was, now)
         elif not _ELSEWHERE.fullmatch("/".join((change.type, *steps))):
             yield ".".join(steps), _arrow(was, now)
+
+
+def _readable(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return properties with the JSON of a catalog's entry as what it says."""
+    match properties.get("Value"):
+        case str(value) if value.startswith("{"):
+            return {**properties, "Value": json.loads(value)}
+    return properties
 
 
 def _leaves(

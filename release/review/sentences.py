@@ -12,7 +12,7 @@ PUBLISHES = "PUBLISH_METRICS"
 OF_METRICS = (PUBLISHES, "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
 """What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
 
-TWICE = ("SAGEMAKER_TRITON_OVERRIDE_PING_MODE",)
+TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
 """What another variable says, too."""
 
 MOST_FILES = 2
@@ -152,7 +152,8 @@ def _variant(old: DeclaredVariant, new: DeclaredVariant) -> str:
 
 def _environment(old: dict[str, str], new: dict[str, str]) -> list[str]:
     """What the server and the models are told; many variables publish metrics, in one sentence."""
-    names = [it for it in _differing(old, new) if it not in TWICE]
+    differing = _differing(old, new)
+    names = [it for it in differing if TWICE.get(it) not in differing]
     of_metrics = [it for it in names if any(word in it for word in OF_METRICS)]
     said = [
         f"{name.removeprefix('SAGEMAKER_TRITON_')} "

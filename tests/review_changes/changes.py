@@ -54,7 +54,7 @@ def change(seed: int) -> Change:
         stack, logical_id = draw.choice(by_type[of_type])
         template = copy.deepcopy(stage.templates[stack])
         try:
-            where = KINDS[kind](draw, template, logical_id, stage)
+            where = KINDS[kind](draw, template, logical_id)
         except Impossible:
             continue
         after = {**stage.templates, stack: template}
@@ -70,15 +70,15 @@ def _by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]
     return found
 
 
-def _value(draw: random.Random, template: Template, logical_id: str, stage: Synthesised) -> str:
+def _value(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     steps, value = _drawn(draw, _leaves(resource))
-    known = _seen(stage, resource["Type"], steps)
+    known = _seen(template, resource["Type"], steps)
     _put(resource, steps, _other(draw, value, resource["Type"], steps, known))
     return _name(steps)
 
 
-def _removed(draw: random.Random, template: Template, logical_id: str, _: Synthesised) -> str:
+def _removed(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     optional = [
         (steps, it)
@@ -93,7 +93,7 @@ def _removed(draw: random.Random, template: Template, logical_id: str, _: Synthe
     return _name(steps)
 
 
-def _added(draw: random.Random, template: Template, logical_id: str, _: Synthesised) -> str:
+def _added(draw: random.Random, template: Template, logical_id: str) -> str:
     resource = template["Resources"][logical_id]
     properties = resource.setdefault("Properties", {})
     possible = schemas.additions(resource["Type"], {*properties})
@@ -104,7 +104,7 @@ def _added(draw: random.Random, template: Template, logical_id: str, _: Synthesi
     return name
 
 
-def _item(draw: random.Random, template: Template, logical_id: str, stage: Synthesised) -> str:
+def _item(draw: random.Random, template: Template, logical_id: str) -> str:
     """Add a copy of an item to a list, with one other value."""
     resource = template["Resources"][logical_id]
     lists = [(steps, it) for steps, it in _nodes(resource) if isinstance(it, list) and it]
@@ -114,7 +114,7 @@ def _item(draw: random.Random, template: Template, logical_id: str, stage: Synth
     inner, value = draw.choice(parts)
     whole = (*steps, 0, *inner)
     other = _other(
-        draw, value, resource["Type"], whole, _seen(stage, resource["Type"], whole)
+        draw, value, resource["Type"], whole, _seen(template, resource["Type"], whole)
     )
     if inner:
         _put(item, inner, other)
@@ -124,7 +124,7 @@ def _item(draw: random.Random, template: Template, logical_id: str, stage: Synth
     return _name(steps)
 
 
-def _deleted(draw: random.Random, template: Template, logical_id: str, _: Synthesised) -> str:
+def _deleted(draw: random.Random, template: Template, logical_id: str) -> str:
     """Delete a resource that no other one names."""
     gone = template["Resources"].pop(logical_id)
     if f'"{logical_id}"' in json.dumps(template) or gone["Type"] == "AWS::SageMaker::Endpoint":
@@ -132,7 +132,7 @@ def _deleted(draw: random.Random, template: Template, logical_id: str, _: Synthe
     return ""
 
 
-def _created(draw: random.Random, template: Template, logical_id: str, _: Synthesised) -> str:
+def _created(draw: random.Random, template: Template, logical_id: str) -> str:
     """Create a resource like another one, under its own name where it has one."""
     new = copy.deepcopy(template["Resources"][logical_id])
     if new["Type"].startswith("AWS::SageMaker::Endpoint"):
@@ -151,7 +151,7 @@ def _created(draw: random.Random, template: Template, logical_id: str, _: Synthe
     return ""
 
 
-Kind = Callable[[random.Random, Template, str, Synthesised], str]
+Kind = Callable[[random.Random, Template, str], str]
 
 KINDS: dict[str, Kind] = {
     "another value": _value,
@@ -225,11 +225,10 @@ def _name(steps: Steps) -> str:
     return ".".join(it for it in _inside(steps) if isinstance(it, str))
 
 
-def _seen(stage: Synthesised, kind: str, steps: Steps) -> list[Any]:
-    """Return the values that a property has anywhere in the stage."""
+def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
+    """Return the values that a property has anywhere in the stack."""
     return [
         value
-        for template in stage.templates.values()
         for resource in template["Resources"].values()
         if resource["Type"] == kind
         for where, value in _leaves(resource)
@@ -244,6 +243,8 @@ def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[
             return not value
         case int() | float():
             return draw.choice([it for it in (value * 2, value // 2, value + 1) if it != value])
+        case "Allow" | "Deny":
+            return "Deny" if value == "Allow" else "Allow"
         case "true" | "false":
             return "false" if value == "true" else "true"
         case str() if re.fullmatch(r"\d{1,6}", value):

@@ -14,6 +14,8 @@ DEEPEST = 3
 
 def is_required(kind: str, steps: Steps) -> bool:
     """Whether a property may not be left out."""
+    if kind.startswith("Custom::"):
+        return len(steps) == 1  # they have no schema, and their providers read all
     parent = _at(kind, steps[:-1])
     return steps[-1] in parent.get("required", ())
 
