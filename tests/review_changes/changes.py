@@ -18,6 +18,11 @@ ATTRIBUTES = ("DeletionPolicy", "DependsOn", "UpdateReplacePolicy")
 """What is changed of a resource beside its properties."""
 
 
+POLICIES = {"Action": "s3:DeleteBucketPolicy", "Resource": "arn:aws:s3:::others/*"}
+"""What a policy's statement is given: any that has been there may be allowed, or forbidden, by
+another one already."""
+
+
 @dataclass(frozen=True)
 class Change:
     """`property` is the path of what changes, without places in lists; empty for a resource."""
@@ -110,16 +115,17 @@ def _item(draw: random.Random, template: Template, logical_id: str) -> str:
     lists = [(steps, it) for steps, it in _nodes(resource) if isinstance(it, list) and it]
     steps, items = _drawn(draw, lists)
     item = copy.deepcopy(draw.choice(items))
-    parts = list(_leaves_of(item))
+    parts = [it for it in _leaves_of(item) if it[0][-1:] != ("Sid",)]
     inner, value = draw.choice(parts)
     whole = (*steps, 0, *inner)
-    other = _other(
-        draw, value, resource["Type"], whole, _seen(template, resource["Type"], whole)
-    )
+    known = _seen(template, resource["Type"], whole)
+    other = _other(draw, value, resource["Type"], whole, known)
     if inner:
         _put(item, inner, other)
     else:
         item = other
+    if item in items:
+        raise Impossible
     items.append(item)
     return _name(steps)
 
@@ -238,6 +244,9 @@ def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
 
 def _other(draw: random.Random, value: Any, kind: str, steps: Steps, seen: list[Any]) -> Any:
     """Return another value of the same kind."""
+    name = [it for it in steps if isinstance(it, str)][-1]
+    if "Statement" in steps and name in POLICIES:
+        return POLICIES[name]
     match value:
         case bool():
             return not value

@@ -8,6 +8,14 @@ from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 Schema = dict[str, Any]
 Steps = tuple[str | int, ...]
 
+STATEMENT = ("Action", "Effect", "Principal", "Resource")
+"""What a policy's statement needs, of which CloudFormation's schemas know nothing."""
+
+POLICY = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Action": "s3:*", "Principal": "*", "Resource": "*"}],
+}
+
 DEEPEST = 3
 """Objects in objects that a new property is made of, at most."""
 
@@ -16,6 +24,8 @@ def is_required(kind: str, steps: Steps) -> bool:
     """Whether a property may not be left out."""
     if kind.startswith("Custom::"):
         return len(steps) == 1  # they have no schema, and their providers read all
+    if "Statement" in steps and steps[-1] in STATEMENT:
+        return True
     parent = _at(kind, steps[:-1])
     return steps[-1] in parent.get("required", ())
 
@@ -32,7 +42,7 @@ def additions(kind: str, there: set[str]) -> dict[str, Any]:
     found = {}
     for name, schema in sorted(whole.get("properties", {}).items()):
         if name not in there | read_only:
-            found[name] = _value(_resolved(whole, schema), whole, DEEPEST)
+            found[name] = _value(name, _resolved(whole, schema), whole, DEEPEST)
     return {name: it for name, it in found.items() if it is not None}
 
 
@@ -62,8 +72,10 @@ def _resolved(whole: Schema, schema: Schema) -> Schema:
     return schema
 
 
-def _value(schema: Schema, whole: Schema, depth: int) -> Any:
+def _value(name: str, schema: Schema, whole: Schema, depth: int) -> Any:
     """Return a value that a schema allows by its form, None where that is too deep to make."""
+    if name.endswith("PolicyDocument"):
+        return POLICY
     if enum := schema.get("enum"):
         return enum[0]
     kind = schema.get("type")
@@ -75,13 +87,13 @@ def _value(schema: Schema, whole: Schema, depth: int) -> Any:
         case "string":
             return "added"
         case "array" if depth:
-            item = _value(_resolved(whole, schema.get("items", {})), whole, depth - 1)
+            item = _value(name, _resolved(whole, schema.get("items", {})), whole, depth - 1)
             return None if item is None else [item]
         case "object" if depth:
             inner = schema.get("properties", {})
             wanted = schema.get("required") or list(inner)[:1]
             parts = {
-                it: _value(_resolved(whole, inner[it]), whole, depth - 1)
+                it: _value(it, _resolved(whole, inner[it]), whole, depth - 1)
                 for it in wanted
                 if it in inner
             }
