@@ -161,6 +161,10 @@ schema: install ## write the JSON Schema of stages for editors
 transitions: install ## write docs/transitions.md: what becomes of calls when one state of a stage follows another
 	@python -m tests.transitions
 
+.PHONY: review-changes
+review-changes: install ## say which random changes of templates the review does not tell, and has no reason for
+	@python -m tests.review_changes
+
 .PHONY: lock
 lock: install ## resolve requirements.in into requirements.txt, and of it requirements-build.txt
 	@./requirements.lock.sh

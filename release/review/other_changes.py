@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.review.comparison import Comparison
+from release.review.dangers.replaced_resources import NORMAL
 from release.review.differences import Change, StackDifference
 from release.review.grants import denials, grants, in_words, paths
 from release.review.notes import counted
@@ -50,7 +51,9 @@ _ELSEWHERE = re.compile(
 needs to be told. What the change mutations of tests/review_changes find silent is listed there."""
 
 _NEW_VERSION = {"Digest", "Target", "Value.version"}
-_OF_A_VERSION = re.compile(r"Custom::TritonModel/(Alternative|Key|Source)|AWS::SSM::Parameter/Value")
+_OF_A_VERSION = re.compile(
+    r"Custom::TritonModel/(Alternative|Key|Source)|AWS::SSM::Parameter/Value"
+)
 """What is another one with every other version of a model, or target: the table of models says that
 it is."""
 
@@ -114,6 +117,8 @@ def _properties(stack: StackDifference) -> Iterator[str]:
     """Yield every property once, with the resource, or how many resources, it changes in."""
     where: dict[tuple[str, str], list[tuple[Change, str]]] = {}
     for change in stack.changes:
+        if change.impact == "WILL_REPLACE" and change.type not in NORMAL:
+            continue  # a danger, with its properties
         if change.before and change.after:
             for name, said in _differing(change):
                 kind = "resource" if name == "Tags" else change.type

@@ -1,8 +1,5 @@
-"""What happens to each endpoint, in one sentence."""
+"""What happens to an endpoint, in one sentence."""
 
-from collections.abc import Iterator
-
-from release.review.comparison import Comparison, Pair
 from release.review.differences import Change
 from release.review.endpoints import DeclaredEndpoint, DeclaredModel, DeclaredVariant
 from release.review.model_changes import ModelChange
@@ -17,15 +14,6 @@ TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
 
 MOST_FILES = 2
 """More files than these are in the table of models alone."""
-
-
-def sentences(comparison: Comparison, models: list[ModelChange]) -> Iterator[str]:
-    """Yield a sentence for each endpoint; `models` are those of the stage."""
-    for stack, there in comparison.endpoints.items():
-        pair = Pair(None, there.after) if comparison.moves and there.after else there
-        own = [it for it in models if it.endpoint == pair.name]
-        changes = [it for it in comparison.changes if it.stack == stack]
-        yield sentence(pair.before, pair.after, own, changes)
 
 
 def sentence(

@@ -21,7 +21,7 @@ def main(many: int) -> int:
     unlisted = without_reason(quiet)
     unused = [it for it in silent() if not any(map(it.covers, quiet))]
     for (kind, property_, how), count in sorted(
-        Counter((it.type, it.property, it.kind) for it in quiet).items()
+        Counter((it.type, it.path, it.kind) for it in quiet).items()
     ):
         print(f"{count:4} silent: {how} {kind} {property_}")
     print(f"{many} changes, {len(quiet)} silent")

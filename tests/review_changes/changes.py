@@ -25,20 +25,20 @@ another one already."""
 
 @dataclass(frozen=True)
 class Change:
-    """`property` is the path of what changes, without places in lists; empty for a resource."""
+    """`path` is that of the property that changes, without places in lists; empty for a resource."""
 
     stage: Synthesised
     stack: str
     type: str
     resource: str
-    property: str
+    path: str
     kind: str
     after: dict[str, Template]
 
     @property
     def title(self) -> str:
         """What people look it up by."""
-        return f"{self.stage.name}: {self.kind} {self.type} {self.property} ({self.resource})"
+        return f"{self.stage.name}: {self.kind} {self.type} {self.path} ({self.resource})"
 
 
 class Impossible(Exception):

@@ -1,4 +1,4 @@
-"""What CloudFormation lets a property be: the resource provider schemas that cfn-lint comes with."""
+"""What CloudFormation lets a property be, by the provider schemas that cfn-lint comes with."""
 
 from functools import cache
 from typing import Any

@@ -25,7 +25,7 @@ class Silent:
         """Whether it gives the reason of a change."""
         return (
             fnmatchcase(change.type, self.type)
-            and fnmatchcase(change.property, self.property)
+            and fnmatchcase(change.path, self.property)
             and fnmatchcase(change.kind, self.kind)
         )
 

@@ -6,12 +6,13 @@ from functools import cache
 
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
+from release.review.endpoint_changes import endpoint_changes
 from release.review.grants import in_words
 from release.review.model_changes import model_changes
 from release.review.money import cost_changes
 from release.review.notes import notes
 from release.review.other_changes import other_changes
-from release.review.sentences import sentences
+from release.review.sentences import sentence
 from tests.review_changes.changes import Change
 from tests.review_changes.stages import ROOT, synthesised
 
@@ -39,7 +40,16 @@ def _always(stage: str) -> frozenset[str]:
 def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
     models = model_changes(comparison, None, ROOT / "models")
-    for line in (*sentences(comparison, models), *notes(comparison, models)):
+    endpoints = (
+        sentence(
+            it.pair.before,
+            it.pair.after,
+            [model for model in models if model.endpoint == it.name],
+            list(it.changes),
+        )
+        for it in endpoint_changes(comparison, compared=True)
+    )
+    for line in (*endpoints, *notes(comparison, models)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))
     yield from other_changes(comparison)

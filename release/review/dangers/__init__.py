@@ -19,6 +19,7 @@ from release.review.dangers.left_production import left_production
 from release.review.dangers.lost_alarms import lost_alarms
 from release.review.dangers.lost_records import lost_records
 from release.review.dangers.lost_rollback import lost_rollback
+from release.review.dangers.lost_safeguards import lost_safeguards
 from release.review.dangers.low_minimum import low_minimum
 from release.review.dangers.new_environment import new_environment
 from release.review.dangers.over_budget import over_budget
@@ -56,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     reset_counts,
     expiring_objects,
     lost_records,
+    lost_safeguards,
     widened_access,
     powerful_newcomers,
     public_exposure,

@@ -1,9 +1,13 @@
 """Ways between a network and the internet, or other networks."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from release.review.comparison import Comparison
 from release.review.dangers.found import Found
+from release.review.dangers.public_exposure import ANYWHERE
+
+_GROUPS = ("AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupEgress")
 
 _GATEWAYS = (
     "AWS::EC2::EgressOnlyInternetGateway",
@@ -20,7 +24,8 @@ and accounts")."""
 def internet_routes(comparison: Comparison) -> Iterator[Found]:
     """A network gets a gateway, a route, or public addresses: new ones are judged like others.
 
-    The private network of a stage reaches S3, through a gateway endpoint, and nothing else: its
+    So does a security group with a rule that lets traffic out to anywhere, where it had none (VPC
+    user guide, security-group-rules). The private network of a stage reaches S3, through a gateway endpoint, and nothing else: its
     template has no route at all.
     """
     for change in comparison.changes:
@@ -33,6 +38,8 @@ def internet_routes(comparison: Comparison) -> Iterator[Found]:
             said = f"a route {change.path} to {_destination(new)}"
         elif change.type == "AWS::EC2::Subnet" and _public(new) and not _public(was):
             said = f"public addresses in {change.path}"
+        elif change.type in _GROUPS and _open_ways(new) > _open_ways(was):
+            said = f"the security group {change.path} lets traffic out to anywhere"
         if said:
             yield Found(
                 f"{change.stack}.{change.path}",
@@ -40,6 +47,12 @@ def internet_routes(comparison: Comparison) -> Iterator[Found]:
                 group=change.stack,
                 heading=f"{change.stack} reaches other networks, or is reached, in {{count}} ways",
             )
+
+
+def _open_ways(group: dict[str, Any]) -> int:
+    """Return how many rules let traffic out to any address, in a group or as a resource."""
+    rules = [*group.get("SecurityGroupEgress", ()), group]
+    return sum(it.get(key) in ANYWHERE for it in rules for key in ("CidrIp", "CidrIpv6"))
 
 
 def _public(subnet: dict[str, object]) -> bool:

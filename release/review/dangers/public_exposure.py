@@ -9,7 +9,7 @@ from release.review.dangers.found import Found
 from release.review.differences import Change
 from release.review.grants import ANYONE, in_words
 
-_ANYWHERE = ("0.0.0.0/0", "::/0")
+ANYWHERE = ("0.0.0.0/0", "::/0")
 _GROUPS = ("AWS::EC2::SecurityGroup", "AWS::EC2::SecurityGroupIngress")
 
 
@@ -50,7 +50,7 @@ def _open_rules(properties: dict[str, Any]) -> int:
     listed = properties.get("SecurityGroupIngress", [])
     rules = [*(listed if isinstance(listed, list) else [listed]), properties]
     ranges = [it.get(key) for it in rules for key in ("CidrIp", "CidrIpv6")]
-    return sum(it in _ANYWHERE for it in ranges)
+    return sum(it in ANYWHERE for it in ranges)
 
 
 def _left_network(change: Change) -> bool:

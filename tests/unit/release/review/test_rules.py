@@ -262,12 +262,37 @@ def test_requests_that_are_no_longer_captured() -> None:
         ("AWS::EC2::Route", {"DestinationCidrBlock": "0.0.0.0/0"}),
         ("AWS::EC2::Subnet", {"MapPublicIpOnLaunch": True}),
         ("AWS::EC2::VPCPeeringConnection", {}),
+        ("AWS::EC2::SecurityGroup", {"SecurityGroupEgress": [{"CidrIp": "0.0.0.0/0"}]}),
+        ("AWS::EC2::SecurityGroupEgress", {"CidrIpv6": "::/0"}),
     ],
 )
 def test_a_way_out_of_a_network(kind: str, properties: dict[str, Any]) -> None:
     after = resource(kind, **properties)
     assert len(of("internet_routes", {}, after, stack="prod-network")) == 1
     assert not of("internet_routes", after, after, stack="prod-network")
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("AWS::KMS::Key", {"EnableKeyRotation": True}, {}),
+        ("AWS::KMS::Key", {}, {"Enabled": False}),
+        (
+            "AWS::S3::Bucket",
+            {"VersioningConfiguration": {"Status": "Enabled"}},
+            {"VersioningConfiguration": {"Status": "Suspended"}},
+        ),
+        ("AWS::IAM::Role", {"PermissionsBoundary": "arn:aws:iam::1:policy/few"}, {}),
+        ("AWS::SageMaker::Model", {"EnableNetworkIsolation": True}, {}),
+        ("AWS::CodeBuild::Project", {}, {"Environment": {"PrivilegedMode": True}}),
+    ],
+)
+def test_a_safeguard_that_is_taken_back(
+    kind: str, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    sides = (resource(kind, **before), resource(kind, **after))
+    assert len(of("lost_safeguards", *sides, stack="prod-models")) == 1
+    assert not of("lost_safeguards", *reversed(sides), stack="prod-models")
 
 
 def test_an_export_that_is_in_use() -> None:

@@ -1,0 +1,24 @@
+"""What a reviewer is not told of a template's change is known, and has its reason."""
+
+import pytest
+
+from tests.review_changes.changes import KINDS, Change, change
+from tests.review_changes.silent import without_reason
+from tests.review_changes.told import told
+
+SEEDS = range(300)
+"""`python -m tests.review_changes` tries ten times as many, and holds the list against them."""
+
+
+@pytest.fixture(scope="module")
+def changes() -> list[Change]:
+    return [change(seed) for seed in SEEDS]
+
+
+def test_each_kind_of_change_is_tried_on_many_types(changes: list[Change]) -> None:
+    for kind in KINDS:
+        assert len({it.type for it in changes if it.kind == kind}) >= 5, kind
+
+
+def test_what_the_review_does_not_say_has_a_reason(changes: list[Change]) -> None:
+    assert without_reason(it for it in changes if not told(it)) == []
