@@ -54,8 +54,7 @@ _NEW_VERSION = {"Digest", "Target", "Value.version"}
 _OF_A_VERSION = re.compile(
     r"Custom::TritonModel/(Alternative|Key|Source)|AWS::SSM::Parameter/Value"
 )
-"""What is another one with every other version of a model, or target: the table of models says that
-it is."""
+"""What another version of a model, or target, brings with it: the table of models says it."""
 
 _TOLD = (
     "AWS::ApplicationAutoScaling::ScalableTarget",

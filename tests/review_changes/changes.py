@@ -25,7 +25,7 @@ another one already."""
 
 @dataclass(frozen=True)
 class Change:
-    """`path` is that of the property that changes, without places in lists; empty for a resource."""
+    """`path` is that of the property, without places in lists; empty for a whole resource."""
 
     stage: Synthesised
     stack: str

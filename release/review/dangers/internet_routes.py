@@ -25,8 +25,8 @@ def internet_routes(comparison: Comparison) -> Iterator[Found]:
     """A network gets a gateway, a route, or public addresses: new ones are judged like others.
 
     So does a security group with a rule that lets traffic out to anywhere, where it had none (VPC
-    user guide, security-group-rules). The private network of a stage reaches S3, through a gateway endpoint, and nothing else: its
-    template has no route at all.
+    user guide, security-group-rules). The private network of a stage reaches S3, through a gateway
+    endpoint, and nothing else: its template has no route at all.
     """
     for change in comparison.changes:
         new = change.after.get("Properties", {})

@@ -15,8 +15,8 @@ FILE = StageFile(region="us-east-1", production=True)
 
 def said(before: dict[str, Any], after: dict[str, Any], stack: str = "prod-text") -> list[str]:
     """Return the notes on a stack with these resources."""
-    sides = ({stack: {"Resources": it}} for it in (before, after))
-    return list(other_changes(Comparison("prod", *sides, FILE, FILE)))
+    old, new = ({stack: {"Resources": it}} for it in (before, after))
+    return list(other_changes(Comparison("prod", old, new, FILE, FILE)))
 
 
 def changed(name: str, **properties: Any) -> dict[str, Any]:
@@ -49,11 +49,11 @@ def test_what_an_endpoint_s_sentence_says_is_not_said_again() -> None:
 
 
 def test_a_custom_resource_of_which_the_cdk_knows_nothing() -> None:
-    sides = (
+    before, after = (
         {"Check": {"Type": "Custom::TritonUpdateCheck", "Properties": {"Endpoint": it}}}
         for it in ("prod-text", "prod-other")
     )
-    assert said(*sides, stack="prod-models") == [
+    assert said(before, after, "prod-models") == [
         "**prod-models**, also: Endpoint of Custom::TritonUpdateCheck Check: prod-text -> "
         "prod-other"
     ]
@@ -94,7 +94,9 @@ def test_a_stack_of_much_is_cut_off() -> None:
 
 
 def test_outputs_without_any_resource() -> None:
-    sides = [{"prod-models": {"Resources": {}, "Outputs": {"Name": {"Value": it}}}} for it in "ab"]
-    assert list(other_changes(Comparison("prod", *sides, FILE, FILE))) == [
+    before, after = (
+        {"prod-models": {"Resources": {}, "Outputs": {"Name": {"Value": it}}}} for it in "ab"
+    )
+    assert list(other_changes(Comparison("prod", before, after, FILE, FILE))) == [
         "**prod-models**, also: other Outputs"
     ]
