@@ -3,11 +3,11 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
 from release.review.comparison import Comparison
-from release.review.dangers.replaced_resources import NORMAL
+from release.review.dangers.replaced_resources import ELSEWHERE, NORMAL
 from release.review.differences import Change, StackDifference
 from release.review.grants import denials, grants, in_words, paths
 from release.review.notes import counted
@@ -82,7 +82,8 @@ def other_changes(comparison: Comparison) -> Iterator[str]:
             parts += _lost_access(before[stack], after[stack])
             if stack in comparison.endpoints:
                 parts += _come_and_gone(differences[stack])
-            parts += _properties(differences[stack])
+            stay = before[stack]["Resources"].keys() & after[stack]["Resources"].keys()
+            parts += _properties(differences[stack], stay)
         if parts:
             more = [f"{len(parts) - MOST} more in the difference"] if len(parts) > MOST else []
             yield f"**{stack}**, also: {'; '.join([*parts[:MOST], *more])}"
@@ -112,32 +113,39 @@ def _come_and_gone(stack: StackDifference) -> Iterator[str]:
         yield counted(changes)
 
 
-def _properties(stack: StackDifference) -> Iterator[str]:
+def _properties(stack: StackDifference, stay: Set[str]) -> Iterator[str]:
     """Yield every property once, with the resource, or how many resources, it changes in."""
     where: dict[tuple[str, str], list[tuple[Change, str]]] = {}
     for change in stack.changes:
-        if change.impact == "WILL_REPLACE" and change.type not in NORMAL:
+        if change.impact == "WILL_REPLACE" and change.type not in (*NORMAL, *ELSEWHERE):
             continue  # a danger, with its properties
         if change.before and change.after:
-            for name, said in _differing(change):
+            for name, said in _differing(change, stay):
                 kind = "resource" if name == "Tags" else change.type
                 where.setdefault((kind, name), []).append((change, said))
     for (kind, name), found in sorted(where.items(), key=lambda it: it[0]):
-        said = {text for _, text in found}
+        texts = {text for _, text in found}
         resources = {change.id: change.path for change, _ in found}
         whose = f"{kind} {next(iter(resources.values()))}"
         if len(resources) > 1:
             whose = f"{len(resources)} {kind}{'s' if kind == 'resource' else ''}"
-        yield f"{name} of {whose}{': ' + said.pop() if len(said) == 1 else ''}"
+        yield f"{name} of {whose}{': ' + texts.pop() if len(texts) == 1 else ''}"
 
 
-def _differing(change: Change) -> Iterator[tuple[str, str]]:
-    """Yield name and values of what is other, and said nowhere else."""
-    for name in sorted((change.before.keys() | change.after.keys()) - {"Metadata", "Properties"}):
+def _differing(change: Change, stay: Set[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and values of what is other, and said nowhere else.
+
+    What a resource waits for is another thing where that stays: what is new, or goes, is said.
+    """
+    waits = [{*_listed(it.get("DependsOn", []))} & stay for it in (change.before, change.after)]
+    for other in sorted(waits[0] ^ waits[1]):
+        yield "DependsOn", f"{other} {'new' if other in waits[1] else 'gone'}"
+    names = change.before.keys() | change.after.keys()
+    for name in sorted(names - {"DependsOn", "Metadata", "Properties"}):
         if change.before.get(name) != change.after.get(name):
             yield name, _arrow(change.before.get(name), change.after.get(name))
-    sides = (it.get("Properties", {}) for it in (change.before, change.after))
-    leaves = list(_leaves(*map(_readable, sides)))
+    old, new = (_readable(it.get("Properties", {})) for it in (change.before, change.after))
+    leaves = list(_leaves(old, new))
     names = {".".join(steps) for steps, _, _ in leaves}
     if names & _NEW_VERSION:
         leaves = [it for it in leaves if not _OF_A_VERSION.fullmatch(f"{change.type}/{it[0][0]}")]
@@ -194,6 +202,10 @@ def _whole(
                 yield from _whole(was, now, (*steps, name))
         case _:
             yield steps, before, after
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _is_function(value: dict[str, Any]) -> bool:

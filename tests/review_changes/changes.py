@@ -233,6 +233,8 @@ def _name(steps: Steps) -> str:
 
 def _seen(template: Template, kind: str, steps: Steps) -> list[Any]:
     """Return the values that a property has anywhere in the stack."""
+    if steps[0] == "DependsOn":
+        return [*template["Resources"]]
     return [
         value
         for resource in template["Resources"].values()

@@ -23,7 +23,7 @@ STATEFUL = (
 )
 """What holds data, or is known to others by an address of its own."""
 
-_ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
+ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
 """Types that other rules report, as endpoints and models."""
 
 
@@ -33,7 +33,7 @@ def replaced_resources(comparison: Comparison) -> Iterator[Found]:
     Or it no longer outlives its stack. Stacks that leave the app are not touched by a deploy.
     """
     for change in comparison.deployed_changes:
-        if change.type in NORMAL or change.type in _ELSEWHERE:
+        if change.type in NORMAL or change.type in ELSEWHERE:
             continue
         subject = f"{change.stack}.{change.path}"
         if change.impact == "WILL_REPLACE":
