@@ -19,7 +19,8 @@ class DeclaredVariant:
     Schedules that change the limits count among them; `limits` are those without. `targets` are the
     scaling policies: metric -> target value, `cooldowns` metric -> seconds out and in, `schedules`
     name -> when and which limits. `target` is what a multi-model variant's archives are built for,
-    None for a single model, `caches` whether its models stay in memory. `environment` is the container's.
+    None for a single model, `caches` whether its models stay in memory. `environment` is the
+    container's.
     """
 
     name: str
