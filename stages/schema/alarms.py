@@ -20,7 +20,7 @@ def _address(email: str) -> str:
 
 def _topic_arn(arn: str) -> str:
     """Return the ARN of an SNS topic."""
-    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}", arn):
+    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}", arn):
         raise ValueError(
             f"{arn!r} is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as "
             "the topic's page in the console has it"

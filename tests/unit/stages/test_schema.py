@@ -177,6 +177,7 @@ def test_a_broken_stage_is_told_its_lines_and_what_to_write(
     [
         ("region:", 'account: "1234"\nregion:', "prod.yaml:1: account: "),
         ("region:", 'account: "1234567890123"\nregion:', "prod.yaml:1: account: "),
+        ("region:", 'account: "1234567890\u0661\u0662"\nregion:', "prod.yaml:1: account: "),
         ("region:", "account: 123456789012\nregion:", "prod.yaml:1: account: "),
         (FITTING.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
         ("[minilm]", "[]", "prod.yaml:5: endpoints.text.models: "),
@@ -187,6 +188,7 @@ def test_a_broken_stage_is_told_its_lines_and_what_to_write(
     ids=[
         "short account",
         "long account",
+        "account in other digits",
         "account without quotes",
         "no endpoints",
         "no models",
@@ -399,8 +401,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "scaling: { min_count: 1, max_count: 2, schedules: "
             "{ night: { at: rate(1 day), min_count: 1, max_count: 2, timezone: Europe/Berlinn } } "
             "}",
-            "endpoints.text.scaling.schedules.night.timezone: 'Europe/Berlinn' is not a time zone: "
-            "write UTC, or a name such as Europe/Berlin",
+            "endpoints.text.scaling.schedules.night.timezone: 'Europe/Berlinn' is not a "
+            "canonical IANA time zone: write UTC, or a name such as Europe/Berlin",
         ),
     ],
 )
@@ -566,6 +568,13 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
             "production: true\nnotify: { topics: [on-call] }",
             "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
             "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
+        ),
+        (
+            "production: true\n"
+            "notify: { topics: [arn:aws:sns:us-east-1:1234567890\u0661\u0662:a] }",
+            "notify.topics.0: 'arn:aws:sns:us-east-1:1234567890\u0661\u0662:a' is not the ARN of "
+            "an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the "
+            "console has it",
         ),
     ],
 )
