@@ -10,6 +10,10 @@ Found = Iterator[tuple[checked_yaml.Keys, str]]
 """What does not fit together: the keys of where it is written, and what to write."""
 
 
+MAX_INTEGER = 2**31 - 1
+"""Of `integer` in AWS's models, and of C's int, as which Triton reads its options."""
+
+
 class Part(BaseModel):
     """Keys that the file may have in one place; no others, and none is ever changed."""
 

@@ -5,9 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from stages.schema.part import Part
+from stages.schema.part import MAX_INTEGER, Part
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+NotNegative = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 MAX_VARIABLE_BYTES = 1024
 """Of a name, and of a value (API reference, ContainerDefinition, Environment)."""
 
@@ -15,7 +16,7 @@ MAX_VARIABLE_BYTES = 1024
 class ServerStage(Part):
     """Options of the Triton server; what is left out is NVIDIA's default."""
 
-    log_verbose: Annotated[int, Field(ge=0)] = 0
+    log_verbose: NotNegative = 0
     """Level of verbose messages: 1 and more log every request."""
     log_info: bool | None = None
     """Log what Triton does. Left out: true."""
@@ -25,7 +26,7 @@ class ServerStage(Part):
     """Log errors. Left out: true."""
     thread_count: Positive | None = None
     """Threads of the HTTP front end. Left out: 8."""
-    buffer_manager_thread_count: Annotated[int, Field(ge=0)] | None = None
+    buffer_manager_thread_count: NotNegative | None = None
     """Threads that copy tensors between buffers. Left out: 0."""
     python_shm_default_mib: Positive | None = None
     """Shared memory that each instance of a Python model starts with, in MiB. Left out: 16."""

@@ -162,7 +162,10 @@ def test_every_key_of_the_schema_is_explained() -> None:
         (
             "    instance_type: ml.g5.xlarge\n",
             "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
-            ["prod.yaml:7: endpoints.text.instance_count: 0 is out of range: write 1 or more"],
+            [
+                "prod.yaml:7: endpoints.text.instance_count: 0 is out of range: write 1 to "
+                "2147483647"
+            ],
         ),
     ],
 )
@@ -323,7 +326,7 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         (
             "server: { thread_count: 0 }",
-            "endpoints.text.server.thread_count: 0 is out of range: write 1 or more",
+            "endpoints.text.server.thread_count: 0 is out of range: write 1 to 2147483647",
         ),
         (
             "server: { model_load_gpu_limit: 80 }",
@@ -383,7 +386,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         (
             "scaling: { min_count: 1, max_count: 2, max_rps: 9, scale_in_cooldown_seconds: -1 }",
-            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 or more",
+            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 to "
+            "2147483647",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, schedules: "
@@ -411,6 +415,36 @@ def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
 ) -> None:
     (found,) = problems(f"{FITTING}    {more}\n")
     assert found.partition(": ")[2] == told
+
+
+@pytest.mark.parametrize(
+    ("key", "more"),
+    [
+        ("instance_count", "instance_count: {}"),
+        ("keep_days", "data_capture: {{ keep_days: {} }}"),
+        *(
+            (it, f"server: {{{{ {it}: {{}} }}}}")
+            for it in (
+                "log_verbose",
+                "thread_count",
+                "buffer_manager_thread_count",
+                "python_shm_default_mib",
+                "python_shm_growth_mib",
+            )
+        ),
+        *(
+            (it, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {it}: {{}} }}}}")
+            for it in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
+        ),
+        ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
+    ],
+)
+def test_a_whole_number_has_32_bits(
+    problems: Problems, tmp_path: Path, key: str, more: str
+) -> None:
+    assert stage(f"{FITTING}    {more.format(2**31 - 1)}\n", tmp_path)
+    (found,) = problems(f"{FITTING}    {more.format(2**31)}\n")
+    assert f".{key}: 2147483648 is out of range: write " in found
 
 
 @pytest.mark.parametrize(
