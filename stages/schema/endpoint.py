@@ -62,6 +62,13 @@ class EndpointStage(Part):
         """Return the instance type of a variant."""
         return self.variants[variant].instance_type or self.instance_type
 
+    @field_validator("data_capture", mode="before")
+    @classmethod
+    def _capture_is_meant(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("is empty: write data_capture: {} to record everything, or remove it")
+        return value
+
     @field_validator("models")
     @classmethod
     def _models_once(cls, models: list[str]) -> list[str]:

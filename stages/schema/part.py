@@ -15,9 +15,14 @@ MAX_INTEGER = 2**31 - 1
 
 
 class Part(BaseModel):
-    """Keys that the file may have in one place; no others, and none is ever changed."""
+    """Keys that the file may have in one place; no others, and none is ever changed.
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    Strict: "2" is no number and "off" is no false, but 2 is a float.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True
+    )
 
 
 def refuse(found: list[tuple[checked_yaml.Keys, str]]) -> None:

@@ -375,6 +375,11 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "endpoints.text.data_capture.percent: 0 is out of range: write 1 to 100",
         ),
         (
+            "data_capture:",
+            "endpoints.text.data_capture: is empty: write data_capture: {} to record everything, "
+            "or remove it",
+        ),
+        (
             "data_capture: { requests: false, responses: false }",
             "endpoints.text.data_capture: neither requests nor responses are recorded: write one "
             "as true",
@@ -445,6 +450,43 @@ def test_a_whole_number_has_32_bits(
     assert stage(f"{FITTING}    {more.format(2**31 - 1)}\n", tmp_path)
     (found,) = problems(f"{FITTING}    {more.format(2**31)}\n")
     assert f".{key}: 2147483648 is out of range: write " in found
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "    instance_count: true",
+            "endpoints.text.instance_count: write a whole number, not true",
+        ),
+        ('    instance_count: "2"', "endpoints.text.instance_count: write a whole number, not '2'"),
+        ("    instance_count: 2.0", "endpoints.text.instance_count: write a whole number, not 2.0"),
+        (
+            '    publish_metrics: "off"',
+            "endpoints.text.publish_metrics: write true or false, not 'off'",
+        ),
+        ("max_monthly_usd: true", "max_monthly_usd: write a number, not true"),
+        ("log_retention_days: true", "log_retention_days: write a number of days"),
+        (
+            "    server:",
+            "endpoints.text.server: write keys below it, such as log_verbose, log_info, not "
+            "nothing",
+        ),
+        (
+            "    update: canary",
+            "endpoints.text.update: write keys below it, such as strategy, not 'canary'",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_not_read_as_what_it_may_mean(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}{more}\n")
+    assert found.partition(": ")[2] == told
+
+
+def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
+    assert stage(f"{FITTING}max_monthly_usd: 500\n", tmp_path).max_monthly_usd == 500
 
 
 @pytest.mark.parametrize(
