@@ -119,6 +119,9 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
         line = text.count("\n", 0, error.position) + 1
         reason = f"YAML has no character U+{ord(text[error.position]):04X}: remove it"
         raise InvalidFile([Problem(path, line, "", reason)]) from None
+    except RecursionError:  # PyYAML calls itself twice for each level
+        reason = "lists and mappings stand in each other hundreds of levels deep: write fewer"
+        raise InvalidFile([Problem(path, 1, "", reason)]) from None
 
 
 def _construct(path: Path, node: yaml.Node) -> Any:

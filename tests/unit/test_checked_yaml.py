@@ -428,6 +428,14 @@ def test_all_that_no_schema_could_judge_comes_at_once(problems_of: ProblemsOf) -
     ]
 
 
+@pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000])
+def test_what_is_nested_too_deeply_is_refused(problems_of: ProblemsOf, text: str) -> None:
+    assert problems_of(f"title: {text}\n") == [
+        "drawing.yaml:1: lists and mappings stand in each other hundreds of levels deep: write "
+        "fewer"
+    ]
+
+
 def test_bytes_that_are_not_utf_8_are_refused_at_their_line(tmp_path: Path) -> None:
     path = tmp_path / "drawing.yaml"
     path.write_bytes("title: Zürich\ntags:\n- Genève\n".encode("latin-1"))
