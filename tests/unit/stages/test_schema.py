@@ -361,6 +361,26 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "endpoints.text.environment.A: has more than 1024 bytes: shorten it",
         ),
         (
+            'environment: { A: "b\\0c" }',
+            "endpoints.text.environment.A: has a NUL, which no variable can hold: remove it",
+        ),
+        *(
+            (
+                f"server: {{ additional_args: {blank} }}",
+                "endpoints.text.server.additional_args: has no argument: write one, or remove it",
+            )
+            for blank in ('""', '"  "')
+        ),
+        (
+            'server: { additional_args: "--x\\0" }',
+            "endpoints.text.server.additional_args: has a NUL, which no variable can hold: remove "
+            "it",
+        ),
+        (
+            f"server: {{ additional_args: {'x' * 1025} }}",
+            "endpoints.text.server.additional_args: has more than 1024 bytes: shorten it",
+        ),
+        (
             "hosting: single-model\n    cache_models: false",
             "endpoints.text.cache_models: a single model always stays in memory: remove it, or "
             "write hosting: multi-model",
@@ -487,6 +507,56 @@ def test_a_value_of_another_type_is_not_read_as_what_it_may_mean(
 
 def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
     assert stage(f"{FITTING}max_monthly_usd: 500\n", tmp_path).max_monthly_usd == 500
+
+
+@pytest.mark.parametrize(
+    ("alarm", "told"),
+    [
+        (
+            "server_error_rate: { critical: 5 }",
+            "server_error_rate.critical: 5 is out of range: write 0 to 1",
+        ),
+        (
+            "cache_hit_rate_below: { warning: 80 }",
+            "cache_hit_rate_below.warning: 80 is out of range: write 0 to 1",
+        ),
+        (
+            "disk_percent: { warning: 101 }",
+            "disk_percent.warning: 101 is out of range: write 0 to 100",
+        ),
+        (
+            "model_latency_p99_ms: { warning: -1 }",
+            "model_latency_p99_ms.warning: -1 is out of range: write 0 or more",
+        ),
+        (
+            "model_latency_p99_ms: { warning: 900, critical: 500 }",
+            "model_latency_p99_ms.warning: 900 is more than critical, 500, and would come after "
+            "it: exchange them",
+        ),
+        (
+            "cache_hit_rate_below: { warning: 0.5, critical: 0.8 }",
+            "cache_hit_rate_below.warning: 0.5 is less than critical, 0.8, and would come after "
+            "it: exchange them",
+        ),
+    ],
+)
+def test_thresholds_are_ones_that_can_be_meant(problems: Problems, alarm: str, told: str) -> None:
+    (found,) = problems(f"{FITTING}    alarms: {{ {alarm} }}\n")
+    assert found.partition(": ")[2] == f"endpoints.text.alarms.{told}"
+
+
+@pytest.mark.parametrize(
+    "alarm",
+    [
+        "server_error_rate: { warning: 0, critical: 1 }",
+        "disk_percent: { warning: 90, critical: 100 }",
+        "cache_hit_rate_below: { warning: 0.8, critical: 0.5 }",
+        "loading_wait_p99_ms: { warning: 60000, critical: 90000 }",
+        "client_error_rate: {}",
+    ],
+)
+def test_warnings_come_before_their_alarms(tmp_path: Path, alarm: str) -> None:
+    assert stage(f"{FITTING}    alarms: {{ {alarm} }}\n", tmp_path).endpoints["text"].alarms
 
 
 @pytest.mark.parametrize(
