@@ -119,6 +119,9 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
         line = text.count("\n", 0, error.position) + 1
         reason = f"YAML has no character U+{ord(text[error.position]):04X}: remove it"
         raise InvalidFile([Problem(path, line, "", reason)]) from None
+    except RecursionError:  # PyYAML calls itself twice for each level
+        reason = "lists and mappings stand in each other hundreds of levels deep: write fewer"
+        raise InvalidFile([Problem(path, 1, "", reason)]) from None
 
 
 def _construct(path: Path, node: yaml.Node) -> Any:
@@ -249,6 +252,17 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
             return detail["msg"].removeprefix("Value error, ")
         case "greater_than" | "greater_than_equal" | "less_than" | "less_than_equal":
             return f"{detail['input']} is out of range: write {_range_at(schema, detail['loc'])}"
+        case "model_type" | "model_attributes_type":
+            some = ", ".join(_first_keys(schema, detail["loc"]))
+            return f"write keys below it, such as {some}, not {_written(detail['input'])}"
+        case "dict_type":
+            return f"write keys below it, each with its value, not {_written(detail['input'])}"
+        case "int_type" | "int_parsing" | "int_from_float":
+            return f"write a whole number, not {_written(detail['input'])}"
+        case "float_type" | "float_parsing":
+            return f"write a number, not {_written(detail['input'])}"
+        case "bool_type" | "bool_parsing":
+            return f"write true or false, not {_written(detail['input'])}"
         case "string_type" if isinstance(detail["input"], int | float | date):
             return f"{_plain(detail)}: write it in quotes"
         case _:
@@ -257,6 +271,24 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
 
 def _plain(detail: ErrorDetails) -> str:
     return f"{detail['msg'][0].lower()}{detail['msg'][1:]}, not {detail['input']!r}"
+
+
+def _written(value: object) -> str:
+    """A value as the file has it, where Python writes it otherwise."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "nothing" if value is None else repr(value)
+
+
+def _first_keys(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that must stand below `location`; the first two that may, where none must.
+
+    Of a union, it is the key that tells its members apart.
+    """
+    here = _schema_at(schema, location)
+    if "discriminator" in here:
+        return [here["discriminator"]["propertyName"]]
+    return here.get("required") or list(here["properties"])[:2]
 
 
 def _fields_beside(schema: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

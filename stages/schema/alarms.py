@@ -1,11 +1,12 @@
 """When alarms go off, and who hears them."""
 
 import re
-from typing import Annotated, Literal
+from math import inf
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, FiniteFloat
+from pydantic import AfterValidator, FiniteFloat, model_validator
 
-from stages.schema.part import Part
+from stages.schema.part import Found, Part, refuse
 
 MAX_ALARM_ACTIONS = 5
 """CloudWatch user guide, cloudwatch_limits: actions of an alarm; the quota cannot be changed."""
@@ -20,7 +21,7 @@ def _address(email: str) -> str:
 
 def _topic_arn(arn: str) -> str:
     """Return the ARN of an SNS topic."""
-    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]{1,256}", arn):
+    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}", arn):
         raise ValueError(
             f"{arn!r} is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as "
             "the topic's page in the console has it"
@@ -48,6 +49,38 @@ class AlarmsStage(Part):
     loading_wait_p99_ms: Thresholds | None = None
     unloads_per_minute: Thresholds | None = None
     loaded_models_below: Thresholds | None = None
+
+    @model_validator(mode="after")
+    def _can_be_meant(self) -> Self:
+        refuse([it for name, limits in self if limits for it in _senseless(name, limits)])
+        return self
+
+
+def _senseless(measure: str, limits: Thresholds) -> Found:
+    """Yield what no value of a measure reaches, and a warning that comes after the alarm."""
+    low_is_bad = measure.endswith("_below")
+    most = _most(measure.removesuffix("_below"))
+    for severity, limit in limits.items():
+        if not 0 <= limit <= most:
+            wanted = "0 or more" if most == inf else f"0 to {most:g}"
+            yield (measure, severity), f"{limit:g} is out of range: write {wanted}"
+    warning, critical = limits.get("warning"), limits.get("critical")
+    if warning is None or critical is None:
+        return
+    if warning < critical if low_is_bad else warning > critical:
+        side = "less" if low_is_bad else "more"
+        yield (
+            (measure, "warning"),
+            f"{warning:g} is {side} than critical, {critical:g}, and would come after it: exchange "
+            "them",
+        )
+
+
+def _most(measure: str) -> float:
+    """Return what a measure is at its most, by the unit that ends its name."""
+    if measure.endswith("_rate"):
+        return 1
+    return 100 if measure.endswith("_percent") else inf
 
 
 class NotifyStage(Part):

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from stages.schema.part import Part
+from stages.schema.part import MAX_INTEGER, Part
 
 
 class DataCaptureStage(Part):
@@ -16,7 +16,7 @@ class DataCaptureStage(Part):
     """Record what was asked."""
     responses: bool = True
     """Record what was answered."""
-    keep_days: Annotated[int, Field(ge=1)] = 30
+    keep_days: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 30
     """Days after which a record is deleted."""
 
     @model_validator(mode="after")

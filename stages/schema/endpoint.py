@@ -9,7 +9,7 @@ from stages.schema.alarms import AlarmsStage
 from stages.schema.capture import DataCaptureStage
 from stages.schema.endpoint_rules import misfits
 from stages.schema.names import InstanceTypeName, Name, VariantName
-from stages.schema.part import Part, refuse
+from stages.schema.part import MAX_INTEGER, Part, refuse
 from stages.schema.scaling import ScalingStage
 from stages.schema.server import Environment, ServerStage
 from stages.schema.update import UpdateStage
@@ -33,7 +33,7 @@ class EndpointStage(Part):
     """multi-model loads models when they are asked for; single-model loads one at the start."""
     instance_type: InstanceTypeName
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
-    instance_count: Annotated[int, Field(ge=1)] = 1
+    instance_count: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 1
     """Instances that each variant starts with."""
     variants: Annotated[dict[VariantName, VariantStage], Field(min_length=1)] = {
         "AllTraffic": VariantStage()
@@ -61,6 +61,13 @@ class EndpointStage(Part):
     def variant_instance_type(self, variant: str) -> str:
         """Return the instance type of a variant."""
         return self.variants[variant].instance_type or self.instance_type
+
+    @field_validator("data_capture", mode="before")
+    @classmethod
+    def _capture_is_meant(cls, value: object) -> object:
+        if value is None:
+            raise ValueError("is empty: write data_capture: {} to record everything, or remove it")
+        return value
 
     @field_validator("models")
     @classmethod

@@ -13,7 +13,7 @@ STACKS = frozenset({"capture", "delivery", "models", "network"})
 
 NAME = r"[a-z][a-z0-9-]{0,30}[a-z0-9]"
 VARIANT_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
-ACCOUNT_ID = r"\d{12}"
+ACCOUNT_ID = "[0-9]{12}"
 
 
 def _known(lookup: Callable[[str], object]) -> AfterValidator:

@@ -5,12 +5,14 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, FiniteFloat, model_validator
 
 from stages.schema.names import Name
-from stages.schema.part import Found, Part, refuse
+from stages.schema.part import MAX_INTEGER, Found, Part, refuse
 from stages.schema.schedule import expression, time_zone
 
-Count = Annotated[int, Field(ge=1)]
-"""Only endpoints of inference components scale to zero instances."""
-Seconds = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+"""Only endpoints of inference components scale to zero instances. Application Auto Scaling API
+reference, ScalableTargetAction: MaxCapacity is an integer."""
+Seconds = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+"""Application Auto Scaling API reference, TargetTrackingScalingPolicyConfiguration."""
 
 
 class ScheduleStage(Part):

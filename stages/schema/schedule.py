@@ -7,10 +7,13 @@ expressions in the EventBridge user guide (eb-cron-expressions).
 
 import difflib
 import re
-import zoneinfo
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import NamedTuple
+
+MAX_RATE = 2**31 - 1
+"""Of rate: PutScheduledAction asks for a positive integer, and no page was found that bounds it."""
 
 FORMS = "cron(0 8 ? * MON-FRI *), rate(12 hours) or at(2027-01-31T08:00:00)"
 
@@ -23,23 +26,33 @@ class _Field(NamedTuple):
     extra: str = ""
 
 
+_DIGITS = re.compile("[0-9]{1,4}")
 _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
+_WEEKDAY = f"([1-7]|{'|'.join(_DAYS)})"
 FIELDS = (
     _Field("minutes", 0, 59),
     _Field("hours", 0, 23),
-    _Field("day of month", 1, 31, extra=r"\?|L|[0-9]{1,2}W"),
+    _Field("day of month", 1, 31, extra=r"\?|L|(0?[1-9]|[12][0-9]|3[01])W"),
     _Field("month", 1, 12, _MONTHS),
-    _Field("day of week", 1, 7, _DAYS, extra=r"\?|[1-7]?L|([1-7]|[A-Z]{3})#[1-5]"),
+    _Field("day of week", 1, 7, _DAYS, extra=rf"\?|{_WEEKDAY}?L|{_WEEKDAY}#[1-5]"),
     _Field("year", 1970, 2199),
 )
 """The fields of a cron expression, with their values and further signs."""
 
 
+TIME_ZONES = Path(__file__).with_name("time_zones.txt")
+"""One name a line: UTC, GMT, and the zones, not the links, of the IANA time zone database 2025b.
+
+It was built with backzone and zone.tab, so that each country has zones of its own. Joda-Time's own
+list was not found. Zones whose names have no slash (EST, Factory) are left out: our choice.
+"""
+
+
 def expression(text: str) -> str:
     """Return the expression of a schedule. Raises `ValueError` for what AWS would refuse."""
     match = re.fullmatch(r"(cron|rate|at)\((.*)\)", text)
-    if match is None:
+    if match is None or not text.isascii():  # digits and spaces of other scripts are none to AWS
         raise ValueError(f"{text!r} is no schedule: write {FORMS}")
     kind, inside = match.groups()
     problem = next({"cron": _cron, "rate": _rate, "at": _at}[kind](inside), None)
@@ -49,31 +62,34 @@ def expression(text: str) -> str:
 
 
 def time_zone(name: str) -> str:
-    """Return the name of a time zone. Raises `ValueError` for one that is not IANA's.
+    """Return the name of a time zone. Raises `ValueError` for one that is not canonical.
 
-    "Valid values are the canonical names of the IANA time zones supported by Joda-Time": of which
-    this machine's table is asked, where it has one.
+    "Valid values are the canonical names of the IANA time zones supported by Joda-Time"
+    (PutScheduledAction, Timezone): time_zones.txt has them, whatever this machine's table has.
     """
-    known = zoneinfo.available_timezones()
-    if known and name not in known:
+    known = TIME_ZONES.read_text(encoding="utf-8").splitlines()
+    if name not in known:
         close = difflib.get_close_matches(name, known, n=1)
         raise ValueError(
-            f"{name!r} is not a time zone: write UTC, or a name such as "
+            f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as "
             f"{close[0] if close else 'Europe/Berlin'}"
         )
     return name
 
 
 def _rate(inside: str) -> Iterator[str]:
-    match = re.fullmatch(r"([0-9]+) (minute|hour|day)(s?)", inside)
-    if match is None or match[1] == "0" * len(match[1]):
-        yield "write a number above 0 and minutes, hours or days: rate(12 hours)"
+    match = re.fullmatch(r"([0-9]{1,10}) (minute|hour|day)(s?)", inside)
+    if match is None or not 1 <= int(match[1]) <= MAX_RATE:
+        yield f"write a number from 1 to {MAX_RATE} and minutes, hours or days: rate(12 hours)"
 
 
 def _at(inside: str) -> Iterator[str]:
+    form = "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
     try:
-        datetime.strptime(inside, "%Y-%m-%dT%H:%M:%S")
+        written = re.fullmatch(form, inside) and datetime.fromisoformat(inside)
     except ValueError:
+        written = None
+    if not written:
         yield "write a date and a time: at(2027-01-31T08:00:00)"
 
 
@@ -84,8 +100,11 @@ def _cron(inside: str) -> Iterator[str]:
         yield f"{len(given)} fields, and not six: {names}"
         return
     for field, value in zip(FIELDS, given, strict=True):
-        if not all(_fits(field, part) for part in value.split(",")):
+        parts = value.split(",")
+        if not all(_fits(field, part) for part in parts):
             yield f"{value!r} is no {field.name}: write {_wanted(field)}"
+        elif len(parts) > 1 and ("?" in value or "#" in value):
+            yield f"{value!r} has more than one {field.name}: write ? and # alone"
     if [given[2], given[4]].count("?") != 1:
         yield (
             "write ? for the day of month or for the day of week, whichever the other decides: "
@@ -95,10 +114,10 @@ def _cron(inside: str) -> Iterator[str]:
 
 def _fits(field: _Field, part: str) -> bool:
     """Whether a value, a range, or steps of either are a field's."""
-    if part == "*" or (field.extra and re.fullmatch(field.extra, part)):
+    if part == "*" or (field.extra and re.fullmatch(field.extra, part, re.IGNORECASE)):
         return True
     first, slash, step = part.partition("/")
-    if slash and not (step.isdecimal() and 1 <= int(step) <= field.most):
+    if slash and not (_DIGITS.fullmatch(step) and 1 <= int(step) <= field.most):
         return False
     if slash and first == "*":
         return True
@@ -110,7 +129,7 @@ def _fits(field: _Field, part: str) -> bool:
 def _number(field: _Field, text: str) -> int | None:
     if text.upper() in field.words:
         return field.words.index(text.upper()) + 1
-    if text.isdecimal() and field.least <= int(text) <= field.most:
+    if _DIGITS.fullmatch(text) and field.least <= int(text) <= field.most:
         return int(text)
     return None
 

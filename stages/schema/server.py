@@ -5,17 +5,38 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from stages.schema.part import Part
+from stages.schema.part import MAX_INTEGER, Part
 
-Positive = Annotated[int, Field(ge=1)]
+Positive = Annotated[int, Field(ge=1, le=MAX_INTEGER)]
+NotNegative = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 MAX_VARIABLE_BYTES = 1024
 """Of a name, and of a value (API reference, ContainerDefinition, Environment)."""
+
+
+def _arguments(text: str) -> str:
+    """Return arguments, which serve reads from a variable."""
+    if not text.strip():
+        raise ValueError("has no argument: write one, or remove it")
+    return _value(text)
+
+
+def _value(text: str) -> str:
+    """Return the value of a variable, which ends at a NUL (environ(7))."""
+    if "\0" in text:
+        raise ValueError("has a NUL, which no variable can hold: remove it")
+    return _short(text)
+
+
+def _short(text: str) -> str:
+    if len(text.encode()) > MAX_VARIABLE_BYTES:
+        raise ValueError(f"has more than {MAX_VARIABLE_BYTES} bytes: shorten it")
+    return text
 
 
 class ServerStage(Part):
     """Options of the Triton server; what is left out is NVIDIA's default."""
 
-    log_verbose: Annotated[int, Field(ge=0)] = 0
+    log_verbose: NotNegative = 0
     """Level of verbose messages: 1 and more log every request."""
     log_info: bool | None = None
     """Log what Triton does. Left out: true."""
@@ -25,7 +46,7 @@ class ServerStage(Part):
     """Log errors. Left out: true."""
     thread_count: Positive | None = None
     """Threads of the HTTP front end. Left out: 8."""
-    buffer_manager_thread_count: Annotated[int, Field(ge=0)] | None = None
+    buffer_manager_thread_count: NotNegative | None = None
     """Threads that copy tensors between buffers. Left out: 0."""
     python_shm_default_mib: Positive | None = None
     """Shared memory that each instance of a Python model starts with, in MiB. Left out: 16."""
@@ -40,7 +61,7 @@ class ServerStage(Part):
     for single-model, live for multi-model hosting."""
     inference_type: Literal["infer", "generate", "generate_stream"] | None = None
     """How a single model answers. Left out: infer."""
-    additional_args: Annotated[str, Field(min_length=1)] | None = None
+    additional_args: Annotated[str, AfterValidator(_arguments)] | None = None
     """Further arguments of tritonserver."""
 
 
@@ -56,12 +77,6 @@ def _variable(name: str) -> str:
     return _short(name)
 
 
-def _short(text: str) -> str:
-    if len(text.encode()) > MAX_VARIABLE_BYTES:
-        raise ValueError(f"has more than {MAX_VARIABLE_BYTES} bytes: shorten it")
-    return text
-
-
 Environment = dict[
-    Annotated[str, AfterValidator(_variable)], Annotated[str, AfterValidator(_short)]
+    Annotated[str, AfterValidator(_variable)], Annotated[str, AfterValidator(_value)]
 ]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
 from stages.schema.alarms import NotifyStage
 from stages.schema.delivery import DeliveryStage
@@ -17,6 +17,13 @@ RetentionDays = Literal[
     3288, 3653,
 ]  # fmt: skip
 """CloudWatch Logs API reference, PutRetentionPolicy: retentionInDays."""
+
+
+def _no_truth(value: object) -> object:
+    """Return what is not true or false, which Python takes for the numbers 1 and 0."""
+    if value is True or value is False:
+        raise ValueError("write a number of days")
+    return value
 
 
 class Stage(Part):
@@ -40,7 +47,7 @@ class Stage(Part):
     CloudFormation chooses two."""
     delivery: DeliveryStage | None = None
     """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
-    log_retention_days: RetentionDays = 90
+    log_retention_days: Annotated[RetentionDays, BeforeValidator(_no_truth)] = 90
     """Days that the logs of the endpoints are kept."""
     tags: Tags = {}
     """Tags of every resource, and of the stacks: key -> value."""

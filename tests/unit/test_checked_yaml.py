@@ -49,6 +49,12 @@ class Label(Strict):
     size: int = 1
 
 
+class Border(Strict):
+    colour: str = "black"
+    thick: bool = False
+    round: bool = False
+
+
 Slug = Annotated[str, Field(pattern="^[a-z]+$")]
 
 
@@ -56,6 +62,7 @@ class Drawing(Strict):
     title: str
     width: Annotated[int, Field(ge=1)] = 1
     label: Label | None = None
+    border: Border = Border()
     tags: list[str] = []
     labels: list[Label] = []
     legend: list[Label] | None = None
@@ -289,7 +296,7 @@ def test_a_missing_key_is_named_where_it_should_stand(
         (
             "title: a\nlayers:\n  Top: {b: 1}\n",
             "drawing.yaml:3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'\n"
-            "drawing.yaml:3: layers.Top: input should be a valid integer, not {'b': 1}",
+            "drawing.yaml:3: layers.Top: write a whole number, not {'b': 1}",
         ),
         (
             "title: a\nwidth: 0\n",
@@ -304,9 +311,29 @@ def test_a_missing_key_is_named_where_it_should_stand(
             "drawing.yaml:2: tags: input should be a valid list, not 'b'",
         ),
         (
+            "title: a\nlabel: b\n",
+            "drawing.yaml:2: label: write keys below it, such as text, not 'b'",
+        ),
+        (
+            "title: a\nborder:\n",
+            "drawing.yaml:2: border: write keys below it, such as colour, thick, not nothing",
+        ),
+        (
+            "title: a\nshapes: b\n",
+            "drawing.yaml:2: shapes: write keys below it, each with its value, not 'b'",
+        ),
+        (
+            "title: a\nborder: { thick: very }\n",
+            "drawing.yaml:2: border.thick: write true or false, not 'very'",
+        ),
+        (
+            "title: a\nframe: b\n",
+            "drawing.yaml:2: frame: write keys below it, such as kind, not 'b'",
+        ),
+        ("title: a\nwidth: 1.5\n", "drawing.yaml:2: width: write a whole number, not 1.5"),
+        (
             "title: a\nshapes:\n  sun: {kind: circle, radius: big}\n",
-            "drawing.yaml:3: shapes.sun.radius: input should be a valid number, "
-            "unable to parse string as a number, not 'big'",
+            "drawing.yaml:3: shapes.sun.radius: write a number, not 'big'",
         ),
     ],
 )
@@ -401,6 +428,14 @@ def test_all_that_no_schema_could_judge_comes_at_once(problems_of: ProblemsOf) -
     ]
 
 
+@pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000])
+def test_what_is_nested_too_deeply_is_refused(problems_of: ProblemsOf, text: str) -> None:
+    assert problems_of(f"title: {text}\n") == [
+        "drawing.yaml:1: lists and mappings stand in each other hundreds of levels deep: write "
+        "fewer"
+    ]
+
+
 def test_bytes_that_are_not_utf_8_are_refused_at_their_line(tmp_path: Path) -> None:
     path = tmp_path / "drawing.yaml"
     path.write_bytes("title: Zürich\ntags:\n- Genève\n".encode("latin-1"))
@@ -451,8 +486,7 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
         "drawing.yaml:1: title: missing: add this key",
         "drawing.yaml:1: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields)),
         "drawing.yaml:2: label.text: missing: add this key",
-        "drawing.yaml:3: label.size: input should be a valid integer, "
-        "unable to parse string as an integer, not 'big'",
+        "drawing.yaml:3: label.size: write a whole number, not 'big'",
         "drawing.yaml:5: shapes.sun.radius: missing: add this key",
         "drawing.yaml:7: shapes.box.side: write a side above 0",
         "drawing.yaml:8: width: 0 is out of range: write 1 or more",

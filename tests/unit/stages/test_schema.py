@@ -162,7 +162,10 @@ def test_every_key_of_the_schema_is_explained() -> None:
         (
             "    instance_type: ml.g5.xlarge\n",
             "    instance_type: ml.g5.xlarge\n    instance_count: 0\n",
-            ["prod.yaml:7: endpoints.text.instance_count: 0 is out of range: write 1 or more"],
+            [
+                "prod.yaml:7: endpoints.text.instance_count: 0 is out of range: write 1 to "
+                "2147483647"
+            ],
         ),
     ],
 )
@@ -177,6 +180,7 @@ def test_a_broken_stage_is_told_its_lines_and_what_to_write(
     [
         ("region:", 'account: "1234"\nregion:', "prod.yaml:1: account: "),
         ("region:", 'account: "1234567890123"\nregion:', "prod.yaml:1: account: "),
+        ("region:", 'account: "1234567890\u0661\u0662"\nregion:', "prod.yaml:1: account: "),
         ("region:", "account: 123456789012\nregion:", "prod.yaml:1: account: "),
         (FITTING.partition("endpoints:")[2], " {}\n", "prod.yaml:3: endpoints: "),
         ("[minilm]", "[]", "prod.yaml:5: endpoints.text.models: "),
@@ -187,6 +191,7 @@ def test_a_broken_stage_is_told_its_lines_and_what_to_write(
     ids=[
         "short account",
         "long account",
+        "account in other digits",
         "account without quotes",
         "no endpoints",
         "no models",
@@ -321,7 +326,7 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         (
             "server: { thread_count: 0 }",
-            "endpoints.text.server.thread_count: 0 is out of range: write 1 or more",
+            "endpoints.text.server.thread_count: 0 is out of range: write 1 to 2147483647",
         ),
         (
             "server: { model_load_gpu_limit: 80 }",
@@ -356,6 +361,26 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "endpoints.text.environment.A: has more than 1024 bytes: shorten it",
         ),
         (
+            'environment: { A: "b\\0c" }',
+            "endpoints.text.environment.A: has a NUL, which no variable can hold: remove it",
+        ),
+        *(
+            (
+                f"server: {{ additional_args: {blank} }}",
+                "endpoints.text.server.additional_args: has no argument: write one, or remove it",
+            )
+            for blank in ('""', '"  "')
+        ),
+        (
+            'server: { additional_args: "--x\\0" }',
+            "endpoints.text.server.additional_args: has a NUL, which no variable can hold: remove "
+            "it",
+        ),
+        (
+            f"server: {{ additional_args: {'x' * 1025} }}",
+            "endpoints.text.server.additional_args: has more than 1024 bytes: shorten it",
+        ),
+        (
             "hosting: single-model\n    cache_models: false",
             "endpoints.text.cache_models: a single model always stays in memory: remove it, or "
             "write hosting: multi-model",
@@ -370,6 +395,11 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "endpoints.text.data_capture.percent: 0 is out of range: write 1 to 100",
         ),
         (
+            "data_capture:",
+            "endpoints.text.data_capture: is empty: write data_capture: {} to record everything, "
+            "or remove it",
+        ),
+        (
             "data_capture: { requests: false, responses: false }",
             "endpoints.text.data_capture: neither requests nor responses are recorded: write one "
             "as true",
@@ -381,7 +411,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         (
             "scaling: { min_count: 1, max_count: 2, max_rps: 9, scale_in_cooldown_seconds: -1 }",
-            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 or more",
+            "endpoints.text.scaling.scale_in_cooldown_seconds: -1 is out of range: write 0 to "
+            "2147483647",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, schedules: "
@@ -399,8 +430,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "scaling: { min_count: 1, max_count: 2, schedules: "
             "{ night: { at: rate(1 day), min_count: 1, max_count: 2, timezone: Europe/Berlinn } } "
             "}",
-            "endpoints.text.scaling.schedules.night.timezone: 'Europe/Berlinn' is not a time zone: "
-            "write UTC, or a name such as Europe/Berlin",
+            "endpoints.text.scaling.schedules.night.timezone: 'Europe/Berlinn' is not a "
+            "canonical IANA time zone: write UTC, or a name such as Europe/Berlin",
         ),
     ],
 )
@@ -409,6 +440,123 @@ def test_what_aws_or_triton_would_refuse_is_told_at_its_key(
 ) -> None:
     (found,) = problems(f"{FITTING}    {more}\n")
     assert found.partition(": ")[2] == told
+
+
+@pytest.mark.parametrize(
+    ("key", "more"),
+    [
+        ("instance_count", "instance_count: {}"),
+        ("keep_days", "data_capture: {{ keep_days: {} }}"),
+        *(
+            (it, f"server: {{{{ {it}: {{}} }}}}")
+            for it in (
+                "log_verbose",
+                "thread_count",
+                "buffer_manager_thread_count",
+                "python_shm_default_mib",
+                "python_shm_growth_mib",
+            )
+        ),
+        *(
+            (it, f"scaling: {{{{ min_count: 1, max_count: 2, max_rps: 9, {it}: {{}} }}}}")
+            for it in ("scale_in_cooldown_seconds", "scale_out_cooldown_seconds")
+        ),
+        ("max_count", "scaling: {{ min_count: 1, max_rps: 9, max_count: {} }}"),
+    ],
+)
+def test_a_whole_number_has_32_bits(
+    problems: Problems, tmp_path: Path, key: str, more: str
+) -> None:
+    assert stage(f"{FITTING}    {more.format(2**31 - 1)}\n", tmp_path)
+    (found,) = problems(f"{FITTING}    {more.format(2**31)}\n")
+    assert f".{key}: 2147483648 is out of range: write " in found
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (
+            "    instance_count: true",
+            "endpoints.text.instance_count: write a whole number, not true",
+        ),
+        ('    instance_count: "2"', "endpoints.text.instance_count: write a whole number, not '2'"),
+        ("    instance_count: 2.0", "endpoints.text.instance_count: write a whole number, not 2.0"),
+        (
+            '    publish_metrics: "off"',
+            "endpoints.text.publish_metrics: write true or false, not 'off'",
+        ),
+        ("max_monthly_usd: true", "max_monthly_usd: write a number, not true"),
+        ("log_retention_days: true", "log_retention_days: write a number of days"),
+        (
+            "    server:",
+            "endpoints.text.server: write keys below it, such as log_verbose, log_info, not "
+            "nothing",
+        ),
+        (
+            "    update: canary",
+            "endpoints.text.update: write keys below it, such as strategy, not 'canary'",
+        ),
+    ],
+)
+def test_a_value_of_another_type_is_not_read_as_what_it_may_mean(
+    problems: Problems, more: str, told: str
+) -> None:
+    (found,) = problems(f"{FITTING}{more}\n")
+    assert found.partition(": ")[2] == told
+
+
+def test_a_number_may_be_written_without_a_fraction(tmp_path: Path) -> None:
+    assert stage(f"{FITTING}max_monthly_usd: 500\n", tmp_path).max_monthly_usd == 500
+
+
+@pytest.mark.parametrize(
+    ("alarm", "told"),
+    [
+        (
+            "server_error_rate: { critical: 5 }",
+            "server_error_rate.critical: 5 is out of range: write 0 to 1",
+        ),
+        (
+            "cache_hit_rate_below: { warning: 80 }",
+            "cache_hit_rate_below.warning: 80 is out of range: write 0 to 1",
+        ),
+        (
+            "disk_percent: { warning: 101 }",
+            "disk_percent.warning: 101 is out of range: write 0 to 100",
+        ),
+        (
+            "model_latency_p99_ms: { warning: -1 }",
+            "model_latency_p99_ms.warning: -1 is out of range: write 0 or more",
+        ),
+        (
+            "model_latency_p99_ms: { warning: 900, critical: 500 }",
+            "model_latency_p99_ms.warning: 900 is more than critical, 500, and would come after "
+            "it: exchange them",
+        ),
+        (
+            "cache_hit_rate_below: { warning: 0.5, critical: 0.8 }",
+            "cache_hit_rate_below.warning: 0.5 is less than critical, 0.8, and would come after "
+            "it: exchange them",
+        ),
+    ],
+)
+def test_thresholds_are_ones_that_can_be_meant(problems: Problems, alarm: str, told: str) -> None:
+    (found,) = problems(f"{FITTING}    alarms: {{ {alarm} }}\n")
+    assert found.partition(": ")[2] == f"endpoints.text.alarms.{told}"
+
+
+@pytest.mark.parametrize(
+    "alarm",
+    [
+        "server_error_rate: { warning: 0, critical: 1 }",
+        "disk_percent: { warning: 90, critical: 100 }",
+        "cache_hit_rate_below: { warning: 0.8, critical: 0.5 }",
+        "loading_wait_p99_ms: { warning: 60000, critical: 90000 }",
+        "client_error_rate: {}",
+    ],
+)
+def test_warnings_come_before_their_alarms(tmp_path: Path, alarm: str) -> None:
+    assert stage(f"{FITTING}    alarms: {{ {alarm} }}\n", tmp_path).endpoints["text"].alarms
 
 
 @pytest.mark.parametrize(
@@ -566,6 +714,13 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
             "production: true\nnotify: { topics: [on-call] }",
             "notify.topics.0: 'on-call' is not the ARN of an SNS topic: write "
             "arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the console has it",
+        ),
+        (
+            "production: true\n"
+            "notify: { topics: [arn:aws:sns:us-east-1:1234567890\u0661\u0662:a] }",
+            "notify.topics.0: 'arn:aws:sns:us-east-1:1234567890\u0661\u0662:a' is not the ARN of "
+            "an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's page in the "
+            "console has it",
         ),
     ],
 )
