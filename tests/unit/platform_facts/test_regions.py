@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from cfnlint.schema import PROVIDER_SCHEMA_MANAGER  # type: ignore[import-untyped]
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
 from platform_facts import Region, Release, Support, UnknownFact, region, regions, release, releases
 
