@@ -1,5 +1,6 @@
 """`python -m cli`, which `tritonsm` starts."""
 
+import errno
 import os
 import signal
 import sys
@@ -8,6 +9,8 @@ from types import FrameType
 INTERRUPTS = signal.SIGINT, signal.SIGTERM  # Ctrl-C, and how GitHub ends a job
 INTERRUPTED = 128 + signal.SIGINT
 LINE = "error: interrupted\n"
+FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
+"""Why a disk takes no more."""
 
 
 class Interruption:
@@ -41,20 +44,31 @@ def _end(_: int, __: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
+def _drop_output() -> None:
+    """Write nothing more: what is left would fail again as Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: list[str]) -> int:
     """Run one command; return its exit code, as its room says it."""
     interruption = Interruption()
     interruption.listen()
     from cli.running import read
 
-    command = read(arguments)
-    interruption.let_through()
     try:
+        command = read(arguments)
+        interruption.let_through()
         code = command()
         sys.stdout.flush()
     except BrokenPipeError:  # who reads, such as `head`, has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 128 + signal.SIGPIPE
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        sys.stderr.write(f"error: what is written does not fit: {error.strerror}\n")
+        _drop_output()
+        return 1
     except BaseException:
         if not interruption.came:
             raise

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,17 @@ def test_who_has_read_enough_ends_a_command_without_a_word() -> None:
     )
     os.close(write_end)
     assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_a_full_disk_is_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "cli", "stages"],
+            cwd=ROOT,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    said = "error: what is written does not fit: No space left on device\n"
+    assert (ended.returncode, ended.stderr) == (1, said)
