@@ -55,14 +55,22 @@ def chosen(written: list[str], entry: CatalogEntry, beside: Golden | None) -> In
 def _written(arguments: Iterable[str], tensors: dict[str, Tensor]) -> Inputs:
     inputs: Inputs = {}
     for argument in arguments:
-        if argument.startswith("@"):
-            inputs |= _of_file(Path(argument[1:]), tensors)
-            continue
-        name, equals, text = argument.partition("=")
-        if not equals:
-            raise CommandError(f"--input {argument!r}: write NAME=VALUE, or @FILE.json")
-        inputs[name] = _value(text, tensors.get(name))
+        found = _one(argument, tensors)
+        for name in found.keys() & inputs.keys():
+            raise CommandError(f"--input {argument!r}: {name} is given twice: keep one")
+        inputs |= found
     return inputs
+
+
+def _one(argument: str, tensors: dict[str, Tensor]) -> Inputs:
+    name, equals, text = argument.partition("=")
+    if "@" in (argument, text):
+        raise CommandError(f"--input {argument!r}: write a file after @")
+    if argument.startswith("@"):
+        return _of_file(Path(argument[1:]), tensors)
+    if not equals:
+        raise CommandError(f"--input {argument!r}: write NAME=VALUE, or @FILE.json")
+    return {name: _value(text, tensors.get(name))}
 
 
 def _of_file(path: Path, tensors: dict[str, Tensor]) -> Inputs:

@@ -58,6 +58,8 @@ def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_pat
     [
         ("X", "'X': write NAME=VALUE, or @FILE.json"),
         ("@nowhere.json", "nowhere.json: No such file"),
+        ("@", "'@': write a file after @"),
+        ("FILE=@", "'FILE=@': write a file after @"),
         ("@{folder}/list.json", "write an object"),
         ("@{folder}/broken.json", "is not JSON"),
     ],
@@ -67,6 +69,13 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, written: str, said: str) ->
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(CommandError, match=said):
         inputs.chosen([written.format(folder=tmp_path)], ENTRY, None)
+
+
+def test_an_input_is_given_once(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"X": [1, 2]}')
+    for again in ("X=[3, 4]", f"@{tmp_path}/a.json"):
+        with pytest.raises(CommandError, match="X is given twice: keep one"):
+            inputs.chosen(["X=[1, 2]", again], ENTRY, None)
 
 
 def test_without_any_the_sample_beside_the_model_is_taken(tmp_path: Path) -> None:
