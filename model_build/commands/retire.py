@@ -54,7 +54,8 @@ def run(options: argparse.Namespace) -> Outcome:
         keys[prefix.bucket].append(prefix.prefix + archive)
     deleted = [place for bucket in keys for place in _delete(s3, bucket, keys[bucket])]
     if not deleted:
-        return Outcome(text=f"{archive} was not there: nothing to delete", data=[])
+        there = f"{endpoint_name} has no version {options.version} of {options.model}"
+        return Outcome(text=f"{there}: nothing to delete", data=[])
     return Outcome(text="\n".join(f"deleted {place}" for place in deleted), data=deleted)
 
 

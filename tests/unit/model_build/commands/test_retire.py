@@ -59,7 +59,7 @@ def test_retiring_again_deletes_nothing_and_says_so(
     )
     before = dict(deployed.s3.objects)
     assert succeed("retire", "minilm", OLD, *ENDPOINT) == (
-        f"minilm-{OLD}.tar.gz was not there: nothing to delete\n"
+        f"dev-text has no version {OLD} of minilm: nothing to delete\n"
     )
     assert deployed.s3.objects == before
 
