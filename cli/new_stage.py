@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import os
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,7 +41,7 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
             "hyphens"
         )
     path = stages / f"{name}.yaml"
-    if path.exists():
+    if os.path.lexists(path):  # also a link to nothing, which would be written through
         raise CommandError(f"{path.name} is there already; stages are {_listed(stages)}")
     copied = load_stage(base, stages)
     text = (stages / f"{base}.yaml").read_text(encoding="utf-8")

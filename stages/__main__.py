@@ -5,7 +5,7 @@ import json
 import sys
 
 import checked_yaml
-from stages import Stage, load_stage, stage_names
+from stages import Stage, UnknownStage, load_stage, stage_names
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -27,18 +27,20 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the command; return its exit code."""
+    """Run the command; return its exit code, 1 where a stage cannot be listed."""
     if options.schema:
         print(json.dumps(Stage.model_json_schema(), indent=2))
         return 0
-    try:
-        stages = {name: load_stage(name) for name in stage_names()}
-    except checked_yaml.InvalidFile as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    for name, stage in stages.items():
-        print(f"{name:10} {stage.region:15} {stage.release}  {', '.join(stage.endpoints)}")
-    return 0
+    code = 0
+    for name in stage_names():
+        try:
+            stage = load_stage(name)
+        except (UnknownStage, checked_yaml.InvalidFile) as error:
+            print(f"error: {error}", file=sys.stderr)
+            code = 1
+        else:
+            print(f"{name:10} {stage.region:15} {stage.release}  {', '.join(stage.endpoints)}")
+    return code
 
 
 if __name__ == "__main__":

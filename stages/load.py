@@ -15,7 +15,7 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")
 
 
 class UnknownStage(LookupError):
-    """There is no file for the stage asked for, or it has a name that no stage can have."""
+    """A stage has no file, or one that cannot be read, or a name that no stage can have."""
 
 
 def stage_names(folder: Path = FOLDER) -> list[str]:
@@ -42,7 +42,13 @@ def load_stage(name: str, folder: Path = FOLDER) -> Stage:
             f"{folder.name}/{name}.yaml: a stage's name begins the names of its stacks: rename the "
             "file, with a letter first and then letters, digits and hyphens"
         )
-    stage = checked_yaml.load(_path(name, folder), Stage)
+    try:
+        stage = checked_yaml.load(_path(name, folder), Stage)
+    except OSError as error:  # a folder, or a link to nothing
+        raise UnknownStage(
+            f"{folder.name}/{name}.yaml cannot be read: {error.strerror}: write a file there, or "
+            "delete it"
+        ) from None
     with naming_lines(name, folder):
         if found := list(wrong_names(name, stage, folder)):
             raise checked_yaml.Misfits(found)

@@ -85,3 +85,10 @@ def test_what_cannot_be_is_refused_with_nothing_written(
 def test_the_stage_to_copy_must_be_there(stages: Path) -> None:
     with pytest.raises(UnknownStage, match="did you mean prod"):
         new_stage.write("trial", "prd", [], stages=stages, models=MODELS)
+
+
+def test_a_link_to_nothing_is_not_written_through(stages: Path) -> None:
+    (stages / "trial.yaml").symlink_to("elsewhere.yaml")
+    with pytest.raises(CommandError, match=r"trial\.yaml is there already"):
+        new_stage.write("trial", "dev", [], stages=stages, models=MODELS)
+    assert not (stages / "elsewhere.yaml").exists()

@@ -61,6 +61,15 @@ def test_a_stages_name_begins_names_of_stacks(three_stages: Path, name: str) -> 
         load_stage(name, three_stages)
 
 
+def test_what_is_named_like_a_stage_and_no_file_is_refused(three_stages: Path) -> None:
+    (three_stages / "folder.yaml").mkdir()
+    (three_stages / "link.yaml").symlink_to("nowhere.yaml")
+    with pytest.raises(UnknownStage, match=r"^stages/folder\.yaml cannot be read: Is a directory"):
+        load_stage("folder", three_stages)
+    with pytest.raises(UnknownStage, match=r"^stages/link\.yaml cannot be read: No such file"):
+        load_stage("link", three_stages)
+
+
 @pytest.mark.parametrize("name", ["../stages/dev", "dev.yaml", "Dev", ""])
 def test_a_stages_name_is_no_path(name: str) -> None:
     with pytest.raises(UnknownStage):

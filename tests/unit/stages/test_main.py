@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 import stages
+from stages import __main__ as listing
+from stages import load
 from stages.__main__ import main
 
 
@@ -36,3 +38,20 @@ def test_the_listing_has_a_line_for_each_stage(
         for stage in [stages.load_stage(name)]
     ]
     assert ["dev", "us-east-1", "25.09", "text"] in rows
+
+
+def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = (load.FOLDER / "dev.yaml").read_text()
+    for name, content in {"a_b": good, "broken": "- a", "dev": good}.items():
+        (tmp_path / f"{name}.yaml").write_text(content)
+    monkeypatch.setattr(listing, "stage_names", lambda: load.stage_names(tmp_path))
+    monkeypatch.setattr(listing, "load_stage", lambda name: load.load_stage(name, tmp_path))
+    assert main([]) == 1
+    said = capsys.readouterr()
+    assert [it.split()[0] for it in said.out.splitlines()] == ["dev"]
+    name, broken = said.err.splitlines()
+    assert name.startswith("error: ")
+    assert "a_b.yaml: a stage's name" in name
+    assert "broken.yaml:1: write a mapping" in broken
