@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from release.stage_file import StageFile, UnreadableStage
 
 APP = "app.py"
 SUFFIX = ".template.json"
@@ -29,19 +29,6 @@ class CheckoutError(Exception):
 
 class NotSynthesised(CheckoutError):
     """The app of a tree failed, and this is what it said."""
-
-
-@dataclass(frozen=True)
-class StageFile:
-    """The little of a stage's YAML that is not in its templates.
-
-    `max_monthly_usd` is what its instances may cost a month, None where nobody has said.
-    """
-
-    region: str
-    production: bool
-    account: str | None = None
-    max_monthly_usd: float | None = None
 
 
 @dataclass(frozen=True)
@@ -66,35 +53,26 @@ class Tree:
         return sorted(path.stem for path in (self.root / "stages").glob("*.yaml"))
 
     def stage(self, name: str) -> StageFile:
-        """Read a stage. Raises `CheckoutError` where there is none of this name, or no region.
-
-        Everything else in the file is checked by the app.
-        """
+        """Read a stage. Raises `CheckoutError` where there is none of this name, or it is wrong."""
         path = self.root / "stages" / f"{name}.yaml"
+        shown = f"stages/{name}.yaml"
         try:
-            content = yaml.safe_load(path.read_text(encoding="utf-8"))
-            region, account = str(content["region"] or ""), content.get("account")
-            if not region:
-                raise CheckoutError(f"stages/{name}.yaml has no region: write region: us-east-1")
-            most = content.get("max_monthly_usd")
-            return StageFile(
-                region=region,
-                production=bool(content.get("production")),
-                account=account and str(account),
-                max_monthly_usd=None if most is None else float(most),
-            )
-        except FileNotFoundError:
+            return StageFile.of(path.read_bytes())
+        except UnreadableStage as error:
+            line = f":{error.line}" if error.line else ""
+            raise CheckoutError(f"{shown}{line}: {error}") from None
+        except OSError as error:
             known = self.stages()
+            if name in known:  # a folder, or a link to nothing
+                raise CheckoutError(
+                    f"{shown} cannot be read: {error.strerror}: write a file there, or delete it"
+                ) from None
             close = difflib.get_close_matches(name, known, n=1)
             guess = f"did you mean {close[0]}? " if close else ""
             raise CheckoutError(
                 f"no stage {name!r}: {guess}stages are {', '.join(known) or 'none'} (one YAML file "
                 "each in stages/)"
             ) from None
-        except (yaml.YAMLError, KeyError, TypeError) as error:
-            raise CheckoutError(f"stages/{name}.yaml has no region: {error}") from None
-        except ValueError as error:
-            raise CheckoutError(f"stages/{name}.yaml: max_monthly_usd: {error}") from None
 
     def synthesise(
         self, stage: str, *, to: Path, program: Sequence[str] = (APP,), packages: Path | None = None

@@ -10,7 +10,8 @@ from release.review.differences import Change, StackDifference, differences
 from release.review.endpoints import DeclaredEndpoint, endpoint_of
 from release.review.findings import NOTHING, FindingsChange
 from release.review.gained_access import Gained, gained
-from release.tree import StageFile, Template
+from release.stage_file import StageFile
+from release.tree import Template
 
 Linter = Callable[[dict[str, Template], dict[str, Template]], FindingsChange]
 """What is found in the templates before and after."""

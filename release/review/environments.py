@@ -9,7 +9,8 @@ import re
 from typing import Any
 
 import platform_facts
-from release.tree import StageFile, Template
+from release.stage_file import StageFile
+from release.tree import Template
 
 _PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
 _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")

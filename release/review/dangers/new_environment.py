@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from release.review import environments
 from release.review.comparison import Comparison
 from release.review.dangers.found import Found
-from release.tree import StageFile
+from release.stage_file import StageFile
 
 
 def new_environment(comparison: Comparison) -> Iterator[Found]:

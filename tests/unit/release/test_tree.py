@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from release.tree import CheckoutError, NotSynthesised, StageFile, Tree, templates
+from release.stage_file import StageFile
+from release.tree import CheckoutError, NotSynthesised, Tree, templates
 
 APP = """
 import json, os, pathlib
@@ -49,12 +50,60 @@ def test_a_stage_that_is_not_there_is_named(tree: Tree) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["release: '25.09'\n", "region: ''\n", "region:\n", "", "- a\n", "a: [\n"]
+    ("content", "said"),
+    [
+        (b"release: '25.09'\n", ": has no region: write region: us-east-1"),
+        (b"a: 1\nregion: ''\n", ":2: has no region: write region: us-east-1"),
+        (b"region:\n", ":1: has no region: write region: us-east-1"),
+        (b"", ": is empty: write region: us-east-1"),
+        (b"- a\n", ":1: write keys with their values, such as region: us-east-1"),
+        (b"a: [\n", ":2: not YAML: expected the node content, but found '<stream end>'"),
+        (b"\ta: 1\n", ":1: not YAML: found character '\\t' that cannot start any token"),
+        (b"a: 1\nb: \x00\n", ":2: YAML has no character U+0000: remove it"),
+        (b"a: 1\nregion: \xff\n", ":2: is not UTF-8: save the file as UTF-8"),
+        *(
+            (
+                b"a: 1\nregion: " + it,
+                ":2: region: write the name of an AWS region, such as us-east-1",
+            )
+            for it in (b"5", b"[x]")
+        ),
+        *(
+            (
+                b"region: us-east-1\nmax_monthly_usd: " + it,
+                ":2: max_monthly_usd: write a number of US dollars, such as 500",
+            )
+            for it in (b"[1]", b"many", b"true", b"0b")
+        ),
+        (b"region: us-east-1\nproduction: maybe", ":2: production: write true or false"),
+        (
+            b"region: us-east-1\naccount: {}",
+            ":2: account: write the 12 digits of an AWS account",
+        ),
+    ],
 )
-def test_a_stage_without_a_region_is_named(tree: Tree, content: str) -> None:
-    (tree.root / "stages" / "prod.yaml").write_text(content)
-    with pytest.raises(CheckoutError, match=r"stages/prod\.yaml has no region"):
+def test_what_is_wrong_in_a_stage_is_said_with_its_line(
+    tree: Tree, content: bytes, said: str
+) -> None:
+    (tree.root / "stages" / "prod.yaml").write_bytes(content)
+    with pytest.raises(CheckoutError) as refused:
         tree.stage("prod")
+    assert str(refused.value) == f"stages/prod.yaml{said}"
+
+
+def test_a_stage_that_is_a_folder_or_a_link_to_nothing_is_named(tree: Tree) -> None:
+    (tree.root / "stages" / "folder.yaml").mkdir()
+    (tree.root / "stages" / "link.yaml").symlink_to("nowhere.yaml")
+    for name, reason in {"folder": "Is a directory", "link": "No such file"}.items():
+        with pytest.raises(CheckoutError, match=rf"^stages/{name}\.yaml cannot be read: {reason}"):
+            tree.stage(name)
+
+
+def test_a_stage_takes_what_an_alias_merges(tree: Tree) -> None:
+    (tree.root / "stages" / "prod.yaml").write_text(
+        "x: &x {region: eu-west-1, max_monthly_usd: 5}\n<<: *x\naccount: 111111111111\n"
+    )
+    assert tree.stage("prod") == StageFile("eu-west-1", False, "111111111111", 5.0)
 
 
 def test_an_app_runs_with_its_own_packages_and_the_context_of_the_cli(

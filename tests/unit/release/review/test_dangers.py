@@ -11,7 +11,7 @@ import checked_yaml
 from release.review.acknowledged import Acknowledgements, read
 from release.review.comparison import Comparison
 from release.review.dangers import RULES, Danger, dangers
-from release.tree import StageFile
+from release.stage_file import StageFile
 from tests.unit.release.review.resources import RESOURCES
 
 Path_ = tuple[Any, ...]

@@ -6,7 +6,8 @@ from typing import Any
 from release.review.comparison import Comparison
 from release.review.model_changes import ModelChange
 from release.review.notes import notes
-from release.tree import StageFile, Template
+from release.stage_file import StageFile
+from release.tree import Template
 from tests.unit.release.review.resources import RESOURCES
 
 FILE = StageFile(region="us-east-1", production=True)

@@ -9,7 +9,8 @@ import pytest
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.findings import FindingsChange
-from release.tree import StageFile, Template
+from release.stage_file import StageFile
+from release.tree import Template
 from tests.unit.release.review.resources import RESOURCES
 
 PROD = StageFile(region="us-east-1", production=True, account="111111111111")
