@@ -1,8 +1,12 @@
 """The stacks of one stage: `cdk synth -c stage=prod`."""
 
 import os
+import signal
 import sys
 from functools import partial
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: no traceback, of imports neither
 
 from aws_cdk import App, Environment, Tags, Validations
 from cdk_nag import AwsSolutionsChecks

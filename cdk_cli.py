@@ -6,10 +6,11 @@ progress; elsewhere one line an event, as it comes. What failed is told in Cloud
 
 import os
 import re
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,6 +76,24 @@ def run(
             show(told.read(line.rstrip()))
     failed = process.returncode != 0
     return Result(not failed, tuple(told.failures or told.rest[-_FAILURE_LINES:]) if failed else ())
+
+
+def run_in_its_words(*arguments: str) -> int:
+    """Run the CLI, which prints what it likes; return its exit code.
+
+    It is in a process group of its own: an interruption ends the group, and neither the CLI nor the
+    app that it runs says a word of it.
+    """
+    with subprocess.Popen(
+        [str(CLI), *arguments], stdin=subprocess.DEVNULL, process_group=0
+    ) as process:
+        try:
+            return process.wait()
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
+            raise
 
 
 @contextmanager

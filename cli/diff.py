@@ -1,7 +1,6 @@
 """`tritonsm diff`: what a deploy of a stage would change, by the pinned cdk CLI."""
 
 import argparse
-import subprocess
 from functools import partial
 from pathlib import Path
 
@@ -25,5 +24,4 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Compare; return the exit code of the CLI."""
     Tree(Path.cwd()).stage(options.stage)  # raises where there is none
-    command = [str(cdk_cli.CLI), "diff", "-c", f"stage={options.stage}"]
-    return subprocess.run(command, check=False).returncode
+    return cdk_cli.run_in_its_words("diff", "-c", f"stage={options.stage}")

@@ -4,7 +4,9 @@ import json
 import os
 import pty
 import re
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -197,6 +199,35 @@ def test_an_interrupted_run_ends_the_cli_which_begins_no_other_stack(
     with pytest.raises(KeyboardInterrupt):
         cdk_cli.run("deploy", title="t")
     (cli / "goes on").unlink()
+    assert (cli / "ended").exists()
+
+
+def test_a_run_in_its_own_words_has_its_exit_code(
+    cli: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (cli / "says").write_text("as it likes")
+    (cli / "fails").touch()
+    assert cdk_cli.run_in_its_words("diff", "-c", "stage=dev") == 1
+    assert capfd.readouterr().out == "as it likes\n"
+    assert json.loads((cli / "started").read_text())[0] == ["diff", "-c", "stage=dev"]
+
+
+def test_an_interruption_ends_it_in_a_process_group_that_ctrl_c_does_not_reach(
+    cli: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (cli / "goes on").touch()
+    wait = subprocess.Popen.wait
+
+    def interrupted(self: "subprocess.Popen[bytes]") -> int:
+        monkeypatch.setattr(subprocess.Popen, "wait", wait)
+        assert os.getpgid(self.pid) == self.pid
+        while not (cli / "started").exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        cdk_cli.run_in_its_words("diff")
     assert (cli / "ended").exists()
 
 
