@@ -45,6 +45,11 @@ class Folder:
         return cls(Path(".local_aws").resolve())
 
     @property
+    def lock(self) -> Path:
+        """What whoever starts a local AWS locks: beside the folder, which is deleted meanwhile."""
+        return self.root.with_name(f"{self.root.name}.lock")
+
+    @property
     def log(self) -> Path:
         """What the emulator says."""
         return self.root / "emulator.log"

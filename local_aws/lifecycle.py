@@ -1,5 +1,6 @@
 """Start and stop the local AWS."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -8,7 +9,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
@@ -24,9 +26,14 @@ def up(folder: Folder, *, port: int | None = None) -> Running:
     """Start the local AWS on loopback and return it when it answers.
 
     `port` is free to choose; without one, a free port is taken. Raises `LocalAwsError` when one
-    runs already on this folder, the port is taken, or something that Triton needs is missing;
-    nothing is left running then.
+    runs already on this folder or is being started, the port is taken, or something that Triton
+    needs is missing; nothing is left running then.
     """
+    with _alone(folder):
+        return _up(folder, port)
+
+
+def _up(folder: Folder, port: int | None) -> Running:
     running = folder.running()
     if running:
         raise LocalAwsError(f"the local AWS is up already: {running.url} (stop it: tritonsm down)")
@@ -81,6 +88,20 @@ def down(folder: Folder) -> bool:
         os.killpg(running.pid, signal.SIGKILL)
     folder.forget()
     return True
+
+
+@contextmanager
+def _alone(folder: Folder) -> Iterator[None]:
+    """Keep others from starting one on this folder; the lock ends with the process that has it."""
+    folder.lock.parent.mkdir(parents=True, exist_ok=True)
+    with folder.lock.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LocalAwsError(
+                "the local AWS is being started by another tritonsm up: wait for it"
+            ) from None
+        yield
 
 
 def _still_runs(running: Running) -> bool:

@@ -1,3 +1,4 @@
+import fcntl
 import os
 import socket
 import sys
@@ -80,6 +81,16 @@ def test_a_second_local_aws_is_refused_with_where_the_first_is(remembered: Folde
     assert remembered.running()
 
 
+def test_while_one_is_started_a_second_is_refused_and_touches_nothing(folder: Folder) -> None:
+    folder.root.mkdir()
+    folder.log.write_text("of the first")
+    with folder.lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(LocalAwsError, match="is being started by another tritonsm up"):
+            lifecycle.up(folder)
+    assert folder.log.read_text() == "of the first"
+
+
 def test_a_taken_port_is_refused_and_the_last_runs_files_are_kept(folder: Folder) -> None:
     folder.root.mkdir()
     folder.log.write_text("what happened")
@@ -158,6 +169,8 @@ def test_up_starts_it_on_a_free_port_and_down_stops_it(
     (folder.root / "of the last run").touch()
     stand_in(EMULATOR, tmp_path, monkeypatch)
     running = lifecycle.up(folder)
+    with folder.lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody has it any more
     assert running.python == IMAGE_PYTHON
     assert folder.running() == running
     assert runs(running.pid)
