@@ -15,6 +15,7 @@ from local_aws.environment import ACCOUNT
 from local_aws.folder import Folder
 from model_build.commands.arguments import Commands
 from release.tree import Tree
+from stages import load_stage
 
 BOOTSTRAP_STACK = "CDKToolkit"
 
@@ -34,6 +35,7 @@ def run(options: argparse.Namespace) -> int:
     """Deploy; return the exit code."""
     stage = options.stage
     region = Tree(Path.cwd()).stage(stage).region
+    load_stage(stage)  # what is wrong in its file is said before anything is begun
     if options.local:
         _bootstrap(region)
     cdk("deploy", stage, "--require-approval", "never", building=_builds(options))
