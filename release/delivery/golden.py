@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tritonclient.utils import triton_to_np_dtype
 
+from release.delivery import golden_errors
 from release.delivery.errors import NotDelivered
 
 FILE = Path("tests", "golden.json")
@@ -96,10 +97,18 @@ class Golden(BaseModel):
     @classmethod
     def read(cls, path: Path) -> Self:
         """Read a file. Raises `NotDelivered` with everything that is wrong in it."""
+        shown = _shown(path)
         try:
-            return cls.model_validate_json(path.read_text())
+            text = golden_errors.decoded(path.read_bytes())
+        except OSError as error:
+            raise NotDelivered(f"{shown} cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise NotDelivered(f"{shown}:{error}") from None
+        try:
+            return cls.model_validate_json(text)
         except ValidationError as error:
-            raise NotDelivered(f"{path}: {error}") from None
+            found = golden_errors.told(text, error)
+            raise NotDelivered("\n".join(f"{shown}:{it}" for it in found)) from None
 
     def differences(self, answer: dict[str, Array]) -> list[str]:
         """Return what is wrong with an answer, one sentence an output."""
@@ -119,7 +128,7 @@ def read_all(models: Path) -> None:
             try:
                 tensor.array()
             except NotDelivered as error:
-                raise NotDelivered(f"{path}: {name}: {error}") from None
+                raise NotDelivered(f"{_shown(path)}: {name}: {error}") from None
 
 
 def path_of(models: Path, model: str) -> Path | None:
@@ -132,6 +141,11 @@ def path_of(models: Path, model: str) -> Path | None:
             return models / model / FILE
         model = model.rpartition("-")[0]
     return None
+
+
+def _shown(path: Path) -> str:
+    """Return a file's path in its repository, whose clone may be elsewhere: models/x/tests/..."""
+    return "/".join(path.parts[-4:])
 
 
 def _kept(value: Any) -> Value:

@@ -93,10 +93,45 @@ def test_alternatives_and_copies_are_held_against_their_folder_s(tmp_path: Path)
     assert path_of(tmp_path, "resnet") is None
 
 
-def test_a_broken_file_is_named_with_what_is_wrong(tmp_path: Path) -> None:
-    (tmp_path / "golden.json").write_text(json.dumps({"inputs": {}, "output": {}}))
-    with pytest.raises(NotDelivered, match=r"(?s)golden\.json.*output\n.*not permitted"):
-        Golden.read(tmp_path / "golden.json")
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{\n"inputs": "\xff"}', ["2: is not UTF-8: save the file as UTF-8"]),
+        (b'{\n"inputs": {},}', ["2: not JSON: Expecting property name enclosed in double quotes"]),
+        (b"[1]", ["1: input should be an object, not [1]"]),
+        (b'{"a":\n"\x7f", "inputs": {}}', ["1: a: unknown key: remove it"]),
+        (b"", ["1: not JSON: Expecting value"]),
+        (b'{\n\t"inputs": {},\n\t"output": {}}', ["3: output: unknown key: remove it"]),
+        (
+            b'{"inputs": {\n"X": {"datatype": "FP32", "shape": 1,\n"data": []}, "Y": {}}}',
+            [
+                "2: inputs.X.shape: input should be a valid array, not 1",
+                "3: inputs.X.data: is empty: add one",
+                "3: inputs.Y.data: missing: add this key",
+                "3: inputs.Y.datatype: missing: add this key",
+                "3: inputs.Y.shape: missing: add this key",
+            ],
+        ),
+        (
+            b'{"inputs": {"X": {"datatype": "FP32", "shape": [1],\n"data": [1,\n[2]]}}}',
+            ["3: inputs.X.data.1: write a number, true, false or a text, not [2]"],
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_in_words_with_its_line(
+    tmp_path: Path, content: bytes, said: list[str]
+) -> None:
+    path = tmp_path / "models" / "m" / FILE
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with pytest.raises(NotDelivered) as refused:
+        Golden.read(path)
+    assert str(refused.value).splitlines() == [f"models/m/tests/golden.json:{it}" for it in said]
+
+
+def test_a_file_that_is_a_folder_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(NotDelivered, match="cannot be read: Is a directory"):
+        Golden.read(tmp_path)
 
 
 def test_what_is_no_number_must_be_the_same() -> None:
@@ -122,4 +157,4 @@ def test_a_file_that_cannot_be_asked_with_is_told_before_anything_is_deployed(
     path.write_text(json.dumps({"inputs": {"X": tensor}}))
     with pytest.raises(NotDelivered, match=told) as refused:
         read_all(tmp_path)
-    assert str(path) in str(refused.value)
+    assert "minilm/tests/golden.json: X: " in str(refused.value)
