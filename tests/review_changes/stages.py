@@ -10,7 +10,8 @@ from unittest.mock import patch
 from aws_cdk import App
 
 import app as stage_app
-from release.tree import AS_THE_CLI, StageFile, Template, templates
+from release.stage_file import StageFile
+from release.tree import AS_THE_CLI, Template, templates
 from stages import Stage, load_stage
 from tests.synth.every_stage import EVERY_STAGE, every_stage
 

@@ -1,8 +1,8 @@
 """How the cdk CLI is run and what is seen of it, with a stand-in for it."""
 
+import io
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
@@ -172,18 +172,14 @@ def test_a_terminal_sees_that_a_stack_is_rolled_back(
 def drawn(monkeypatch: pytest.MonkeyPatch, says: str, building: str = "") -> str:
     """Return what a terminal of 80 columns has seen of a run."""
     (cdk_cli.CLI.parent / "says").write_text(says)
-    ours, terminal = pty.openpty()
-    with os.fdopen(terminal, "w") as file:
-        monkeypatch.setattr(
-            cdk_cli,
-            "Console",
-            lambda **_: Console(file=file, force_terminal=True, color_system=None, width=80),
-        )
-        cdk_cli.run("deploy", title="cdk deploy", building=lambda: building)
-        file.flush()
-        seen = os.read(ours, 1 << 20).decode()
-    os.close(ours)
-    return seen
+    seen = io.StringIO()
+    monkeypatch.setattr(
+        cdk_cli,
+        "Console",
+        lambda **_: Console(file=seen, force_terminal=True, color_system=None, width=80),
+    )
+    cdk_cli.run("deploy", title="cdk deploy", building=lambda: building)
+    return seen.getvalue()
 
 
 def test_an_interrupted_run_ends_the_cli_which_begins_no_other_stack(

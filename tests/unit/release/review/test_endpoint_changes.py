@@ -7,7 +7,7 @@ import pytest
 
 from release.review.comparison import Comparison
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
-from release.tree import StageFile
+from release.stage_file import StageFile
 from tests.unit.release.review.resources import RESOURCES
 
 Stack = dict[str, Any]

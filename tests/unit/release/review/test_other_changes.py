@@ -7,7 +7,7 @@ import pytest
 
 from release.review.comparison import Comparison
 from release.review.other_changes import MOST, other_changes
-from release.tree import StageFile
+from release.stage_file import StageFile
 from tests.unit.release.review.resources import RESOURCES
 
 FILE = StageFile(region="us-east-1", production=True)
