@@ -100,6 +100,10 @@ def line_of(path: Path, *keys: str | int) -> int:
     return _locate(node, keys)[0]
 
 
+MAX_DEPTH = 50
+"""Levels of lists and mappings: far more than a schema of ours has, far fewer than Python calls."""
+
+
 def _text(path: Path) -> str:
     content = path.read_bytes()
     try:
@@ -112,6 +116,7 @@ def _text(path: Path) -> str:
 
 def _compose(path: Path, text: str) -> yaml.Node | None:
     try:
+        _refuse_depths(path, text)
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         raise _not_yaml(path, error) from None
@@ -119,9 +124,20 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
         line = text.count("\n", 0, error.position) + 1
         reason = f"YAML has no character U+{ord(text[error.position]):04X}: remove it"
         raise InvalidFile([Problem(path, line, "", reason)]) from None
-    except RecursionError:  # PyYAML calls itself twice for each level
-        reason = "lists and mappings stand in each other hundreds of levels deep: write fewer"
-        raise InvalidFile([Problem(path, 1, "", reason)]) from None
+
+
+def _refuse_depths(path: Path, text: str) -> None:
+    """Raise `InvalidFile` for what only recursion without end could compose."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_DEPTH:
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            reason = f"lists and mappings stand in each other {depth} levels deep: write fewer"
+            raise InvalidFile([Problem(path, line, "", reason)])
 
 
 def _construct(path: Path, node: yaml.Node) -> Any:

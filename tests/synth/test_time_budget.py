@@ -39,7 +39,7 @@ Templates = dict[str, dict[str, Any]]
 
 def generated(scaling: dict[str, Any] | None = None, **update: Any) -> Stage:
     """Return prod with endpoints of one variant, which are all updated and scaled so."""
-    content = load_stage("prod").model_dump()
+    content = load_stage("prod").model_dump(exclude_none=True)
     for endpoint in content["endpoints"].values():
         endpoint.update(update=update, scaling=scaling, variants={"AllTraffic": {}})
     return Stage.model_validate(content)
