@@ -2,6 +2,7 @@
 
 import io
 import os
+import posixpath
 import shutil
 import tarfile
 from dataclasses import dataclass
@@ -126,18 +127,31 @@ class _Rationed(io.BufferedIOBase):
 def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int) -> int:
     """Unpack what stays inside the folder `to`; return how many bytes the files have."""
     size = 0
+    # Pythons before 3.11.4, such as Debian's, have no filters: `_check_member` is for them, too.
+    tar.extraction_filter = getattr(tarfile, "data_filter", None)
     for count, member in enumerate(tar, 1):
         size += member.size
         if size > limit:
             raise TooLargeError(size, limit)
         if count > MEMBERS:
             raise ValueError(f"more than {MEMBERS} members")
-        _check_path(member.name)
+        _check_member(member)
         rationed.allow(member.size)
-        tar.extract(member, to, filter="data")
+        tar.extract(member, to)
     rationed.allow(limit)
     _check_end(tar)
     return size
+
+
+def _check_member(member: tarfile.TarInfo) -> None:
+    _check_path(member.name)
+    if member.issym() or member.islnk():
+        beside = posixpath.dirname(member.name) if member.issym() else ""
+        target = posixpath.normpath(posixpath.join(beside, member.linkname))
+        if target.startswith("/") or target.split("/")[0] == "..":
+            raise ValueError(f"{member.name!r} is a link to {member.linkname!r}, which leads out")
+    elif not (member.isreg() or member.isdir()):
+        raise ValueError(f"{member.name!r} is no file, folder or link")
 
 
 def _check_path(name: str) -> None:
