@@ -31,13 +31,14 @@ VARIANT = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
 MODEL = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": "s3://archives/"}}
 
 
-class _FolderAsS3:
-    """The one call that a container makes."""
+class FolderAsS3:
+    """A client of S3 whose buckets are a folder, with the one call that a container makes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803, ARG002
+        """Return an object by its key."""
         return {"Body": io.BytesIO((self._folder / Key).read_bytes()), "ETag": Key}
 
 
@@ -112,7 +113,7 @@ def started(installation: TritonInstallation, archives: Path) -> Iterator[OneTri
     with TemporaryDirectory(prefix="try-") as scratch:
         folder = Path(scratch)
         backends.install(installation, folder / "backends")
-        s3 = cast(Any, _FolderAsS3(archives))
+        s3 = cast(Any, FolderAsS3(archives))
         host = Host(installation, folder / "backends", folder, s3, instances=1)
         running = launch.begin(host, "try", VARIANT, MODEL)
         try:

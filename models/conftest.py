@@ -16,6 +16,7 @@ import pytest
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 from tritonclient.utils import np_to_triton_dtype
 
+from cli.one_triton import FolderAsS3
 from local_aws.hosting import multi_model_container
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import GIB
@@ -91,16 +92,6 @@ class ServedModel:
         return {name: result.as_numpy(name) for name in names}
 
 
-class _FolderAsS3:
-    """The one call that a container makes."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803, ARG002
-        return {"Body": io.BytesIO((self._folder / Key).read_bytes()), "ETag": Key}
-
-
 @pytest.fixture(scope="session")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("archives")
@@ -109,7 +100,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, archives: Path) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("instance")
-    s3: Any = _FolderAsS3(archives)
+    s3: Any = FolderAsS3(archives)
     with ExitStack() as ended:
         triton = ended.enter_context(server_in(folder)).triton
         patch = ended.enter_context(pytest.MonkeyPatch.context())

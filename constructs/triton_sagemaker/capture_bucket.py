@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 
 from aws_cdk import Duration, RemovalPolicy
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.access_logs import access_logs
 from triton_sagemaker.argument_types import typed
+from triton_sagemaker.private_bucket import private_bucket
 
 
 @typed
@@ -17,8 +16,8 @@ class CaptureBucket(Construct):
 
     Not the bucket of archives: whatever builds models may read that one. `keep` says for each
     prefix after how long a record is deleted; what is below none, of endpoints that record no
-    longer, goes with the longest of them. Bucket and key outlive
-    the stack by default; `removal_policy` is theirs and that of the access logs.
+    longer, goes with the longest of them. Bucket and key outlive the stack by default;
+    `removal_policy` is theirs and that of the access logs.
     """
 
     def __init__(
@@ -31,21 +30,9 @@ class CaptureBucket(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         longest = max(it.to_days() for it in keep.values())
-        self.key = kms.Key(
+        self.key, self.bucket = private_bucket(
             self,
-            "Key",
-            description="Encrypts recorded requests",
-            enable_key_rotation=True,
-            removal_policy=removal_policy,
-        )
-        self.bucket = s3.Bucket(
-            self,
-            "Bucket",
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            bucket_key_enabled=True,
-            encryption=s3.BucketEncryption.KMS,
-            encryption_key=self.key,
-            enforce_ssl=True,
+            encrypts="recorded requests",
             lifecycle_rules=[
                 s3.LifecycleRule(
                     abort_incomplete_multipart_upload_after=Duration.days(1),
@@ -58,6 +45,4 @@ class CaptureBucket(Construct):
                 ),
             ],
             removal_policy=removal_policy,
-            server_access_logs_bucket=access_logs(self, removal_policy),
         )
-        self.node.default_child = self.bucket.node.default_child

@@ -33,13 +33,10 @@ INTERRUPTED = 128 + signal.SIGINT
 
 def main(arguments: list[str] | None = None) -> int:
     """Run; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m release.preflight",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    _add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    parser = argparse.ArgumentParser(prog="python -m release")
+    add_to(parser.add_subparsers())
+    given = sys.argv[1:] if arguments is None else arguments
+    return run(parser.parse_args(["preflight", *given]))
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -47,29 +44,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "preflight", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    _add_arguments(parser)
-    parser.set_defaults(run=run)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Ask; return the exit code."""
-    try:
-        with account_of(Clone.here(), options.stage) as account:
-            return _run(account, options)
-    except NoCredentials as error:
-        print(f"error: no credentials: {error}", file=sys.stderr)
-    except (CheckoutError, NoPrices) as error:
-        print(f"error: {error}", file=sys.stderr)
-    except (BotoCoreError, ClientError) as error:
-        print(f"error: AWS cannot be asked: {error}", file=sys.stderr)
-    except KeyboardInterrupt as interrupt:
-        left = "; ".join(getattr(interrupt, "__notes__", ())) or "what was made is removed"
-        print(f"interrupted: {left}", file=sys.stderr)
-        return INTERRUPTED
-    return REFUSED
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stage", required=True, help="the stage's name, such as prod")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
     parser.add_argument(
@@ -90,6 +64,25 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write what was seen into the tables of platform_facts",
     )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask; return the exit code."""
+    try:
+        with account_of(Clone.here(), options.stage) as account:
+            return _run(account, options)
+    except NoCredentials as error:
+        print(f"error: no credentials: {error}", file=sys.stderr)
+    except (CheckoutError, NoPrices) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(f"error: AWS cannot be asked: {error}", file=sys.stderr)
+    except KeyboardInterrupt as interrupt:
+        left = "; ".join(getattr(interrupt, "__notes__", ())) or "what was made is removed"
+        print(f"interrupted: {left}", file=sys.stderr)
+        return INTERRUPTED
+    return REFUSED
 
 
 def _run(account: Account, options: argparse.Namespace) -> int:

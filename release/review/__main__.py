@@ -30,13 +30,10 @@ LIVE = "what is deployed"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run; return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m release.review",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    _add_arguments(parser)
-    return run(parser.parse_args(arguments))
+    parser = argparse.ArgumentParser(prog="python -m release")
+    add_to(parser.add_subparsers())
+    given = sys.argv[1:] if arguments is None else arguments
+    return run(parser.parse_args(["review", *given]))
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -44,11 +41,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
     parser = commands.add_parser(
         "review", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    _add_arguments(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
     against = parser.add_mutually_exclusive_group(required=True)
     against.add_argument("--base", help="a commit, branch or tag to compare with")
     against.add_argument(
@@ -56,7 +48,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--stage", action="append", help="a stage; default: all of them")
     parser.add_argument("--output", type=Path, default=Path("review.out"))
-    parser.set_defaults(usage_error=parser.error)
+    parser.set_defaults(run=run, usage_error=parser.error)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -15,6 +15,7 @@ from tests.synth.review.conftest import Edit, Reviewer
 STAGE = "stages/live.yaml"
 ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
 BUCKET = "constructs/triton_sagemaker/model_bucket.py"
+PRIVATE = "constructs/triton_sagemaker/private_bucket.py"
 NETWORK = "stacks/network_stack.py"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
@@ -199,7 +200,7 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "archives that expire, no access log, logs kept a day": [
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
-        (BUCKET, "            server_access_logs_bucket=access_logs(self, removal_policy),\n", ""),
+        (PRIVATE, "        server_access_logs_bucket=_access_logs(scope, removal_policy),\n", ""),
         _meant("S1"),
         (STAGE, "region:", "log_retention_days: 1\nregion:"),
     ],
