@@ -61,7 +61,7 @@ def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]
     if not names:
         return []
     one = "" if [*before.variants] == names else f" of {', '.join(names)}"
-    return [f"`make deliver` deploys it twice, first as it is without the scaling{one}"]
+    return [f"make deliver deploys it twice, first as it is without the scaling{one}"]
 
 
 def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
@@ -77,9 +77,9 @@ def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> li
         for target in sorted(targets - _builds_of(model, before, after))
     ]
     if not wanted:
-        return ["`make deliver` first builds again whatever was published by hand"]
+        return ["make deliver first builds again whatever was published by hand"]
     return [
-        "`make deliver` first builds what clients may be sent to meanwhile: "
+        "make deliver first builds what clients may be sent to meanwhile: "
         f"{', '.join(dict.fromkeys(wanted))}, and whatever was published by hand"
     ]
 

@@ -17,6 +17,6 @@ def unscaled_meanwhile(comparison: Comparison) -> Iterator[Found]:
             yield Found(
                 f"{after.name}.{','.join(names)}",
                 f"{', '.join(names)} of {after.name} is not scaled until its new instances serve: "
-                f"it keeps the number that it has, and does not grow to {most}; `cdk deploy` is "
-                "refused, `make deliver` does it in two deploys",
+                f"it keeps the number that it has, and does not grow to {most}; cdk deploy is "
+                "refused, make deliver does it in two deploys",
             )
