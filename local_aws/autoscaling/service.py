@@ -11,13 +11,19 @@ from botocore.utils import parse_to_aware_datetime
 from local_aws.api import JsonService
 from local_aws.autoscaling.activities import Activities
 from local_aws.autoscaling.alarms import alarm_requests, alarm_states, described
+from local_aws.autoscaling.describing import describe
+from local_aws.autoscaling.refusals import (
+    refuse_action,
+    refuse_limits,
+    refuse_metric_of_another,
+    refuse_policy,
+)
 from local_aws.autoscaling.scaler import EVERY_SECONDS, Scaler, Variants
 from local_aws.autoscaling.schedules import parse
 from local_aws.autoscaling.store import Store, Target
-from local_aws.autoscaling.targets import MEMBERS, Record, TargetKey, arn, autoscaling_arn
+from local_aws.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_aws.clock import Ticker
 from local_aws.errors import ApiError
-from local_aws.paging import page
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
@@ -93,7 +99,7 @@ class AutoScaling:
                 **{name: it for name, it in request.items() if name != "Tags"},
                 "SuspendedState": {**old["SuspendedState"], **request.get("SuspendedState", {})},
             }
-            _refuse_limits(record)
+            refuse_limits(record)
             if known:
                 known.record = record
             target = known or targets.setdefault(key, Target(key, record))
@@ -121,7 +127,7 @@ class AutoScaling:
         """DescribeScalableTargets."""
         with self._store.locked() as targets:
             records = [dict(it.record) for it in targets.values()]
-        return _page("ScalableTargets", records, request, size=50)
+        return describe("ScalableTargets", records, request, size=50)
 
     def _remove(self, target: Target) -> None:
         with self._store.locked() as targets:
@@ -138,14 +144,14 @@ class AutoScaling:
         Of two policies with one metric the second is refused: "provided that each of them uses a
         different metric" (user guide, "Target tracking scaling policies").
         """
-        _refuse_policy(request)
+        refuse_policy(request)
         with self._store.locked():
             target, name = self._store.find(request), request["PolicyName"]
             old = target.policies.get(name)
             policy = dict(old or self._new_policy(target.key, name))
             policy.update(request)
             requests = alarm_requests(target.key, policy)
-            _refuse_metric_of_another(target, name, request)
+            refuse_metric_of_another(target, name, request)
             policy["Alarms"] = described(requests)
             target.policies[name] = policy
         for alarm in requests:
@@ -168,7 +174,7 @@ class AutoScaling:
         """DescribeScalingPolicies."""
         with self._store.locked() as targets:
             records = [dict(it) for target in targets.values() for it in target.policies.values()]
-        return _page("ScalingPolicies", records, request, size=10)
+        return describe("ScalingPolicies", records, request, size=10)
 
     def _new_policy(self, key: TargetKey, name: str) -> Record:
         policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
@@ -192,7 +198,7 @@ class AutoScaling:
             for moment in ("StartTime", "EndTime"):
                 if moment in action:
                     action[moment] = _seconds(action[moment])
-            _refuse_action(action)
+            refuse_action(action)
             try:
                 schedule = parse(
                     action["Schedule"],
@@ -219,7 +225,7 @@ class AutoScaling:
         """DescribeScheduledActions."""
         with self._store.locked() as targets:
             records = [dict(it) for target in targets.values() for it in target.actions.values()]
-        return _page("ScheduledActions", records, request, size=50)
+        return describe("ScheduledActions", records, request, size=50)
 
     def _new_action(self, key: TargetKey, name: str) -> Record:
         rest = f"scheduledActionName/{name}"
@@ -232,91 +238,7 @@ class AutoScaling:
         """DescribeScalingActivities, the latest first."""
         not_scaled = request.get("IncludeNotScaledActivities", False)
         records = self._activities.of(not_scaled=not_scaled)
-        return _page("ScalingActivities", records, request, size=50, descending=True)
-
-
-_LISTS = {
-    "PolicyNames": "PolicyName",
-    "ResourceIds": "ResourceId",
-    "ScheduledActionNames": "ScheduledActionName",
-}
-"""Filters that name several values of one member; they may be left empty."""
-
-
-def _page(
-    name: str, records: Iterable[Record], request: Record, *, size: int, descending: bool = False
-) -> Record:
-    """Return what matches, a page of at most `size`; source: the API reference, by MaxResults."""
-    if not 1 <= request.get("MaxResults", size) <= size:
-        raise ApiError("ValidationException", f"MaxResults must be between 1 and {size}.")
-    allowed = {
-        **{name: [request[name]] for name in MEMBERS if name in request},
-        **{name: request[lists] for lists, name in _LISTS.items() if request.get(lists)},
-    }
-    found, more = page(
-        [it for it in records if all(it[name] in values for name, values in allowed.items())],
-        request,
-        key=_order,
-        size=size,
-        descending=descending,
-        refusal="InvalidNextTokenException",
-    )
-    return {name: found, **more}
-
-
-def _order(record: Record) -> Any:
-    names = ("PolicyName", "ScheduledActionName", "ActivityId", "ResourceId")
-    born = record.get("CreationTime", record.get("StartTime"))
-    return born, "".join(record.get(it, "") for it in names)
-
-
-def _refuse_limits(target: Record) -> None:
-    """Both are "required when registering a new scalable target", says the API reference."""
-    missing = [it for it in ("MinCapacity", "MaxCapacity") if it not in target]
-    if missing:
-        raise ApiError("ValidationException", f"A new scalable target needs {missing[0]}.")
-    if target["MinCapacity"] > target["MaxCapacity"]:  # no source
-        raise ApiError(
-            "ValidationException", "Minimum capacity cannot be greater than maximum capacity."
-        )
-
-
-def _refuse_policy(request: Record) -> None:
-    if request.get("PolicyType", "TargetTrackingScaling") != "TargetTrackingScaling":
-        raise ApiError(
-            "ValidationException", f"the local AWS has no {request['PolicyType']}: not emulated"
-        )
-
-
-def _refuse_metric_of_another(target: Target, name: str, request: Record) -> None:
-    """The words: gravitational/teleport, lib/backend/dynamo."""
-
-    def metric(policy: Record) -> tuple[Any, Any]:
-        configuration = policy["TargetTrackingScalingPolicyConfiguration"]
-        kinds = ("PredefinedMetricSpecification", "CustomizedMetricSpecification")
-        predefined, customized = (configuration.get(it) for it in kinds)
-        return predefined, customized
-
-    others = (it for other, it in target.policies.items() if other != name)
-    if any(metric(it) == metric(request) for it in others):
-        raise ApiError(
-            "ValidationException",
-            "Only one TargetTrackingScaling policy for a given metric specification is allowed.",
-        )
-
-
-def _refuse_action(action: Record) -> None:
-    """What a new scheduled action needs; no source was found for the words."""
-    for member in ("Schedule", "ScalableTargetAction"):
-        if member not in action:
-            raise ApiError("ValidationException", f"A new scheduled action needs {member}.")
-    limits = action["ScalableTargetAction"]
-    if not limits:
-        raise ApiError("ValidationException", "Specify a minimum or maximum capacity.")
-    if limits.get("MinCapacity", 0) > limits.get("MaxCapacity", 2**31):
-        raise ApiError(
-            "ValidationException", "Minimum capacity cannot be greater than maximum capacity."
-        )
+        return describe("ScalingActivities", records, request, size=50, descending=True)
 
 
 def _seconds(moment: Any) -> float:
