@@ -17,12 +17,11 @@ from local_aws.clock import SPEED
 from local_aws.metrics.gpu_trace import GPU_TRACE
 from tests.local.asking import processes
 from tests.local.conftest import Checkout, LocalAws
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import TIMES, pack_python, times, write_python
+from tests.local.tiny_models import TIMES, write_python
 from tests.unit.local_aws.conftest import eventually
 
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
-ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "gpu-text"
+ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"
 PROCESSES = 2  # of a variant, on this machine
 TRACE_HEADER = "seconds,endpoint,variant,utilization,memory\n"
 
@@ -154,45 +153,11 @@ def test_what_containers_and_builds_write_is_in_cloudwatch_logs(scaled: Checkout
     assert any(lines(it["logGroupName"], "Phase complete: BUILD") for it in groups)
 
 
-def test_a_gpu_policy_acts_on_what_a_trace_says(
-    trace: Path, scaled: Checkout, tmp_path: Path
-) -> None:
-    s3: Any = boto3.client("s3")
-    s3.create_bucket(Bucket="gpu-models")
-    archive = pack_python(tmp_path / "times", times(2))
-    s3.put_object(Bucket="gpu-models", Key="times.tar.gz", Body=archive)
-    host(GPU, multi_model("s3://gpu-models/"))
-    follow_gpus(target=70)
+def test_a_gpu_policy_acts_on_what_a_trace_says(trace: Path, scaled: Checkout) -> None:
+    assert (count(GPU), tritons(scaled.aws, GPU)) == (1, 1)
     trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},95,50\n")
     eventually(lambda: count(GPU) == 2)
     assert tritons(scaled.aws, GPU) == 2
     trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},20,50\n")
     eventually(lambda: count(GPU) == 1)
     assert tritons(scaled.aws, GPU) == 1
-
-
-def follow_gpus(*, target: float) -> None:
-    """Scale by the utilisation of GPUs, as the app's template does."""
-    scaling: Any = boto3.client("application-autoscaling")
-    key = {
-        "ServiceNamespace": "sagemaker",
-        "ResourceId": f"endpoint/{GPU}/variant/{VARIANT}",
-        "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
-    }
-    place = {"EndpointName": GPU, "VariantName": VARIANT}
-    scaling.register_scalable_target(**key, MinCapacity=1, MaxCapacity=2)
-    scaling.put_scaling_policy(
-        **key,
-        PolicyName="gpu",
-        PolicyType="TargetTrackingScaling",
-        TargetTrackingScalingPolicyConfiguration={
-            "TargetValue": target,
-            "CustomizedMetricSpecification": {
-                "MetricName": "GPUUtilization",
-                "Namespace": "/aws/sagemaker/Endpoints",
-                "Dimensions": [{"Name": name, "Value": it} for name, it in place.items()],
-                "Statistic": "Average",
-                "Unit": "Percent",
-            },
-        },
-    )
