@@ -51,14 +51,13 @@ class Collected:
 
     def add(self, metric: Metric, place: Place, value: float) -> None:
         """Take a value that was measured now."""
-        period = math.floor(self._clock() / self._width(metric))
         with self._lock:
-            by_period = self._waiting.setdefault((metric, place), {})
-            if period not in by_period:
-                by_period[period] = Counter()
-                for oldest in sorted(by_period)[:-MOST_PERIODS]:
-                    del by_period[oldest]
-            by_period[period][_rounded(metric, value)] += 1
+            self._values(metric, place)[_rounded(metric, value)] += 1
+
+    def expect(self, metric: Metric, place: Place) -> None:
+        """Have the period be zero if it brings no value."""
+        with self._lock:
+            self._values(metric, place)
 
     def take(self) -> list[Series]:
         """Return what periods that have ended have brought, the oldest first, and forget it.
@@ -72,10 +71,21 @@ class Collected:
                 width = self._width(metric)
                 for period in [it for it in sorted(by_period) if (it + 1) * width <= now]:
                     middle = (period + 0.5) * width
-                    taken.append(Series(metric, place, middle, by_period.pop(period)))
+                    values = by_period.pop(period) or Counter({0.0: 1})
+                    taken.append(Series(metric, place, middle, values))
                 if not by_period:
                     del self._waiting[metric, place]
         return sorted(taken, key=lambda it: it.time)
+
+    def _values(self, metric: Metric, place: Place) -> Counter[float]:
+        """Return those of the period that is now."""
+        period = math.floor(self._clock() / self._width(metric))
+        by_period = self._waiting.setdefault((metric, place), {})
+        if period not in by_period:
+            by_period[period] = Counter()
+            for oldest in sorted(by_period)[:-MOST_PERIODS]:
+                del by_period[oldest]
+        return by_period[period]
 
     def _width(self, metric: Metric) -> float:
         return metric.period / self._speed

@@ -46,7 +46,7 @@ class InstanceMetrics:
         for endpoint, fleet in self._fleets():
             for variant, instances in fleet.serving().items():
                 place = Place(endpoint, variant)
-                self._concurrency(place, instances, fleet.counts.get(variant, len(instances)))
+                self._requests(place, instances, fleet.counts.get(variant, len(instances)))
                 if not whole or not instances:
                     continue
                 places.add(place)
@@ -59,12 +59,10 @@ class InstanceMetrics:
             self._processors = {it: self._processors[it] for it in seen if it in self._processors}
             self._serving_since = {it: self._serving_since[it] for it in places}
 
-    def _concurrency(self, place: Place, instances: list[Instance], count: int) -> None:
-        """Calls under way in each model container, also where one process stands for several.
-
-        None where nobody calls: "SageMaker doesn't emit metrics with a value of zero" (developer
-        guide, endpoint-auto-scaling-prerequisites).
-        """
+    def _requests(self, place: Place, instances: list[Instance], count: int) -> None:
+        """Calls under way in each model container, also where one process stands for several."""
+        for metric in names.ZERO_WITHOUT_CALLS if instances else ():
+            self._collected.expect(metric, place)
         for instance in instances:
             if instance.calls:
                 value = instance.calls * len(instances) / max(count, len(instances))

@@ -36,6 +36,13 @@ CONCURRENT_REQUESTS = Metric("ConcurrentRequestsPerModel", REQUESTS, period=10)
 """Its pace: "high-resolution metrics ... emitted at 10-second intervals" (developer guide,
 endpoint-auto-scaling-add-code-define); that its unit is None has no source."""
 
+ZERO_WITHOUT_CALLS = (INVOCATIONS, INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS)
+"""What has data where nobody calls: "If a variant's traffic becomes zero, SageMaker AI
+automatically scales in to the minimum number of instances specified. In this case, SageMaker AI
+emits metrics with a value of zero" (endpoint-auto-scaling-prerequisites; older editions say the
+contrary). Which metrics is not said: that it is what predefined policies follow, and Invocations,
+is our choice; also that it is so whether a policy follows them or not."""
+
 LOADING_WAIT = Metric("ModelLoadingWaitTime", REQUESTS, MICROSECONDS)
 DOWNLOADING_TIME = Metric("ModelDownloadingTime", REQUESTS, MICROSECONDS)
 LOADING_TIME = Metric("ModelLoadingTime", REQUESTS, MICROSECONDS)

@@ -29,6 +29,17 @@ def test_values_come_when_their_period_has_ended_with_its_time() -> None:
     assert (series.time, series.values) == (90, {1: 1})
 
 
+def test_a_period_is_zero_if_a_value_is_expected_and_none_comes() -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    for time.now, act in ((0, "expect"), (61, "expect"), (62, "add"), (63, "expect"), (120, "")):
+        if act == "expect":
+            collected.expect(names.INVOCATIONS, PLACE)
+        elif act == "add":
+            collected.add(names.INVOCATIONS, PLACE, 1)
+    assert [it.values for it in collected.take()] == [{0: 1}, {1: 1}]
+
+
 def test_metrics_have_their_own_pace_and_a_faster_time_shorter_periods() -> None:
     time = Time()
     collected = Collected(60, clock=time)

@@ -41,10 +41,14 @@ class Collected:
     def __init__(self) -> None:
         self.found: dict[str, list[float]] = {}
         self.places: set[Place] = set()
+        self.expected: set[tuple[str, Place]] = set()
 
     def add(self, metric: Any, place: Place, value: float) -> None:
         self.found.setdefault(metric.name, []).append(value)
         self.places.add(place)
+
+    def expect(self, metric: Any, place: Place) -> None:
+        self.expected.add((metric.name, place))
 
     def take(self) -> dict[str, list[float]]:
         taken, self.found = self.found, {}
@@ -111,6 +115,17 @@ def test_calls_under_way_are_those_of_a_container_and_nothing_where_there_are_no
     second.calls = 4
     measured.fleet.counts = {"only": 5}  # three have no process of their own
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.6]}
+
+
+def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> None:
+    measured.fleets.append(("starting", SimpleNamespace(counts={}, serving=lambda: {"only": []})))
+    measured.after(10)
+    place = Place("text", "only")
+    assert measured.collected.expected == {
+        ("Invocations", place),
+        ("InvocationsPerInstance", place),
+        ("ConcurrentRequestsPerModel", place),
+    }
 
 
 def test_gpus_do_what_a_trace_says_since_the_variant_first_served(tmp_path: Path) -> None:
