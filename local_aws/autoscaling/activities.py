@@ -13,16 +13,17 @@ from collections.abc import Callable
 from local_aws.autoscaling.target_tracking import Decision, NotScaled
 from local_aws.autoscaling.targets import Record, TargetKey
 from local_aws.errors import ApiError
+from local_aws.happenings import Happening, Kind, Tell, untold
 
 MOST = 1000
 """Of activities that are remembered; AWS remembers those of six weeks."""
 
 
 class Activities:
-    """Every method is safe to call from any thread."""
+    """Every method is safe to call from any thread. `tell` is told each status of an activity."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.time, tell: Tell = untold) -> None:
+        self._clock, self._tell = clock, tell
         self._lock = threading.Lock()
         self._known: deque[Record] = deque(maxlen=MOST)
 
@@ -108,11 +109,24 @@ class Activities:
                 return last
             record |= {"ActivityId": str(uuid.uuid4()), "StartTime": self._clock()}
             self._known.append(record)
+        self._tell(_happening(record))
         return record
 
     def _end(self, activity: Record, status: str, message: str) -> None:
         with self._lock:
             activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
+        self._tell(_happening(activity))
+
+
+def _happening(activity: Record) -> Happening:
+    """Return what is told of an activity: what it does, its status, and why."""
+    key = TargetKey.of(activity)
+    reasons = [it["Code"] for it in activity.get("NotScaledReasons", [])]
+    status = ", ".join([activity["StatusCode"], *reasons])
+    said = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
+    if activity["StatusCode"] in ("Failed", "Unfulfilled") and "StatusMessage" in activity:
+        said = f"{said}. {activity['StatusMessage']}"
+    return Happening(Kind.SCALING, said, endpoint=key.endpoint, variant=key.variant)
 
 
 def _without(record: Record, names: tuple[str, ...]) -> Record:

@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +25,7 @@ from local_aws.autoscaling.store import Store, Target
 from local_aws.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_aws.clock import Ticker
 from local_aws.errors import ApiError
+from local_aws.happenings import Tell, untold
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
@@ -44,10 +46,11 @@ class AutoScaling:
         *,
         speed: float,
         clock: Callable[[], float] = time.time,
+        tell: Tell = untold,
     ) -> None:
         self._variants, self._cloudwatch = variants, cloudwatch
         self._speed, self._clock = speed, clock
-        self._store, self._activities = Store(), Activities(clock)
+        self._store, self._activities = Store(), Activities(clock, tell)
         self.scaler = Scaler(
             self._store,
             variants,
@@ -105,6 +108,14 @@ class AutoScaling:
             target = known or targets.setdefault(key, Target(key, record))
         self.scaler.into_limits(target)
         return {"ScalableTargetARN": record["ScalableTargetARN"]}
+
+    def targets(self) -> list[Target]:
+        """Return what is registered, as it is now."""
+        with self._store.locked() as targets:
+            return [
+                replace(it, record=dict(it.record), policies=dict(it.policies))
+                for it in targets.values()
+            ]
 
     def variants(self, endpoint: str) -> set[str]:
         """Return the variants of an endpoint that are registered."""

@@ -11,6 +11,8 @@ from local_aws.front.ministack import Ministack, request_body
 from local_aws.hosting.invocation import ClientGoneError, Receive, Send
 from local_aws.sagemaker import invocations
 from local_aws.sagemaker.invocations import Invocations
+from local_aws.watch import site
+from local_aws.watch.site import Site
 
 
 class Application:
@@ -22,9 +24,11 @@ class Application:
         runtime: Invocations,
         ministack: Ministack,
         calls: Calls,
+        watch: Site,
     ) -> None:
         self._services = {it.target_prefix: it for it in services}
         self._runtime, self._ministack, self._calls = runtime, ministack, calls
+        self._watch = watch
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -37,6 +41,8 @@ class Application:
             service = self._services.get(prefix)
             if service and service.is_for(operation):
                 return await _operate(service, operation, receive, send)
+        if scope["path"].startswith(site.PREFIX):
+            return await self._watch(scope, receive, send)
         return await self._ministack(scope, receive, send)
 
 

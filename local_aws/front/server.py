@@ -46,7 +46,8 @@ def run(folder: Folder, port: int) -> None:
     try:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
-        application = Application(services.control_planes, services.runtime, ministack, calls)
+        planes, runtime = services.control_planes, services.runtime
+        application = Application(planes, runtime, ministack, calls, services.site)
         _call_after(emulator, end)
         try:
             uvloop.run(_serve(server, ministack))

@@ -14,6 +14,7 @@ from local_aws.ecr.registries import registries
 from local_aws.folder import Folder
 from local_aws.front.calls import Calls
 from local_aws.hosting import backends
+from local_aws.hosting.container import ModelStep
 from local_aws.hosting.container_logs import ContainerLogs
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host, instances_at_most
@@ -31,6 +32,11 @@ from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import Invocations
 from local_aws.sagemaker.roles import assumable
 from local_aws.sagemaker.service import control_plane
+from local_aws.watch.events import Events
+from local_aws.watch.models import model_events
+from local_aws.watch.rates import Traffic
+from local_aws.watch.site import Site
+from local_aws.watch.state import Watch
 
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 """For what is asked of ministack, which does not serve any more when all stops."""
@@ -60,7 +66,13 @@ class Services:
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
         speed, quotas = speed_here(), AccountQuotas(quotas_here())
-        collected = Collected(speed)
+        collected, events, traffic = Collected(speed), Events(), Traffic()
+        count, show = model_report(collected), model_events(events.tell)
+
+        def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
+            count(endpoint, variant, step)
+            show(endpoint, variant, instance, step)
+
         self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
         self._hosting = Hosting(
@@ -70,8 +82,9 @@ class Services:
                 folder.instances,
                 s3,
                 instances=instances_at_most(),
-                report=model_report(collected),
+                report=report,
                 follow=self._logs.follow,
+                tell=events.tell,
             ),
             fleet=Fleet,
             clock=lambda: Clock(speed),
@@ -87,7 +100,7 @@ class Services:
             environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
             quotas=quotas.builds(),
         )
-        self._scaling = AutoScaling(self._hosting, cloudwatch, speed=speed)
+        self._scaling = AutoScaling(self._hosting, cloudwatch, speed=speed, tell=events.tell)
         instances = InstanceMetrics(
             self._hosting.fleets, collected, speed=speed, gpus=GpuTrace.here()
         )
@@ -95,7 +108,17 @@ class Services:
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
         self._recorder = Recorder(client("s3"))
-        self.runtime = Invocations(self._hosting, self._recorder, collected)
+        self.runtime = Invocations(self._hosting, self._recorder, collected, traffic.add)
+        watch = Watch(
+            endpoints=self._hosting.endpoints,
+            targets=self._scaling.targets,
+            cloudwatch=cloudwatch,
+            events=events,
+            traffic=traffic,
+            speed=speed,
+            most=instances_at_most(),
+        )
+        self.site = Site(watch.state)
         self.control_planes = (
             control_plane(self._hosting),
             self._scaling.service,

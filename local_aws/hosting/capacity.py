@@ -46,33 +46,38 @@ class Capacity:
 
 def resident_bytes(session: int) -> int:
     """Return the memory of a session's processes; what several of them share counts once."""
-    return _sum(session, "smaps_rollup", _proportional_bytes)
+    return int(_sum(session, proportional_bytes))
 
 
 def cpu_seconds(session: int) -> float:
     """Return the processors' seconds of a session's processes, and of those that they reaped."""
-    return _sum(session, "stat", _cpu_ticks) / os.sysconf("SC_CLK_TCK")
+    return _sum(session, processor_seconds)
 
 
-def _sum(session: int, file: str, number: Callable[[str], int]) -> int:
-    """Add up what a file of /proc says of each process of a session."""
-    total = 0
+def _sum(session: int, number: Callable[[Path], float]) -> float:
+    """Add up a number of each process of a session, by its folder of /proc."""
+    total = 0.0
     for process in Path("/proc").iterdir():
         with suppress(ValueError, OSError):  # no process, or one that has just ended
             if os.getsid(int(process.name)) == session:
-                total += number((process / file).read_text())
+                total += number(process)
     return total
 
 
-def _cpu_ticks(stat: str) -> int:
-    """Source: proc(5), /proc/[pid]/stat: utime, stime, cutime and cstime are the fields 14 to 17.
+def processor_seconds(process: Path) -> float:
+    """Return what a process, by its folder of /proc, and what it reaped have used.
 
-    The second one, a name in brackets, may have spaces.
+    Source: proc(5), /proc/[pid]/stat: utime, stime, cutime and cstime are the fields 14 to 17. The
+    second one, a name in brackets, may have spaces.
     """
-    return sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+    stat = (process / "stat").read_text()
+    ticks = sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _proportional_bytes(rollup: str) -> int:
+def proportional_bytes(process: Path) -> int:
+    """Return the memory of a process, by its folder of /proc; its share of what it shares."""
+    rollup = (process / "smaps_rollup").read_text()
     (kib,) = (line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
     return int(kib) * 1024
 

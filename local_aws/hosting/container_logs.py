@@ -6,7 +6,6 @@ Source of the names: SageMaker's developer guide, logging-cloudwatch: the group
 
 import logging
 import threading
-import uuid
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +43,9 @@ class ContainerLogs:
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def follow(self, endpoint: str, variant: str, triton: Triton) -> None:
+    def follow(self, endpoint: str, variant: str, instance: str, triton: Triton) -> None:
         """Send what a server writes, from its first line until it has ended."""
-        name = f"{variant}/i-{uuid.uuid4().hex[:17]}"
+        name = f"{variant}/{instance}"
         stream = LogStream(triton.log, self._client)
         group = f"/aws/sagemaker/Endpoints/{endpoint}"
         with self._lock:

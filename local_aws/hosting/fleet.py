@@ -83,6 +83,11 @@ class Fleet:
         with self._changed:
             return {name: list(instances) for name, instances in self._serving.items()}
 
+    def instances(self) -> list[Instance]:
+        """Return all of them, also those that start or leave."""
+        with self._changed:
+            return list(self._all)
+
     def begin(
         self,
         weights: Mapping[str, float],
@@ -109,7 +114,10 @@ class Fleet:
 
     def drain(self, timeout: float) -> None:
         """Return when no invocation is under way, or after `timeout` seconds."""
-        self._wait_for_calls(self._all, timeout)
+        instances = self.instances()
+        for instance in instances:
+            instance.leave()
+        self._wait_for_calls(instances, timeout)
 
     def stop(self) -> None:
         """End every instance, also of a fleet that is starting, and delete what it downloaded."""
@@ -144,6 +152,8 @@ class Fleet:
             leaving = [it for name, count in wanted.items() for it in self._serving[name][count:]]
             for name, count in wanted.items():
                 del self._serving[name][count:]
+        for instance in leaving:
+            instance.leave()
         self._wait_for_calls(leaving, DRAIN_SECONDS)
         for instance in leaving:
             instance.stop()

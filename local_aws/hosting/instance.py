@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.happenings import Kind
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.connections import Connections
 from local_aws.hosting.container import INVOKE_SECONDS, Container
@@ -44,18 +46,33 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """A server, what speaks to it, the folder that holds its log and its models, and its size."""
+    """A server, what speaks to it, the folder that holds its log and its models, and its size.
+
+    `id` is that of an instance of EC2, as in the name of its log stream. `tell` is told what
+    happens to it.
+    """
 
     triton: Triton
     container: Container
     folder: Path
     capacity: Capacity
+    id: str = ""
+    tell: Callable[[Kind, str], None] = lambda *_: None
 
     def end(self) -> None:
         """End the server and delete what it downloaded; its log stays."""
         self.triton.stop()
         for name in ("models", "model"):
             shutil.rmtree(self.folder / name, ignore_errors=True)
+        self.tell(Kind.INSTANCE_ENDED, "The instance has ended.")
+
+
+class InstanceState(StrEnum):
+    """What an instance does that has a server."""
+
+    STARTING = "starting"
+    SERVING = "serving"
+    LEAVING = "leaving"
 
 
 class Instance:
@@ -75,7 +92,7 @@ class Instance:
         self._running: Running | None = None
         self._healthy: Running | None = None
         self._next_healthy = Future[Running]()
-        self._stopped = False
+        self._stopped = self._leaving = False
 
     def start(self) -> None:
         """Start a server. Raises `LocalAwsError` when `stop` was called before it was started."""
@@ -105,6 +122,25 @@ class Instance:
     def running(self) -> Running | None:
         """Its server, if it passed the ping health check, and runs."""
         return self._healthy
+
+    @property
+    def server(self) -> Running | None:
+        """Its server, also one that starts."""
+        return self._running
+
+    @property
+    def state(self) -> InstanceState:
+        """What it does now."""
+        if self._stopped or self._leaving:
+            return InstanceState.LEAVING
+        return InstanceState.SERVING if self._healthy else InstanceState.STARTING
+
+    def leave(self) -> None:
+        """Say that it gets no more calls, before it is stopped."""
+        self._leaving = True
+        if running := self._running:
+            told = f"The instance gets no more calls; {self.calls} are under way."
+            running.tell(Kind.INSTANCE_LEAVING, told)
 
     def has(self, target_model: str | None) -> bool:
         """Whether an invocation would be answered without loading anything."""
@@ -151,13 +187,17 @@ class Instance:
         return healthy.result()
 
     def _become_healthy(self, seconds: float) -> None:
-        running = self._running
+        running, begun = self._running, time.monotonic()
         if running:
             running.triton.wait_until_healthy(seconds)
         with self._changed:
             if running and self._running is running and not self._stopped:
                 self._healthy = running
                 self._next_healthy.set_result(running)
+        if running and self._healthy is running:
+            took = time.monotonic() - begun
+            told = f"The instance passed the ping health check after {took:.1f} s."
+            running.tell(Kind.INSTANCE_HEALTHY, told)
 
     def _replace_the_failed(self, seconds: float) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -185,6 +225,7 @@ class Instance:
             if not self._stopped:
                 what = "fails its pings" if failed == FAILED_PINGS else "has ended"
                 _log.warning("the container of variant %s %s and is replaced", self.variant, what)
+                running.tell(Kind.INSTANCE_REPLACED, f"The container {what} and is replaced.")
         return time.monotonic() - began
 
     def _end(self) -> None:

@@ -4,17 +4,19 @@ import itertools
 import os
 import re
 import shutil
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.happenings import Happening, Kind, Tell, untold
 from local_aws.hosting import archives, mounts, serve, stand_in_packages
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import Capacity
-from local_aws.hosting.container import Report, Step
+from local_aws.hosting.container import ModelStep, Report
 from local_aws.hosting.instance import Running
 from local_aws.hosting.model_store import ModelStore
 from local_aws.hosting.multi_model_container import MultiModelContainer
@@ -41,7 +43,8 @@ def instances_at_most() -> int:
 class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
-    `report` is told by endpoint and variant what happens to models, `follow` what a server writes.
+    `report` is told by endpoint, variant and instance what happens to models, `follow` what a
+    server writes, and `tell` what happens to instances and endpoints.
     """
 
     triton: TritonInstallation
@@ -49,8 +52,9 @@ class Host:
     folder: Path
     s3: "S3Client"
     instances: int
-    report: Callable[[str, str, Step, float], None] = lambda *_: None
-    follow: Callable[[str, str, Triton], None] = lambda *_: None
+    report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
+    follow: Callable[[str, str, str, Triton], None] = lambda *_: None
+    tell: Tell = untold
 
 
 _numbers = itertools.count(1)
@@ -63,13 +67,20 @@ def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, A
     folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    place = endpoint, variant["VariantName"], f"i-{uuid.uuid4().hex[:17]}"
+
+    def tell(kind: Kind, message: str) -> None:
+        host.tell(Happening(kind, message, *place))
+
     if described.get("Mode", "SingleModel") == "MultiModel":
-        report = partial(host.report, endpoint, variant["VariantName"])
+        report = partial(host.report, *place)
         running = _begin_multi_model(host, folder, described, capacity, report)
     else:
         running = _begin_single_model(host, folder, described, capacity)
-    host.follow(endpoint, variant["VariantName"], running.triton)
-    return running
+    host.follow(*place, running.triton)
+    started = variant.get("InstanceType", "an instance")
+    tell(Kind.INSTANCE_STARTED, f"The container of {started} was started.")
+    return replace(running, id=place[2], tell=tell)
 
 
 def _begin_multi_model(
@@ -119,7 +130,9 @@ def _begin_single_model(
         repository=str(seen_at),
     )
     triton = _triton(host, folder, command, (repository, seen_at))
-    container = SingleModelContainer(command.invocations, disk_bytes=fetched.size)
+    container = SingleModelContainer(
+        command.invocations, disk_bytes=fetched.size, archive=archive.key.rpartition("/")[2]
+    )
     return Running(triton, container, folder, capacity)
 
 

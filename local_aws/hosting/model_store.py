@@ -60,10 +60,14 @@ class ModelStore:
         with self._lock:
             return self._archives[target_model].size
 
+    def sizes(self) -> dict[str, int]:
+        """Return the bytes of each model that is on disk."""
+        with self._lock:
+            return {target: archive.size for target, archive in self._archives.items()}
+
     def used(self) -> int:
         """Return the bytes of all that is on disk."""
-        with self._lock:
-            return sum(archive.size for archive in self._archives.values())
+        return sum(self.sizes().values())
 
     def targets(self) -> list[str]:
         """Return what is on disk, the least recently used first."""

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from local_aws.errors import ApiError
 from local_aws.hosting.archives import TooLargeError
 from local_aws.hosting.capacity import MIB
-from local_aws.hosting.container import Call, Report, Step
+from local_aws.hosting.container import Call, ModelStatus, ModelStep, Phase, Report, Step
 from local_aws.hosting.invocation import model_error
 from local_aws.hosting.model_store import ModelStore, name
 from local_aws.hosting.triton import Response, Triton
@@ -31,11 +32,25 @@ LOADS_AT_ONCE = 4
 
 @dataclass
 class _Model:
-    """A model that was asked for: the one load that all wait for, and the calls under way."""
+    """A model that was asked for: the one load that all wait for, and the calls under way.
+
+    It is in its phase since a time of the clock.
+    """
 
     load: Future[None]
-    loaded: bool = False
     calls: int = 0
+    answered: int = 0
+    phase: Phase = Phase.DOWNLOADING
+    since: float = field(default_factory=time.time)
+
+    @property
+    def loaded(self) -> bool:
+        """Whether it is in memory, and not about to leave it."""
+        return self.phase is Phase.LOADED
+
+    def enter(self, phase: Phase) -> None:
+        """Be in a phase from now on."""
+        self.phase, self.since = phase, time.time()
 
 
 @dataclass(frozen=True)
@@ -58,8 +73,7 @@ class MultiModelContainer:
     Unless the container `caches`, a model goes after each call, from disk too. Source: "Set
     SageMaker AI multi-model endpoint model caching behavior".
 
-    `seen_at` is where the server finds the store's folder. `report` is told of each
-    download, load and unload.
+    `seen_at` is where the server finds the store's folder. `report` is told of each step.
     """
 
     def __init__(
@@ -79,6 +93,7 @@ class MultiModelContainer:
         self._loading = threading.BoundedSemaphore(LOADS_AT_ONCE)
         self._models: dict[str, _Model] = {}  # the least recently used first
         self._unloads: dict[str, Future[None]] = {}  # those under way
+        self._unloading: dict[str, _Model] = {}
 
     def begin(self, target_model: str | None) -> Call:
         """Count a call as under way, and begin to load its model unless it is there.
@@ -102,6 +117,7 @@ class MultiModelContainer:
         assert isinstance(call, _ModelCall)
         with self._changed:
             call.model.calls -= 1
+            call.model.answered += 1
             if not call.model.calls:
                 self._changed.notify_all()
         if not self._caches:
@@ -124,6 +140,24 @@ class MultiModelContainer:
         """Whether a model is loaded, or being loaded."""
         return target_model in self._models
 
+    def statuses(self) -> list[ModelStatus]:
+        """Return the models that were asked for and have not been unloaded."""
+        sizes = self._store.sizes()
+        with self._changed:
+            return [
+                ModelStatus(
+                    target,
+                    it.phase,
+                    since=it.since,
+                    calls=it.calls,
+                    answered=it.answered,
+                    bytes=sizes.get(target, 0),
+                    folder=name(target),
+                )
+                for models in (self._models, self._unloading)
+                for target, it in models.items()
+            ]
+
     def _begin_load(self, target_model: str) -> _Model:
         model, unload = _Model(Future()), self._unloads.get(target_model)
         arguments = (target_model, model, unload)
@@ -134,30 +168,34 @@ class MultiModelContainer:
         try:
             if unload:
                 wait([unload])
-            self._load(target_model)
+            self._load(target_model, model)
         except Exception as error:
+            self._report(ModelStep(Step.FAIL, target_model, why=str(error)))
             with self._changed:  # the next invocation tries again
                 del self._models[target_model]
                 self._changed.notify_all()
             model.load.set_exception(error)
         else:
             with self._changed:
-                model.loaded = True
+                model.enter(Phase.LOADED)
                 self._changed.notify_all()
             model.load.set_result(None)
 
-    def _load(self, target_model: str) -> None:
+    def _load(self, target_model: str, model: _Model) -> None:
         with self._loading:
             self._download(target_model)
+            model.enter(Phase.LOADING)
+            self._report(ModelStep(Step.LOADING, target_model))
             response = self._try_load(target_model)
         if response.status == 507:
             with self._no_other_load():
-                while response.status == 507 and self._unload_when_unused():
+                while response.status == 507 and self._unload_when_unused(target_model):
                     response = self._try_load(target_model)
         if response.status not in (200, 409):  # 409: it is loaded already
             raise model_error(response.status, response.body)
 
     def _download(self, target_model: str) -> None:
+        self._report(ModelStep(Step.DOWNLOADING, target_model))
         while True:
             begun = time.monotonic()
             try:
@@ -166,11 +204,11 @@ class MultiModelContainer:
                 too_large = error.__cause__
                 if not isinstance(too_large, TooLargeError) or too_large.size > self._store.limit:
                     raise
-                if not self._delete_unused():
+                if not self._delete_unused(target_model):
                     raise
             else:
                 if downloaded:
-                    self._report(Step.DOWNLOAD, time.monotonic() - begun)
+                    self._took(Step.DOWNLOAD, target_model, begun)
                 return
 
     def _try_load(self, target_model: str) -> Response:
@@ -179,7 +217,7 @@ class MultiModelContainer:
         One that takes more than there is is unloaded and answered as Triton answers what does not
         fit: how much a model takes is known only once it is loaded.
         """
-        self._make_room(self._store.size(target_model))
+        self._make_room(self._store.size(target_model), target_model)
         url = self._seen_at / self._store.path(target_model)
         begun = time.monotonic()
         response = self._triton.manage(
@@ -190,20 +228,25 @@ class MultiModelContainer:
             timeout=LOAD_SECONDS,
         )
         if response.status == 200:
-            self._report(Step.LOAD, time.monotonic() - begun)
-        if response.status == 200 and (beyond := self._make_room(0)):
+            self._took(Step.LOAD, target_model, begun)
+        if response.status == 200 and (beyond := self._make_room(0, target_model)):
             self._delete(target_model)
             return Response(507, {}, beyond.encode())
         return response
 
-    def _make_room(self, size: int) -> str | None:
+    def _took(self, step: Step, target_model: str, begun: float, **more: Any) -> None:
+        """Report a step that has succeeded."""
+        seconds, size = time.monotonic() - begun, self._store.sizes().get(target_model, 0)
+        self._report(ModelStep(step, target_model, seconds, bytes=size, **more))
+
+    def _make_room(self, size: int, target_model: str) -> str | None:
         """Unload unused models until `size` bytes are left; return what is wrong if they are not.
 
         One at a time, since what one load unloads makes room for the others too.
         """
         with self._weighing:
             while (used := self._triton.resident_bytes()) + size > self._memory:
-                if not self._unload_unused():
+                if not self._unload_unused(room_for=target_model):
                     return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
         return None
 
@@ -222,20 +265,20 @@ class MultiModelContainer:
         with self._loading:
             self._unload_unused(target_model)
 
-    def _unload_when_unused(self) -> bool:
+    def _unload_when_unused(self, room_for: str) -> bool:
         """Unload a model as soon as one is unused; False if none is loaded."""
 
         def loaded() -> list[_Model]:
             return [it for it in self._models.values() if it.loaded]
 
-        while not self._unload_unused():
+        while not self._unload_unused(room_for=room_for):
             with self._changed:
                 self._changed.wait_for(lambda: not all(it.calls for it in loaded()) or not loaded())
                 if not loaded():
                     return False
         return True
 
-    def _unload_unused(self, only: str | None = None) -> bool:
+    def _unload_unused(self, only: str | None = None, *, room_for: str | None = None) -> bool:
         """Take the least recently used model that nobody uses out of memory; False if none is.
 
         Its files stay on disk if models are cached, until the volume is full.
@@ -248,12 +291,12 @@ class MultiModelContainer:
 
         with self._leaving(unused) as target:
             if target:
-                self._delete(target)
+                self._delete(target, room_for)
                 if not self._caches:
                     self._store.forget(target)
         return bool(target)
 
-    def _delete_unused(self) -> bool:
+    def _delete_unused(self, room_for: str) -> bool:
         """Delete the least recently used archive that nobody uses; False if there is none."""
 
         def unused() -> Iterator[str]:
@@ -264,7 +307,8 @@ class MultiModelContainer:
         with self._leaving(unused) as target:
             if target:
                 self._store.forget(target)
-        return bool(target) or self._unload_unused()
+                self._report(ModelStep(Step.DELETE, target, room_for=room_for))
+        return bool(target) or self._unload_unused(room_for=room_for)
 
     @contextmanager
     def _leaving(self, unused: Callable[[], Iterator[str]]) -> Iterator[str | None]:
@@ -273,7 +317,9 @@ class MultiModelContainer:
         with self._changed:
             target = next(unused(), None)
             if target:
-                self._models.pop(target, None)
+                if model := self._models.pop(target, None):
+                    model.enter(Phase.UNLOADING)
+                    self._unloading[target] = model
                 self._unloads[target] = left
         try:
             yield target
@@ -281,10 +327,12 @@ class MultiModelContainer:
             if target:
                 with self._changed:
                     del self._unloads[target]
+                    self._unloading.pop(target, None)
                 left.set_result(None)
 
-    def _delete(self, target_model: str) -> None:
+    def _delete(self, target_model: str, room_for: str | None = None) -> None:
         begun = time.monotonic()
+        self._report(ModelStep(Step.UNLOADING, target_model, room_for=room_for))
         with suppress(OSError):  # a server that is gone has no model any more
             self._triton.manage(
                 "DELETE",
@@ -292,4 +340,4 @@ class MultiModelContainer:
                 headers={TARGET_MODEL: target_model},
                 timeout=UNLOAD_SECONDS,
             )
-            self._report(Step.UNLOAD, time.monotonic() - begun)
+            self._took(Step.UNLOAD, target_model, begun, room_for=room_for)

@@ -110,13 +110,18 @@ class Triton:
             return False
         return True
 
+    @property
+    def session(self) -> int:
+        """The session that the server and all that it started share."""
+        return self._process.pid
+
     def resident_bytes(self) -> int:
         """Return the memory of the server and all that it started, which share a session."""
-        return capacity.resident_bytes(self._process.pid)
+        return capacity.resident_bytes(self.session)
 
     def cpu_seconds(self) -> float:
         """Return what the server and all that it started have used of the processors."""
-        return capacity.cpu_seconds(self._process.pid)
+        return capacity.cpu_seconds(self.session)
 
     def request(
         self,

@@ -12,6 +12,7 @@ from typing import Any
 
 from local_aws.clock import Clock
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.happenings import Happening, Kind, Tell, untold
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host
 from local_aws.sagemaker import variants
@@ -45,10 +46,13 @@ class Endpoint:
     `fleet` serves what `plan` says. `new` is a fleet that starts, of an update `share` of the calls
     goes to it, by the weights in the PendingDeploymentSummary. `stray` is one that a failed
     rollback has left, and that the next update ends. `coming` is the plan of a fleet that starts.
+    `report` is told each status that it comes into.
     """
 
-    def __init__(self, description: Record, plan: Plan, lock: threading.RLock) -> None:
-        self.description, self.plan, self.lock = description, plan, lock
+    def __init__(
+        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell = untold
+    ) -> None:
+        self.description, self.plan, self.lock, self._report = description, plan, lock, report
         self.coming = plan
         self.fleet: Fleet | None = None
         self.new: Fleet | None = None
@@ -85,9 +89,16 @@ class Endpoint:
     def set(self, **changes: Any) -> None:
         """Change members of the description; None takes one away."""
         with self.lock:
+            before = self.description.get("EndpointStatus")
             self.description.update(changes, LastModifiedTime=time.time())
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
+            if self.status != before:
+                self.happened(Kind.ENDPOINT_STATUS, self._said())
+
+    def happened(self, kind: Kind, message: str) -> None:
+        """Report what has happened to it."""
+        self._report(Happening(kind, message, endpoint=self.name))
 
     def begin(self, plan: Plan, fleet: Fleet, pending: list[Record], **changes: Any) -> None:
         """Take in the fleet that is to start.
@@ -135,9 +146,20 @@ class Endpoint:
 
     def give_up(self) -> list[Fleet]:
         """Return the fleets, which are the caller's to stop from now on."""
-        fleets = [it for it in (self.new, self.fleet, self.stray) if it]
+        fleets = self.fleets
         self.new = self.fleet = self.stray = None
         return fleets
+
+    @property
+    def fleets(self) -> list[Fleet]:
+        """Return what serves, what starts, and what a rollback has left."""
+        return [it for it in (self.fleet, self.new, self.stray) if it]
+
+    def _said(self) -> str:
+        why = self.description.get("FailureReason")
+        coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
+        config = coming or self.description.get("EndpointConfigName")
+        return f"{self.name} is {self.status}: {why or f'configuration {config}'}"
 
     def _capture(self) -> Record:
         """Return the "currently active data capture configuration": the API reference."""

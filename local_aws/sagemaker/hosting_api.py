@@ -7,6 +7,7 @@ from typing import Any
 from local_aws.clock import Clock
 from local_aws.environment import ACCOUNT
 from local_aws.errors import ApiError
+from local_aws.happenings import Kind
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.instance import Instance
 from local_aws.hosting.launch import Host
@@ -65,7 +66,8 @@ class Hosting(Registry):
                 check_deployment(request["DeploymentConfig"], variants.counts(described))
                 kept["LastDeploymentConfig"] = request["DeploymentConfig"]
             born = self._born(ENDPOINT, {"EndpointName": name, "Tags": request.get("Tags", [])})
-            endpoint = self._endpoints[name] = Endpoint({**born, **kept}, plan, self._lock)
+            endpoint = Endpoint({**born, **kept}, plan, self._lock, self._site.host.tell)
+            self._endpoints[name] = endpoint
             endpoint.begin(
                 plan,
                 self._site.fleet(),
@@ -193,6 +195,11 @@ class Hosting(Registry):
                 if fleet is not None
             ]
 
+    def endpoints(self) -> list[Endpoint]:
+        """Return what there is; whoever reads more than one thing of one holds its lock."""
+        with self._lock:
+            return list(self._endpoints.values())
+
     def capture(self, name: str) -> Record | None:
         """Return the DataCaptureConfig of the configuration that serves, if it has one."""
         with self._lock:
@@ -239,6 +246,7 @@ class Hosting(Registry):
             with self._lock:
                 if self._endpoints.get(endpoint.name) is endpoint:  # else everything was stopped
                     self._delete(ENDPOINT, self._endpoints, endpoint.name)
+                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.name} is deleted.")
 
     def _reach_desired(self, endpoint: Endpoint) -> None:
         """Scale, or be RollingBack until the instances are as many as before.

@@ -3,6 +3,7 @@
 import re
 import time
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 from local_aws.api import error_answer, not_emulated, send_answer
@@ -24,10 +25,21 @@ PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
 
 class Invocations:
-    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`."""
+    """Answers `sagemaker-runtime`, as an ASGI application for paths that match `PATH`.
 
-    def __init__(self, hosting: Hosting, recorder: Recorder, collected: Collected) -> None:
-        self._hosting, self._recorder, self._collected = hosting, recorder, collected
+    `answered` is told of each invocation that a variant had: endpoint, variant, seconds, and
+    whether it failed.
+    """
+
+    def __init__(
+        self,
+        hosting: Hosting,
+        recorder: Recorder,
+        collected: Collected,
+        answered: Callable[[str, str, float, bool], None] = lambda *_: None,
+    ) -> None:
+        self._hosting, self._recorder = hosting, recorder
+        self._collected, self._answered = collected, answered
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one invocation, or say why not."""
@@ -68,6 +80,7 @@ class Invocations:
             fleet.end(instance)
             instances = max(1, fleet.counts.get(instance.variant, 1))
             seconds = time.monotonic() - begun
+            self._answered(endpoint, instance.variant, seconds, failed is not None)
             for metric, value in measured(
                 invocation, instances=instances, seconds=seconds, error=failed
             ):

@@ -5,6 +5,7 @@ import math
 from fractions import Fraction
 
 from local_aws.errors import LocalAwsError
+from local_aws.happenings import Kind
 from local_aws.hosting.fleet import Fleet
 from local_aws.sagemaker import variants
 from local_aws.sagemaker.deployment import ALL, Deployment, Step
@@ -151,6 +152,10 @@ class Update:
         Instances that do not start leave one (aws-controllers-k8s/sagemaker-controller#7).
         """
         log.warning("the update of endpoint %s is rolled back: %s", self._endpoint.name, error)
+        self._endpoint.happened(
+            Kind.ENDPOINT_ROLLED_BACK,
+            f"The update to {self._plan.config['EndpointConfigName']} is rolled back: {error}",
+        )
         why = None if isinstance(error, AlarmError) else reason(error)
         try:
             self._restore_old()

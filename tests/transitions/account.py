@@ -25,6 +25,7 @@ from local_aws.autoscaling import cloudformation as autoscaling_types
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.cloudformation import ResourceType
 from local_aws.errors import LocalAwsError
+from local_aws.happenings import untold
 from local_aws.hosting import fleet as fleet_module
 from local_aws.hosting.fleet import Fleet
 from local_aws.quotas.account import AccountQuotas
@@ -62,7 +63,7 @@ class Account:
         self._clock = FakeClock()
         self._clock.then = lambda _: self._bake()
         self.hosting = Hosting(
-            SimpleNamespace(s3=self.s3, instances=2),  # type: ignore[arg-type]
+            SimpleNamespace(s3=self.s3, instances=2, tell=untold),  # type: ignore[arg-type]
             fleet=Fleet,
             clock=lambda: self._clock,  # type: ignore[arg-type, return-value]
             alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},

@@ -61,6 +61,9 @@ class Archives:
     def size(self, target_model: str) -> int:
         return 0
 
+    def sizes(self) -> dict[str, int]:
+        return {}
+
 
 def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
     """Stand in for `launch.begin`: an instance of a Model, in its container's mode."""

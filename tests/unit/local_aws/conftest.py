@@ -193,7 +193,9 @@ def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
 
         def make(service: str, answers: JsonService | Any) -> Any:
             if isinstance(answers, JsonService):
-                answers = Application([answers], NOT_ASKED, NOT_ASKED, Calls(Path(os.devnull)))
+                answers = Application(
+                    [answers], NOT_ASKED, NOT_ASKED, Calls(Path(os.devnull)), NOT_ASKED
+                )
             port = run(serving.enter_async_context(served(answers)))
             client = _client(service, f"http://127.0.0.1:{port}")
             clients.callback(client.close)

@@ -7,6 +7,7 @@ import pytest
 from local_aws.autoscaling.alarms import AlarmState
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.errors import ApiError
+from local_aws.happenings import Happening
 
 Record = dict[str, Any]
 
@@ -145,6 +146,14 @@ def cloudwatch() -> CloudWatch:
 
 
 @pytest.fixture
-def scaling(variants: Variants, cloudwatch: CloudWatch, time: Time) -> AutoScaling:
+def told() -> list[Happening]:
+    """What Application Auto Scaling did."""
+    return []
+
+
+@pytest.fixture
+def scaling(
+    variants: Variants, cloudwatch: CloudWatch, time: Time, told: list[Happening]
+) -> AutoScaling:
     """Application Auto Scaling at AWS's own speed; tests call its `scaler.tick`."""
-    return AutoScaling(variants, cloudwatch, speed=1, clock=time)
+    return AutoScaling(variants, cloudwatch, speed=1, clock=time, tell=told.append)

@@ -7,6 +7,7 @@ import pytest
 from local_aws.autoscaling.alarms import HIGH, LOW
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.errors import ApiError
+from local_aws.happenings import Happening, Kind
 from tests.unit.local_aws.autoscaling.conftest import (
     CONFIGURATION,
     KEY,
@@ -94,6 +95,27 @@ def test_an_alarm_scales_out_in_proportion_and_the_activity_tells_it(scaled: Sca
     assert activity["StatusMessage"] == (
         "Successfully set desired instance count to 4. Change successfully fulfilled by sagemaker."
     )
+
+
+def test_what_is_done_and_why_is_told_to_whoever_watches(
+    scaled: Scaled, told: list[Happening]
+) -> None:
+    scaled.alarm(HIGH, 30, 90, 120)
+    scaled.tick()
+    scaled.alarm(None)
+    scaled.settle()
+    scaled.alarm(HIGH, 120)
+    scaled.variants.count = scaled.variants.desired = 6
+    for _ in range(3):
+        scaled.tick(1000)
+    alarm = scaled.cloudwatch.kind(HIGH)["AlarmName"]
+    why = f"monitor alarm {alarm} in state ALARM triggered policy calls"
+    assert [it.message for it in told] == [
+        f"Setting desired instance count to 4 (InProgress): {why}",
+        f"Setting desired instance count to 4 (Successful): {why}",
+        f"Attempting to scale due to alarm triggered (Failed, AlreadyAtMaxCapacity): {why}",
+    ]
+    assert {(it.kind, it.endpoint, it.variant) for it in told} == {(Kind.SCALING, "text", "only")}
 
 
 def test_while_the_endpoint_is_at_work_nothing_more_is_asked_for(scaled: Scaled) -> None:

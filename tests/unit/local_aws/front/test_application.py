@@ -36,9 +36,11 @@ class Front:
     def __init__(self, **operations: Any) -> None:
         runtime: Any = Other("runtime")
         ministack: Any = Other("ministack")
+        watch: Any = Other("watch")
         self.runtime, self.ministack = runtime, ministack
         service = JsonService("codebuild", {"ListBuilds": lambda _: {"ids": []}, **operations})
-        self.application = Application([service], runtime, ministack, Calls(Path(os.devnull)))
+        calls = Calls(Path(os.devnull))
+        self.application = Application([service], runtime, ministack, calls, watch)
 
     @asynccontextmanager
     async def port(self) -> AsyncIterator[int]:
@@ -76,6 +78,9 @@ def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") ->
         (post("/", b"{}", "X-Amz-Target: ListBuilds"), b"ministack"),
         (post("/", b"{}", "X-Amz-Target: \u00e4.ListBuilds"), b"ministack"),
         (post("/", b"Action=ListStacks"), b"ministack"),
+        (post("/_local_aws/state", b"", method="GET"), b"watch"),
+        (post("/_local_aws/", b"", method="PUT"), b"watch"),
+        (post("/_local_aws", b"", method="GET"), b"ministack"),
         (post("/", b"", f"X-Amz-Target: {TARGET}ListBuilds", method="GET"), b"ministack"),
         (post("/endpoints/text/invocations", b"", method="GET"), b"ministack"),
         (post("/endpoints/text/more", b""), b"ministack"),

@@ -1,4 +1,5 @@
 import dataclasses
+import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.happenings import Happening, Kind
 from local_aws.hosting import fleet as fleet_module
 from local_aws.hosting import launch
 from local_aws.hosting.capacity import GIB, Capacity
@@ -52,6 +54,9 @@ class FakeInstance:
 
     def __init__(self, variant: str, *models: str) -> None:
         self.variant, self.models, self.calls, self.healthy = variant, models, 0, True
+
+    def leave(self) -> None:
+        """It may answer what it has."""
 
     def has(self, target_model: str | None) -> bool:
         return target_model in self.models
@@ -473,10 +478,34 @@ def test_what_a_server_writes_is_followed_and_what_happens_to_its_models_told(
         report=lambda *it: told.append(it),
     )
     fleet = started(observed, "text", config({}), {"m": model()})
-    assert followed == [("text", "v1", running(fleet).triton)]
-    container: Any = running(fleet).container
-    container._report("loaded", 2.0)
-    assert told == [("text", "v1", "loaded", 2.0)]
+    made = running(fleet)
+    assert re.fullmatch("i-[0-9a-f]{17}", made.id)
+    assert followed == [("text", "v1", made.id, made.triton)]
+    container: Any = made.container
+    container._report("loaded")
+    assert told == [("text", "v1", made.id, "loaded")]
+
+
+def test_what_happens_to_instances_is_told(triton: type[FakeTriton], host: Host) -> None:
+    told: list[Happening] = []
+    fleet = started(replace(host, tell=told.append), "text", config({}), {"m": model()}, {"v1": 2})
+    first, second = (it.server for it in fleet.instances())
+    assert first
+    assert second
+    fleet.scale({"v1": 1})
+    fleet.drain(1)
+    fleet.stop()
+    assert {(it.endpoint, it.variant) for it in told} == {("text", "v1")}
+    assert [(it.kind, it.instance) for it in told] == [
+        (Kind.INSTANCE_STARTED, first.id),
+        (Kind.INSTANCE_STARTED, second.id),
+        (Kind.INSTANCE_HEALTHY, first.id),
+        (Kind.INSTANCE_HEALTHY, second.id),
+        (Kind.INSTANCE_LEAVING, second.id),
+        (Kind.INSTANCE_ENDED, second.id),
+        (Kind.INSTANCE_LEAVING, first.id),
+        (Kind.INSTANCE_ENDED, first.id),
+    ]
 
 
 @pytest.mark.parametrize("counts", [{"v1": 2}, {"v1": 1}])

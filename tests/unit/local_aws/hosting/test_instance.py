@@ -3,6 +3,7 @@ import gc
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -10,6 +11,7 @@ import pytest
 import uvloop
 
 from local_aws.errors import ApiError, LocalAwsError
+from local_aws.happenings import Kind
 from local_aws.hosting import instance as instance_module
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import Call
@@ -239,6 +241,37 @@ def test_a_start_that_fails_altogether_is_tried_again(instance: Instance, server
     servers.started[0].dead.set()
     eventually(lambda: len(servers.started) == 3)
     assert ask(instance) == "2"
+
+
+def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
+    servers: Servers,
+) -> None:
+    told: list[tuple[str, Kind]] = []
+
+    def begin() -> Running:
+        made = servers.begin()
+        id_ = made.folder.name
+        return replace(made, id=id_, tell=lambda kind, _: told.append((id_, kind)))
+
+    instance = Instance("only", begin)
+    instance.start()
+    assert (instance.state, instance.server and instance.server.id) == ("starting", "0")
+    instance.wait_until_healthy(PATIENCE)
+    assert instance.state == "serving"
+    servers.started[0].dead.set()
+    eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in told)
+    instance.leave()
+    assert instance.state == "leaving"
+    instance.stop()
+    assert instance.server is None
+    assert told == [
+        ("0", Kind.INSTANCE_HEALTHY),
+        ("0", Kind.INSTANCE_REPLACED),
+        ("0", Kind.INSTANCE_ENDED),
+        ("1", Kind.INSTANCE_HEALTHY),
+        ("1", Kind.INSTANCE_LEAVING),
+        ("1", Kind.INSTANCE_ENDED),
+    ]
 
 
 def test_a_first_server_that_is_not_healthy_is_not_replaced(servers: Servers) -> None:

@@ -11,8 +11,8 @@ import pytest
 from local_aws.errors import ApiError
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import GIB, MIB
-from local_aws.hosting.container import Report, Step
-from local_aws.hosting.model_store import ModelStore
+from local_aws.hosting.container import ModelStep, Phase, Report, Step
+from local_aws.hosting.model_store import ModelStore, name
 from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.triton import Response
 from tests.unit.local_aws.conftest import eventually
@@ -21,6 +21,7 @@ from tests.unit.local_aws.hosting.conftest import tar_gz
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
 MODEL_BYTES = 100 * MIB
+LOADED = [Step.DOWNLOADING, Step.DOWNLOAD, Step.LOADING, Step.LOAD]
 
 
 class FakeTriton:
@@ -181,20 +182,48 @@ def test_the_first_invocation_downloads_and_loads_and_is_answered(
 
 
 def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
-    steps: list[Step] = []
-    container = make(memory=2 * MODEL_BYTES, report=lambda step, _: steps.append(step))
+    told: list[ModelStep] = []
+    container = make(memory=2 * MODEL_BYTES, report=told.append)
     assert (container.loaded_models, container.disk_bytes) == (0, 0)
     invoke(container, "a")
-    assert steps == [Step.DOWNLOAD, Step.LOAD]
+    assert [it.step for it in told] == LOADED
+    assert [(it.target_model, it.bytes) for it in told[1::2]] == [("a", 100), ("a", 100)]
     assert (container.loaded_models, container.disk_bytes) == (1, 100)
     invoke(container, "b")
     invoke(container, "c")
-    assert steps[2:] == [Step.DOWNLOAD, Step.LOAD, Step.DOWNLOAD, Step.UNLOAD, Step.LOAD]
+    assert [it.step for it in told[4:]] == [
+        *LOADED,
+        *LOADED[:3],
+        *(Step.UNLOADING, Step.UNLOAD),
+        Step.LOAD,
+    ]
+    assert [(it.target_model, it.room_for) for it in told[11:13]] == [("a", "c")] * 2
     assert container.loaded_models == 2
     triton.load_answers = [Response(400, {}, b"no")]
     with pytest.raises(ApiError):
         invoke(container)
-    assert steps[-1] is not Step.LOAD
+    assert (told[-1].step, told[-1].target_model) == (Step.FAIL, TARGET)
+    assert 'with message "no"' in told[-1].why
+
+
+def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
+    phases: dict[Step, list[tuple[str, Phase]]] = {}
+
+    def note(step: ModelStep) -> None:
+        phases[step.step] = [(it.target_model, it.phase) for it in made.statuses()]
+
+    made = make(memory=MODEL_BYTES, report=note)
+    invoke(made, "a")
+    call = made.begin("a")
+    (status,) = made.statuses()
+    assert (status.phase, status.calls, status.answered) == (Phase.LOADED, 1, 1)
+    assert (status.bytes, status.folder) == (100, name("a"))
+    made.end(call)
+    invoke(made, "b")
+    assert phases[Step.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
+    assert phases[Step.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
+    assert phases[Step.UNLOADING] == [("b", Phase.LOADING), ("a", Phase.UNLOADING)]
+    assert phases[Step.LOAD] == [("b", Phase.LOADING)]
 
 
 @pytest.mark.parametrize("target", [None, ""])

@@ -9,6 +9,7 @@ import pytest
 
 from local_aws.api import JsonService
 from local_aws.errors import LocalAwsError
+from local_aws.happenings import Happening
 from local_aws.hosting.invocation import Invocation
 from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker.hosting_api import Hosting
@@ -150,8 +151,15 @@ def quotas() -> AccountQuotas:
 
 
 @pytest.fixture
+def told() -> list[Happening]:
+    """What happened to endpoints."""
+    return []
+
+
+@pytest.fixture
 def hosting(
     fleets: Fleets,
+    told: list[Happening],
     s3: Any,
     scaled: set[str],
     clock: FakeClock,
@@ -161,7 +169,7 @@ def hosting(
     """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
     s3.objects["models", "m.tar.gz"] = b""
     made = Hosting(
-        SimpleNamespace(s3=s3),  # type: ignore[arg-type]
+        SimpleNamespace(s3=s3, tell=told.append),  # type: ignore[arg-type]
         fleet=fleets.make,  # type: ignore[arg-type]
         clock=lambda: clock,  # type: ignore[arg-type, return-value]
         alarms=lambda names: {it: alarms[it] for it in names if it in alarms},
