@@ -1,7 +1,7 @@
-// The alarms of an endpoint, those in ALARM first.
+// The alarms of an endpoint, those in ALARM first, and those of scaling policies last.
 
 import { $, each, make, say } from "./elements.js";
-import { alarmName, clock, number } from "./words.js";
+import { clock, isOfScaling, number, withoutIds } from "./words.js";
 
 const SIGNS = { ALARM: "▲", OK: "✓", INSUFFICIENT_DATA: "?" };
 const ORDER = ["ALARM", "OK", "INSUFFICIENT_DATA"];
@@ -10,9 +10,13 @@ const ORDER = ["ALARM", "OK", "INSUFFICIENT_DATA"];
 export function showAlarms(alarms, endpoint) {
   const shown = alarms
     .filter((it) => it.endpoint === endpoint)
-    .sort((one, other) => ORDER.indexOf(one.state) - ORDER.indexOf(other.state));
+    .sort((one, other) => rank(one) - rank(other));
   each($("alarms"), shown, (it) => it.name, begin, update);
   if (!shown.length) each($("alarms"), [0], () => "none", () => make("li", { class: "none" }, "No alarm watches it."), () => {});
+}
+
+function rank({ name, state }) {
+  return ORDER.indexOf(state) + (isOfScaling(name) ? ORDER.length : 0);
 }
 
 function begin(alarm) {
@@ -21,9 +25,9 @@ function begin(alarm) {
 
 function update(element, alarm) {
   const [state, name, value, condition] = element.children;
-  element.dataset.state = alarm.state;
+  element.dataset.state = isOfScaling(alarm.name) ? "scaling" : alarm.state;
   say(state, `${SIGNS[alarm.state] ?? ""} ${alarm.state.replace("_", " ")}`);
-  say(name, alarmName(alarm.name));
+  say(name, isOfScaling(alarm.name) ? `${withoutIds(alarm.name)} of scaling` : alarm.name);
   say(value, `${alarm.watches}: ${number(alarm.value)}, since ${clock(alarm.since)}`);
   say(condition, alarm.condition);
 }

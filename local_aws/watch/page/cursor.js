@@ -2,7 +2,7 @@
 
 import { axis, SPAN_S } from "./axis.js";
 import { $, each, make, say } from "./elements.js";
-import { clock, many, milliseconds } from "./words.js";
+import { clock, isOfScaling, many, milliseconds } from "./words.js";
 
 const MARKED = { scaling: "⇕", alarm: "▲", "endpoint rolled back": "↩" };
 
@@ -35,7 +35,8 @@ export function showMoment(endpoint, past) {
   cursor.hidden = axis.moment === null;
   cursor.style.left = left(axis.shown + 0.5);
   const marked = past.events.filter(
-    (it) => it.kind in MARKED && it.endpoint === endpoint.name && it.time >= axis.begin && it.time <= axis.end,
+    (it) => it.kind in MARKED && !isOfScaling(it.message) && it.endpoint === endpoint.name &&
+      it.time >= axis.begin && it.time <= axis.end,
   );
   each($("marks"), marked, (it) => it.sequence,
     (it) => make("i", { "data-kind": it.kind, title: it.message }, MARKED[it.kind]),

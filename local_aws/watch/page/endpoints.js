@@ -1,9 +1,14 @@
 // The endpoints to choose from, each with what one wants to know of all of them.
 
 import { each, make, say } from "./elements.js";
-import { milliseconds, rate } from "./words.js";
+import { isOfScaling, milliseconds, rate } from "./words.js";
 
 const LATEST_S = 5;
+
+/** Whether an alarm is in ALARM, and means harm. */
+export function alarming(alarm) {
+  return alarm.state === "ALARM" && !isOfScaling(alarm.name);
+}
 
 /** Show the endpoints; `choose(name)` is called for the one that is wanted. */
 export function showEndpoints(parent, { endpoints, alarms, now }, past, chosen, choose) {
@@ -11,7 +16,7 @@ export function showEndpoints(parent, { endpoints, alarms, now }, past, chosen, 
     endpoint,
     index,
     ...latest(endpoint, past, now),
-    alarming: alarms.filter((it) => it.endpoint === endpoint.name && it.state === "ALARM").length,
+    alarming: alarms.filter((it) => it.endpoint === endpoint.name && alarming(it)).length,
   }));
   each(parent, told, (it) => it.endpoint.name, (it) => begin(it, choose), (element, it) => {
     update(element, it, it.endpoint.name === chosen);

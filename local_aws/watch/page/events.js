@@ -1,11 +1,11 @@
 // The list of events, the newest first; what matters most is also said to who cannot see it.
 
 import { $, each, make, say } from "./elements.js";
-import { alarmName, clock, short } from "./words.js";
+import { clock, short, withoutIds } from "./words.js";
 
 const MOST_SHOWN = 150;
 const GROUPS = { endpoint: "endpoints", instance: "instances", model: "models", scaling: "scaling", alarm: "alarms" };
-const SAID = ["scaling", "alarm", "endpoint rolled back"];
+const SAID = ["scaling", "scaling failed", "alarm", "endpoint rolled back"];
 const SIGNS = {
   "model evicted": "⏏", "model failed": "✕", "model loaded": "●", "instance healthy": "●",
   "instance replaced": "↻", "instance ended": "■", scaling: "⇕", alarm: "▲", "endpoint rolled back": "↩",
@@ -39,7 +39,7 @@ export function showEvents(events, endpoint) {
 
 /** Say what matters of new events: scaling, alarms, rollbacks. */
 export function announce(events) {
-  const said = events.filter((it) => SAID.includes(it.kind)).map((it) => alarmName(it.message.split(". ")[0]));
+  const said = events.filter((it) => SAID.includes(it.kind)).map((it) => withoutIds(it.message).split(". ")[0]);
   if (said.length) say($("said"), said.slice(-2).join(". "));
 }
 
@@ -57,7 +57,7 @@ function begin(event) {
   item.append(
     make("time", { dateTime: new Date(event.time * 1000).toISOString() }, clock(event.time)),
     make("span", { class: "kind" }, make("span", { "aria-hidden": "true" }, `${SIGNS[event.kind] ?? "○"} `), event.kind),
-    make("p", {}, event.message),
+    make("p", {}, withoutIds(event.message)),
     make("small", {}, where),
   );
   return item;

@@ -5,7 +5,7 @@ import { axis } from "./axis.js";
 import { follow } from "./client.js";
 import { followPointer, showMoment } from "./cursor.js";
 import { $, say } from "./elements.js";
-import { showEndpoints } from "./endpoints.js";
+import { alarming, showEndpoints } from "./endpoints.js";
 import { announce, makeFilters, showEvents } from "./events.js";
 import { listen } from "./keys.js";
 import { Past } from "./past.js";
@@ -71,7 +71,7 @@ function show() {
   $("none").hidden = Boolean(endpoint);
   $("endpoint").hidden = !endpoint;
   showEndpoints($("endpoints"), state, past, chosen, choose);
-  document.title = endpoint ? `${alarms.some((it) => it.state === "ALARM") ? "▲ " : ""}${chosen} · Local AWS` : "Local AWS";
+  document.title = endpoint ? `${alarms.some(alarming) ? "▲ " : ""}${chosen} · Local AWS` : "Local AWS";
   if (!endpoint) return;
   const failure = endpoint.failure ? ` · ${endpoint.failure}` : "";
   say($("about"), `${endpoint.name} is ${endpoint.status} · configuration ${endpoint.configuration}${failure}`);

@@ -14,7 +14,7 @@ export function share(used, limit) {
 
 export function milliseconds(value) {
   if (value === null || value === undefined) return "–";
-  if (value >= 10000) return `${(value / 1000).toFixed(1)} s`;
+  if (value >= 1000) return `${Number((value / 1000).toFixed(1))} s`;
   return `${value >= 100 ? Math.round(value) : Number(value.toPrecision(3))} ms`;
 }
 
@@ -39,7 +39,14 @@ export function short(id) {
   return id.slice(0, 8);
 }
 
-/** The name of a scaling policy's alarm ends in a UUID that nobody reads. */
-export function alarmName(name) {
-  return name.replace(/-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, "");
+const OF_SCALING = /TargetTracking-endpoint\/[^/\s]+\/variant\/\S+?-(Alarm(?:High|Low))-[0-9a-f-]{36}/g;
+
+/** A text with the alarms of scaling policies by what they are: their names are made of UUIDs. */
+export function withoutIds(text) {
+  return text.replace(OF_SCALING, "$1");
+}
+
+/** Whether an alarm is a scaling policy's own: that it is in ALARM means no harm. */
+export function isOfScaling(name) {
+  return name.startsWith("TargetTracking-");
 }
