@@ -140,7 +140,10 @@ function bar(context, plot, span, model, top, tall, most, colours) {
     context.fillRect(from, top + tall - 2, until - from, 2);
     served(context, plot, model, loaded, to, top, tall, most, colours);
   }
-  if (span.to && span.to >= axis.begin) end(context, until, span.end, top, tall, colours);
+  if (span.to && span.to >= axis.begin) {
+    const next = model.spans[model.spans.indexOf(span) + 1];
+    end(context, until, span.end, plot.x(next?.from ?? axis.end) - until, top, tall, colours);
+  }
 }
 
 function served(context, plot, model, from, to, top, tall, most, colours) {
@@ -153,7 +156,7 @@ function served(context, plot, model, from, to, top, tall, most, colours) {
   }
 }
 
-function end(context, x, kind, top, tall, colours) {
+function end(context, x, kind, room, top, tall, colours) {
   context.fillStyle = kind === "unloaded" ? colours.quiet : colours.danger;
   context.fillRect(x - 1, top - 1, 2, tall + 2);
   if (MARKED.includes(kind)) {
@@ -164,10 +167,7 @@ function end(context, x, kind, top, tall, colours) {
     context.fill();
     context.font = "11px system-ui, sans-serif";
     context.textBaseline = "middle";
-    const room = context.measureText(kind).width;
-    const right = x + 7 + room < context.canvas.width / devicePixelRatio;
-    context.fillStyle = colours.danger;
-    context.fillText(kind, right ? x + 7 : x - 7 - room, top + tall / 2 + 0.5);
+    if (context.measureText(kind).width + 9 < room) context.fillText(kind, x + 7, top + tall / 2 + 0.5);
   }
 }
 
