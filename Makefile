@@ -89,12 +89,12 @@ clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask t
 	@python -m pytest tests/clients
 
 .PHONY: browser-test
-browser-test: install $(BROWSER)/.installed ## look at review.html in headless Chromium, which must be on PATH
+browser-test: install $(BROWSER)/.installed ## look at review.html and the local AWS's page in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
 
 .PHONY: browser-image
-browser-image: install $(BROWSER)/.installed ## make docs/images/review.png anew
-	@PYTHONPATH=$(BROWSER) python -m tests.browser
+browser-image: install $(BROWSER)/.installed ## make the images of docs/images anew; ONLY=review, or page (five minutes)
+	@PYTHONPATH=$(BROWSER) python -m tests.browser $(ONLY)
 
 .PHONY: mutants
 mutants: install ## make one fault after the other and say which test notices; ONLY=digest for some

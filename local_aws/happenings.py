@@ -26,7 +26,10 @@ class Kind(StrEnum):
     ENDPOINT_ROLLED_BACK = "endpoint rolled back"
     ENDPOINT_DELETED = "endpoint deleted"
     SCALING = "scaling"
+    SCALING_ENDED = "scaling ended"
+    SCALING_FAILED = "scaling failed"
     ALARM = "alarm"
+    ALARM_ENDED = "alarm ended"
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,13 @@ from local_aws.autoscaling.targets import Record, TargetKey
 from local_aws.errors import ApiError
 from local_aws.happenings import Happening, Kind, Tell, untold
 
+_KINDS = {
+    "InProgress": Kind.SCALING,
+    "Successful": Kind.SCALING_ENDED,
+    "Unfulfilled": Kind.SCALING_FAILED,
+    "Failed": Kind.SCALING_FAILED,
+}
+
 MOST = 1000
 """Of activities that are remembered; AWS remembers those of six weeks."""
 
@@ -126,7 +133,9 @@ def _happening(activity: Record) -> Happening:
     said = f"{activity['Description'].rstrip('.')} ({status}): {activity['Cause']}"
     if activity["StatusCode"] in ("Failed", "Unfulfilled") and "StatusMessage" in activity:
         said = f"{said}. {activity['StatusMessage']}"
-    return Happening(Kind.SCALING, said, endpoint=key.endpoint, variant=key.variant)
+    return Happening(
+        _KINDS[activity["StatusCode"]], said, endpoint=key.endpoint, variant=key.variant
+    )
 
 
 def _without(record: Record, names: tuple[str, ...]) -> Record:

@@ -66,7 +66,7 @@ def run_demo(options: argparse.Namespace) -> int:
             lifecycle.down(folder)
             raise
         if options.keep:
-            print(KEPT.format(url=running.url))
+            print(KEPT.format(url=running.url, page=running.page))
         else:
             with step("stop the local AWS"):
                 lifecycle.down(folder)
@@ -180,6 +180,7 @@ warm {answers.warm * 1e3:.1f} ms (median of {WARM_CALLS})
 
 KEPT = """
 The local AWS keeps running at {url}.
+  watch            {page} in a browser
   invoke           ./tritonsm invoke local text minilm --input TEXT=hello --local
   look             ./tritonsm status; ./tritonsm logs
   set up a shell   eval "$(./tritonsm env)"

@@ -58,7 +58,8 @@ class Alarms:
             if (name, said, time) not in self._told and (alarm := alarms.get(name)):
                 message = f"{name}: {said.removeprefix('Alarm ')}. {alarm['reason']}"
                 place = alarm["endpoint"], alarm["variant"]
-                self._tell(Happening(Kind.ALARM, message, *place, time=time))
+                kind = Kind.ALARM if said.endswith("to ALARM") else Kind.ALARM_ENDED
+                self._tell(Happening(kind, message, *place, time=time))
         self._told = set(changes)
 
 

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable
 
 from local_aws.happenings import Happening
+from local_aws.watch.models import model_name
 from local_aws.watch.schema import Event
 
 MOST = 500
@@ -35,6 +36,7 @@ class Events:
                     variant=happening.variant,
                     instance=happening.instance,
                     model=happening.model,
+                    name=happening.model and model_name(happening.model),
                     message=_short(happening.message),
                 )
             )

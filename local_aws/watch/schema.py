@@ -6,7 +6,8 @@ from typing import TypedDict
 class Event(TypedDict):
     """Something that happened; `kind` is one of `happenings.Kind`, `sequence` counts from 1.
 
-    `model` is a target model. Members that a kind has nothing to do with are null.
+    `model` is a target model, `name` the catalog's name of it. Members that a kind has nothing to
+    do with are null.
     """
 
     sequence: int
@@ -16,6 +17,7 @@ class Event(TypedDict):
     variant: str | None
     instance: str | None
     model: str | None
+    name: str | None
     message: str
 
 

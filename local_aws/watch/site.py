@@ -46,8 +46,13 @@ _SECURITY = {
 }
 
 
+def is_below(path: str) -> bool:
+    """Whether a path is the site's."""
+    return f"{path}/".startswith(PREFIX)
+
+
 class Site:
-    """An ASGI application for paths that begin with `PREFIX`; `state` gives what there is.
+    """An ASGI application for paths below `PREFIX`; `state` gives what there is.
 
     Only GET and HEAD change nothing, and only who asks for this machine by a name of loopback is
     answered: a page of another site whose name was made to lead here (DNS rebinding) is not.
@@ -75,6 +80,9 @@ class Site:
         if scope["method"] not in ("GET", "HEAD"):
             status, more, body = _text(405, "Nothing can be changed here: GET and HEAD only.")
             return status, {**more, "allow": "GET, HEAD"}, body
+        if scope["path"] == PREFIX.rstrip("/"):
+            status, more, body = _text(308, f"The page is at {PREFIX}.")
+            return status, {**more, "location": PREFIX}, body
         name = scope["path"].removeprefix(PREFIX)
         if name == "state":
             return await self._told(scope["query_string"].decode("latin-1"))

@@ -14,6 +14,7 @@ from release.review import page
 from release.review.dangers import Danger
 from release.review.report import Gap, Report
 from tests.browser.chromium import NoBrowser, chromium
+from tests.browser.contrasts import CONTRASTS, LEAST
 from tests.unit.release.review.pictured import (
     REPORT,
     STAGE,
@@ -26,9 +27,6 @@ from tests.unit.release.review.pictured import (
 
 WIDTHS = (390, 768, 1600)
 SCHEMES = ("light", "dark")
-LEAST = 4.5
-"""Of the contrast of text (WCAG 2.2, success criterion 1.4.3)."""
-
 LONG = endpoint("prod-" + "embeddings" * 6, variant("ml.p5.48xlarge", (3, 400), name="v" * 63))
 REPORTS = {
     "four endpoints": REPORT,
@@ -48,45 +46,6 @@ REPORTS = {
         stages=(stage((changed(None, LONG, "not compared"),), no_base="no such commit"),),
     ),
 }
-CONTRASTS = """
-() => {
-  const channels = (colour) => (colour.match(/[\\d.]+/g) || []).map(Number);
-  const over = (top, below) => {
-    const alpha = top.length > 3 ? top[3] : 1;
-    return [0, 1, 2].map((it) => top[it] * alpha + below[it] * (1 - alpha));
-  };
-  const background = (element) => {
-    const layers = [];
-    for (let it = element; it; it = it.parentElement) {
-      layers.unshift(channels(getComputedStyle(it).backgroundColor));
-    }
-    return layers.reduce((below, top) => over(top, below), [255, 0, 255]);
-  };
-  const luminance = (rgb) => {
-    const [r, g, b] = rgb.map((it) => it / 255).map(
-      (it) => (it <= 0.04045 ? it / 12.92 : ((it + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const found = [];
-  for (const root of document.querySelectorAll(".picture, .first")) {
-    const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-    while (texts.nextNode()) {
-      const text = texts.currentNode.textContent.trim();
-      if (!text) continue;
-      const element = texts.currentNode.parentElement;
-      const style = getComputedStyle(element);
-      const below = background(element);
-      const colour = element instanceof SVGElement ? style.fill : style.color;
-      const [high, low] = [luminance(over(channels(colour), below)), luminance(below)]
-        .sort((one, other) => other - one);
-      found.push([text, (high + 0.05) / (low + 0.05)]);
-    }
-  }
-  return found;
-}
-"""
-"""The contrast of each text against what is painted below it, by WCAG 2.2's relative luminance."""
-
 FOCUSED = """
 () => {
   const it = document.activeElement, place = it.getBoundingClientRect();
@@ -159,7 +118,7 @@ def test_nothing_is_wider_than_the_screen(shown: Page) -> None:
 
 
 def test_texts_stand_out(shown: Page) -> None:
-    contrasts = shown.evaluate(CONTRASTS)
+    contrasts = shown.evaluate(CONTRASTS, ".picture, .first")
     assert len(contrasts) > len(STAGE.endpoints)
     assert [it for it in contrasts if it[1] < LEAST] == []
 

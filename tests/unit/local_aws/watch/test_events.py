@@ -1,6 +1,8 @@
 from local_aws.happenings import Happening, Kind
 from local_aws.watch.events import MOST, MOST_MESSAGE, Events
 
+MODEL = "m-0123456789ab.tar.gz"
+
 
 def told(events: Events, message: str = "it", **more: float) -> None:
     events.tell(Happening(Kind.ALARM, message, "text", **more))  # type: ignore[arg-type]
@@ -8,7 +10,7 @@ def told(events: Events, message: str = "it", **more: float) -> None:
 
 def test_an_event_has_a_number_a_time_and_what_happened_to_what() -> None:
     events = Events(clock=lambda: 7.0)
-    events.tell(Happening(Kind.MODEL_LOADED, "m was loaded.", "text", "only", "i-0", "m.tar.gz"))
+    events.tell(Happening(Kind.MODEL_LOADED, "m was loaded.", "text", "only", "i-0", MODEL))
     assert events.after(0) == [
         {
             "sequence": 1,
@@ -17,7 +19,8 @@ def test_an_event_has_a_number_a_time_and_what_happened_to_what() -> None:
             "endpoint": "text",
             "variant": "only",
             "instance": "i-0",
-            "model": "m.tar.gz",
+            "model": "m-0123456789ab.tar.gz",
+            "name": "m",
             "message": "m was loaded.",
         }
     ]

@@ -117,6 +117,11 @@ async def test_files_are_kept_until_they_change(application: Site, tmp_path: Pat
         assert (answer.status, body) == (200, b"let that;")
 
 
+async def test_who_forgets_the_slash_is_led_to_the_page(application: Site) -> None:
+    async with ask(application, "/_local_aws") as (answer, body):
+        assert (answer.status, answer.url.path, body) == (200, "/_local_aws/", b"<p>")
+
+
 async def test_a_head_has_no_body(application: Site) -> None:
     async with ask(application, "/_local_aws/", "HEAD") as (answer, body):
         assert (answer.status, answer.headers["Content-Length"], body) == (200, "3", b"")
