@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import Any
 
 import boto3
 from botocore.config import Config
@@ -10,9 +11,6 @@ from botocore.config import Config
 from local_aws.clock import speed_here
 from local_aws.folder import Folder
 from local_aws.hosting.broker import stdin_closed
-
-if TYPE_CHECKING:
-    from local_aws.cloudwatch.evaluator import Evaluator
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -39,11 +37,12 @@ def run(folder: Folder, port: int, listener: int) -> None:
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
-    from ministack.services import cloudwatch
+    from ministack.services import cloudwatch, cloudwatch_logs
 
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
     from local_aws.cloudwatch.evaluator import Evaluator
+    from local_aws.cloudwatch.retention import Retention
     from local_aws.codebuild import cloudformation as codebuild
     from local_aws.sagemaker import cloudformation as sagemaker
 
@@ -58,7 +57,10 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | autoscaling.resource_types(client("application-autoscaling"))
         | codebuild.resource_types(client("codebuild"))
     )
-    asyncio.run(_evaluate_and_serve(Evaluator(cloudwatch, speed=speed_here()), app, listener))
+    speed = speed_here()
+    evaluator = Evaluator(cloudwatch, speed=speed)
+    retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)
+    asyncio.run(_serve_beside([evaluator.run(), retention.run()], app, listener))
 
 
 def _functions_call_as_their_roles() -> None:
@@ -74,10 +76,11 @@ def _functions_call_as_their_roles() -> None:
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
 
 
-async def _evaluate_and_serve(alarms: "Evaluator", app: Any, listener: int) -> None:
-    evaluating = asyncio.create_task(alarms.run())
+async def _serve_beside(endless: list[Coroutine[Any, Any, None]], app: Any, listener: int) -> None:
+    running = [asyncio.create_task(it) for it in endless]
     await _serve(app, listener)
-    evaluating.cancel()
+    for it in running:
+        it.cancel()
 
 
 async def _serve(app: Any, listener: int) -> None:

@@ -19,9 +19,6 @@ EVERY_SECONDS = 10
 """Alarms of 10, 20 and 30 seconds are "evaluated every 10 seconds", others "every minute" (user
 guide, "Alarm evaluation"); to look at those too more often changes nothing."""
 
-MOST_POINTS = 10_000
-"""Of one metric, the latest, which are in memory here: CloudWatch keeps 15 days of minutes."""
-
 Record = dict[str, Any]
 
 _log = logging.getLogger(__name__)
@@ -37,7 +34,6 @@ class Evaluator:
     def __init__(self, cloudwatch: Any, *, speed: float) -> None:
         self._cloudwatch, self._speed = cloudwatch, speed
         cloudwatch._evaluate_alarm = lambda _: None
-        cloudwatch._evict_old_metrics = lambda: None  # at every request, it copied all data
 
     async def run(self) -> None:
         """Evaluate for ever."""
@@ -46,15 +42,13 @@ class Evaluator:
             self.evaluate(time.time())
 
     def evaluate(self, now: float) -> None:
-        """Give every alarm the state that its data has at a time, and forget the oldest data."""
+        """Give every alarm the state that its data has at a time."""
         for alarm in list(self._cloudwatch._alarms.values()):
             if alarm.get("MetricName"):
                 try:
                     self._evaluate(alarm, now)
                 except Exception:  # one that cannot be evaluated is none of the others' business
                     _log.exception("alarm %s", alarm["AlarmName"])
-        for points in list(self._cloudwatch._metrics.values()):
-            del points[:-MOST_POINTS]
 
     def _evaluate(self, alarm: Record, now: float) -> None:
         condition = condition_of(alarm)

@@ -5,6 +5,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,7 +52,7 @@ class CodeBuild:
         quotas: Mapping[tuple[str, str], int] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._clients = clients
+        self._clients = cache(clients)  # builds are remembered, and a client takes 0.3 MB
         self._folder, self._environment, self._clock = folder, environment, clock
         self._quotas = {kind: Quota(limit) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()

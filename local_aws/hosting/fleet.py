@@ -142,6 +142,7 @@ class Fleet:
         except BaseException:
             for instance in new:
                 instance.stop()
+            self._forget(new)
             raise
         with self._changed:
             for instance in new:
@@ -157,8 +158,7 @@ class Fleet:
         self._wait_for_calls(leaving, DRAIN_SECONDS)
         for instance in leaving:
             instance.stop()
-        with self._changed:
-            self._all = [it for it in self._all if it not in leaving]
+        self._forget(leaving)
 
     def _wait_for_calls(self, instances: list[Instance], timeout: float) -> None:
         with self._changed:
@@ -170,6 +170,10 @@ class Fleet:
         with self._changed:
             self._all.append(instance)
         instance.start()
+
+    def _forget(self, ended: list[Instance]) -> None:
+        with self._changed:
+            self._all = [it for it in self._all if it not in ended]
 
     def _refuse_stopped(self) -> None:
         with self._changed:

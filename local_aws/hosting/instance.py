@@ -41,6 +41,9 @@ TIMED_OUT = (
     b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
 )
 
+DOWNLOADED = "models", "model"
+"""Folders of a server's models, of which it has one until it is ended."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -62,7 +65,7 @@ class Running:
     def end(self) -> None:
         """End the server and delete what it downloaded; its log stays."""
         self.triton.stop()
-        for name in ("models", "model"):
+        for name in DOWNLOADED:
             shutil.rmtree(self.folder / name, ignore_errors=True)
         self.tell(Kind.INSTANCE_ENDED, "The instance has ended.")
 

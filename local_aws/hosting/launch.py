@@ -17,7 +17,7 @@ from local_aws.hosting import archives, mounts, serve, stand_in_packages
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import ModelStep, Report
-from local_aws.hosting.instance import Running
+from local_aws.hosting.instance import DOWNLOADED, Running
 from local_aws.hosting.model_store import ModelStore
 from local_aws.hosting.multi_model_container import MultiModelContainer
 from local_aws.hosting.single_model_container import SingleModelContainer
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 INSTANCES = "LOCAL_AWS_INSTANCES"
 """Variable that says how many processes stand for a variant's instances at most."""
+
+KEPT_LOGS = 50
+"""Of servers that have ended, the latest; what they wrote is in CloudWatch Logs, too."""
 
 
 def instances_at_most() -> int:
@@ -66,6 +69,7 @@ def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, A
     capacity = Capacity.of(variant)
     folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
     shutil.rmtree(folder, ignore_errors=True)
+    _forget_old_logs(host.folder)
     folder.mkdir(parents=True)
     place = endpoint, variant["VariantName"], f"i-{uuid.uuid4().hex[:17]}"
 
@@ -81,6 +85,14 @@ def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, A
     started = variant.get("InstanceType", "an instance")
     tell(Kind.INSTANCE_STARTED, f"The container of {started} was started.")
     return replace(running, id=place[2], tell=tell)
+
+
+def _forget_old_logs(instances: Path) -> None:
+    """Delete the folders of servers that ended long ago: they have no models any more."""
+    by_age = sorted(instances.glob("*"), key=lambda it: int(it.name.rpartition("-")[2]))
+    ended = [it for it in by_age if not any((it / name).exists() for name in DOWNLOADED)]
+    for folder in ended[:-KEPT_LOGS]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _begin_multi_model(

@@ -3,7 +3,6 @@
 import hashlib
 import shutil
 import threading
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -81,7 +80,6 @@ class ModelStore:
         shutil.rmtree(self._folder / name(target_model), ignore_errors=True)
 
 
-@cache
 def name(target_model: str) -> str:
     """SageMaker's name for a model inside the container: characters that are safe in a path."""
     return hashlib.sha256(target_model.encode()).hexdigest()[:32]

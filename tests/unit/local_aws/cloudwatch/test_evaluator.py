@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from ministack.services import cloudwatch as ministack
 
-from local_aws.cloudwatch import evaluator as evaluator_module
 from local_aws.cloudwatch.evaluator import Evaluator
 
 PLACE = [{"Name": "EndpointName", "Value": "text"}]
@@ -194,14 +193,3 @@ def test_one_alarm_that_cannot_be_evaluated_stops_no_other(
     assert described()["StateValue"] == "ALARM"
     assert "alarm 0" in caplog.text
     assert "alarm 1" not in caplog.text
-
-
-def test_the_oldest_data_is_forgotten(
-    evaluator: Evaluator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(evaluator_module, "MOST_POINTS", 2)
-    for second in range(5):
-        put(second, T0 + second)
-    evaluator.evaluate(T0)
-    (points,) = ministack._metrics.values()
-    assert [it["Value"] for it in points] == [3, 4]

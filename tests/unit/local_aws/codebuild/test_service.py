@@ -501,3 +501,18 @@ def test_a_project_that_could_not_be_built_is_refused(
 def test_what_is_turned_off_may_be_said(codebuild: CodeBuild) -> None:
     made = {**project("third"), "secondaryArtifacts": [], "badgeEnabled": False}
     codebuild.service.call("CreateProject", made)
+
+
+def test_builds_of_one_role_share_their_clients(s3: Any, logs: FakeLogs, tmp_path: Path) -> None:
+    roles = []
+
+    def clients(role: str) -> tuple[Any, Any]:
+        roles.append(role)
+        return s3, logs
+
+    codebuild = CodeBuild(clients=clients, folder=tmp_path, environment={})
+    codebuild.service.call("CreateProject", project("builder"))
+    codebuild.service.call("CreateProject", project("other", serviceRole="arn:aws:iam::1:role/o"))
+    for name in ("builder", "other", "builder"):
+        finished(start(codebuild, name))
+    assert roles == [project("builder")["serviceRole"], "arn:aws:iam::1:role/o"]

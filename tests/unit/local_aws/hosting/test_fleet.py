@@ -562,6 +562,32 @@ def test_an_instance_serves_once_it_is_healthy(
     assert (counted, count(fleet)) == ([1], {"v1": 2})
 
 
+def test_of_servers_that_have_ended_the_latest_logs_stay(
+    triton: type[FakeTriton], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "KEPT_LOGS", 2)
+    fleet = started(host, "text", config({}), {"m": model()})
+    for _ in range(4):
+        fleet.scale({"v1": 2})
+        fleet.scale({"v1": 1})
+    serving, *ended = [it.options["folder"] for it in triton.made]
+    fleet.scale({"v1": 2})
+    kept = [serving, *ended[-2:], triton.made[-1].options["folder"]]
+    assert set(host.folder.iterdir()) == set(kept)
+
+
+def test_what_did_not_start_or_has_ended_is_not_remembered(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    fleet = started(host, "text", config({}), {"m": model()})
+    fleet.scale({"v1": 2})
+    fleet.scale({"v1": 1})
+    triton.unhealthy = "The container did not pass the ping health check."
+    with pytest.raises(LocalAwsError):
+        fleet.scale({"v1": 2})
+    assert fleet._all == fleet.serving()["v1"]
+
+
 def test_growth_that_fails_leaves_what_served(triton: type[FakeTriton], host: Host) -> None:
     fleet = started(host, "text", config({}, {}), {"m": model()})
     triton.unhealthy = "The container did not pass the ping health check."
