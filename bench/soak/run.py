@@ -127,6 +127,8 @@ def _ask(asker: Asker, stop: threading.Event, pause: float, seed: int) -> None:
 def _do(record: Record, lane: Lane, seconds: float, seed: int) -> None:
     pauses = {what: pause for what, (pause, _) in lane.items()}
     for planned in plan(pauses, seconds=seconds, seed=seed):
+        if record.now() > seconds and record.done[planned.what]:
+            continue  # the machine was too slow for the whole plan
         time.sleep(max(0.0, planned.second - record.now()))
         _, deed = lane[planned.what]
         _watched(record, partial(deed, random.Random(planned.seed)))

@@ -65,6 +65,7 @@ class Build:
         finally:
             if self._shell is not None:
                 self._shell.close()
+                self._shell = None  # the build is remembered, its environment need not be
             self._finish(status)
 
     def stop(self) -> None:

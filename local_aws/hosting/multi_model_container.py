@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,12 @@ from local_aws.hosting.triton import Response, Triton
 TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
 LOAD_SECONDS = 360
 UNLOAD_SECONDS = 360
+"""Source: Triton's src/sagemaker_server.cc: "SageMaker waits a maximum of 360 seconds for the
+UNLOAD request"."""
+
+ROOM_SECONDS = 10
+"""How long a load waits for the room that an unload makes, before another model goes, too: our
+choice. Triton takes 2 s, but as long as it may for a model whose process was killed."""
 
 # Triton answers its connections on 8 threads (--sagemaker-thread-count), and a load holds its
 # thread until it ends: with 8 loads at once no loaded model would answer. SageMaker limits how many
@@ -289,12 +295,22 @@ class MultiModelContainer:
                 if model.loaded and not model.calls and only in (None, target):
                     yield target
 
-        with self._leaving(unused) as target:
-            if target:
+        with ExitStack() as stack:
+            target = stack.enter_context(self._leaving(unused))
+            if target is None:
+                return False
+            left = stack.pop_all()
+
+        def unload() -> None:
+            with left:
                 self._delete(target, room_for)
                 if not self._caches:
                     self._store.forget(target)
-        return bool(target)
+
+        unloading = threading.Thread(target=unload, daemon=True)
+        unloading.start()
+        unloading.join(ROOM_SECONDS)
+        return True
 
     def _delete_unused(self, room_for: str) -> bool:
         """Delete the least recently used archive that nobody uses; False if there is none."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from local_aws.errors import ApiError
+from local_aws.hosting import multi_model_container
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import GIB, MIB
 from local_aws.hosting.container import ModelStep, Phase, Report, Step
@@ -38,6 +39,8 @@ class FakeTriton:
         self._may_load.set()
         self.may_answer = threading.Event()
         self.may_answer.set()
+        self.may_unload = threading.Event()
+        self.hanging = ""  # what is not unloaded before
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -72,6 +75,8 @@ class FakeTriton:
             if answer.status == 200:
                 self.in_memory.add(json.loads(body)["model_name"])
             return answer
+        if headers["X-Amzn-SageMaker-Target-Model"] == self.hanging:
+            self.may_unload.wait()
         self.in_memory.remove(path.removeprefix("/models/"))
         return Response(200, {}, b"")
 
@@ -421,6 +426,25 @@ def test_a_model_that_does_not_fit_is_refused_with_507_and_not_kept(
         "OriginalMessage": "out of memory: 100 of 99 MiB are used",
     }
     assert not triton.in_memory
+
+
+def test_beside_an_unload_that_hangs_others_make_room(
+    make: Make, triton: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    container = make(memory=2 * MODEL_BYTES)
+    for target in ("a", "b"):
+        invoke(container, target)
+    monkeypatch.setattr(multi_model_container, "ROOM_SECONDS", 0.01)
+    triton.hanging = "a"
+    assert invoke(container, "c") == b"answer"
+    assert set(unloaded(triton)) == {"a", "b"}
+    again = container.begin("a")
+    assert again.load
+    triton.may_unload.set()
+    again.load.result()
+    assert unloaded(triton).count("a") == 1
+    assert loaded(container)[-1] == "a"
+    container.end(again)
 
 
 def test_a_model_with_a_call_under_way_is_not_unloaded(make: Make, triton: Any) -> None:

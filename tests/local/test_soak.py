@@ -1,0 +1,46 @@
+"""A short run of the soak: everything happens once, every answer is explained, nothing is left."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bench.soak.run import Run, run
+from bench.soak.scene import MEMORY_MIB
+from local_aws.clock import SPEED
+from local_aws.hosting.capacity import MEMORY
+from tests.local.conftest import LocalAws
+
+SECONDS = 12  # in which everything begins; how long it takes depends on the machine
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_waits() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MEMORY, str(MEMORY_MIB))
+        patch.setenv(SPEED, "240")
+        yield
+
+
+@pytest.fixture(scope="module")
+def done(_short_waits: None, local_aws: LocalAws) -> Run:
+    return run(local_aws.folder, local_aws.running, seconds=SECONDS, seed=1)
+
+
+def test_everything_that_is_planned_happens(done: Run) -> None:
+    assert {
+        *("publish", "ask for what cannot be loaded", "ask a slow model", "send half a request"),
+        *("hang up under an answer", "replace an archive while it is loaded", "delete an archive"),
+        *("kill a stub", "kill the server of many", "update many", "scale", "update one"),
+        *("update one by a canary", "update one by a canary that fails", "kill a server of one"),
+        *("poll", "build", "delete what was captured"),
+    } == done.record.done.keys()
+
+
+def test_every_answer_is_right_or_explained(done: Run) -> None:
+    assert done.record.unexplained == []
+    assert done.record.calls["answered"] > done.record.calls["failed by a fault"] > 0
+
+
+def test_nothing_is_left_of_endpoints_that_are_deleted(done: Run) -> None:
+    assert max(found["stubs memory"] for _, found in done.samples) > 0
+    assert done.left == []
