@@ -47,6 +47,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_aws.sagemaker import cloudformation as sagemaker
 
     _functions_call_as_their_roles()
+    close_what_clients_close()
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
@@ -94,3 +95,22 @@ async def _serve(app: Any, listener: int) -> None:
     config.keep_alive_max_requests = MANY_REQUESTS
     config.loglevel = "WARNING"  # its URL is nobody's to ask
     await serve(app, config, shutdown_trigger=stdin_closed)
+
+
+def close_what_clients_close() -> None:
+    """Have hypercorn close a connection when its client has: it would keep it for the timeout.
+
+    Of 0.18, asyncio/tcp_server.py: a connection ends with its tasks, one of which waits for so long
+    that it is idle. A thousand of them, and no file could be opened any more.
+    """
+    from hypercorn.asyncio import tcp_server
+
+    server: Any = tcp_server.TCPServer
+    read_data = server._read_data
+
+    async def read_and_close(connection: Any) -> None:
+        await read_data(connection)
+        connection._idle_timeout = connection._initiate_server_close  # once it has answered
+        await connection.idle_task.stop()
+
+    server._read_data = read_and_close
