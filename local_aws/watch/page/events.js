@@ -57,7 +57,7 @@ function begin(event) {
   item.append(
     make("time", { dateTime: new Date(event.time * 1000).toISOString() }, clock(event.time)),
     make("span", { class: "kind" }, make("span", { "aria-hidden": "true" }, `${SIGNS[event.kind] ?? "○"} `), event.kind),
-    make("p", {}, withoutIds(event.message)),
+    make("p", { title: event.message }, withoutIds(event.message)),
     make("small", {}, where),
   );
   return item;
