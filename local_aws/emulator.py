@@ -39,15 +39,17 @@ def run(folder: Folder, port: int, listener: int) -> None:
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
-    from ministack.services import cloudwatch
+    from ministack.services import cloudwatch, cloudwatch_logs
 
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
+    from local_aws.cloudwatch import log_events
     from local_aws.cloudwatch.evaluator import Evaluator
     from local_aws.codebuild import cloudformation as codebuild
     from local_aws.sagemaker import cloudformation as sagemaker
 
     _functions_call_as_their_roles()
+    log_events.install(cloudwatch_logs)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
