@@ -15,7 +15,6 @@ from pathlib import Path
 import boto3
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
-from rich.text import Text
 
 from cli import local
 from cli.errors import CommandError, exit_code
@@ -24,7 +23,7 @@ from cli.status.local_state import LocalState
 from cli.status.report import Report
 from cli.status.scope import Scope
 from cli.status.tables import tables
-from local_aws.folder import Folder, Running
+from local_aws.folder import Folder
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 
@@ -57,22 +56,16 @@ def run(options: argparse.Namespace) -> int:
         state = LocalState.ask(running.url) if running else None
         return report(session, scope, now=datetime.now(UTC), local=state)
 
-    def drawn() -> RenderableType:
-        return Group(*([_place(running)] if running else []), tables(ask()))
-
-    if options.watch:
-        _watch(drawn, console)
-    elif options.json:
+    if options.json:
         print(json.dumps(asdict(ask()), indent=2, default=datetime.isoformat))
-    else:
-        console.print(drawn())
+        return 0
+    heading = f"local AWS at {running.url}, log {Folder.default().log}\n" if running else ""
+    if options.watch:
+        _watch(lambda: Group(heading, tables(ask())), console)
+    if heading:
+        console.print(heading, soft_wrap=True)
+    console.print(tables(ask()))
     return 0
-
-
-def _place(running: Running) -> Text:
-    """Say where the local AWS is, in one line however long its path."""
-    place = f"local AWS at {running.url}, log {Folder.default().log}\n"
-    return Text(place, no_wrap=True, overflow="ignore")
 
 
 def _watch(drawn: Callable[[], RenderableType], console: Console) -> None:

@@ -9,6 +9,7 @@ Source of every rule, unless it says otherwise: CloudWatch Logs' API reference, 
 
 import math
 import re
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -78,13 +79,20 @@ class LogEvents:
         matches = matcher(request.get("filterPattern", ""), self._logs._compile_filter_pattern)
         with self._logs._log_events_lock:
             found = [
-                {**event, "logStreamName": name}
+                {**_whole(event), "logStreamName": name}
                 for name, stream in self._logs._log_groups[group]["streams"].items()
                 if (name in names if names else name.startswith(prefix))
                 for event in stream["events"]
                 if first <= event["timestamp"] <= last and matches(event["message"])
             ]
         return sorted(found, key=lambda it: (it["timestamp"], it["ingestionTime"]))
+
+
+def _whole(event: Record) -> Record:
+    """Return an event with what those of ministack's own functions lack, which keep it."""
+    event.setdefault("eventId", uuid.uuid4().hex)
+    event.setdefault("ingestionTime", event["timestamp"])
+    return event
 
 
 def _position(request: Record) -> tuple[bool, str | None]:
