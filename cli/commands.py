@@ -23,6 +23,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "demo", "deploy MiniLM on this machine, ask it, clean up", "local_aws.demo.__main__"
         ),
+        Command("doctor", "what this machine has and lacks", "cli.doctor"),
         Command("new", "write a model's folder, or a stage's file, that works as it is", "cli.new"),
     ),
     "models": (
@@ -39,7 +40,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "on your laptop": (
         Command("up", "start the local AWS", "local_aws.__main__"),
         Command("env", "print what makes a shell speak to it", "local_aws.__main__"),
-        Command("logs", "what it, its builds and its endpoints say", "cli.logs"),
         Command("down", "stop it and all that it started", "local_aws.__main__"),
     ),
     "to AWS": (
@@ -74,7 +74,13 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
     ),
     "what is deployed": (
-        Command("status", "endpoints, instances and models", "cli.status", speaks_to_aws=True),
+        Command(
+            "status",
+            "endpoints, their load, models, alarms, scaling",
+            "cli.status",
+            speaks_to_aws=True,
+        ),
+        Command("logs", "what endpoints and builds say", "cli.logs", speaks_to_aws=True),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(
             "publish",

@@ -41,6 +41,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
+    from local_aws.cloudwatch import log_events
     from local_aws.cloudwatch.evaluator import Evaluator
     from local_aws.cloudwatch.retention import Retention
     from local_aws.codebuild import cloudformation as codebuild
@@ -48,6 +49,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
     _functions_call_as_their_roles()
     close_what_clients_close()
+    log_events.install(cloudwatch_logs)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
-from local_aws.prerequisites import IMAGE_PYTHON, find_triton
+from local_aws.prerequisites import find_triton
 
 START_SECONDS = 300  # where it fails to start, its process ends: only a busy machine takes long
 STOP_SECONDS = 60
@@ -44,24 +44,13 @@ def _up(folder: Folder, port: int | None) -> Running:
     if port is not None and not _is_free(port):
         raise LocalAwsError(f"port {port} is taken: leave --port out to get a free one")
     installation = find_triton()
-    if not installation.isolated:
-        print(  # noqa: T201
-            "warning: this kernel grants no network namespaces: each Triton listens on every "
-            "interface of this machine",
-            file=sys.stderr,
-        )
-    python = installation.model_python.version
-    if python != IMAGE_PYTHON:
-        print(  # noqa: T201
-            f"warning: Python models run in Python {python} here, and archives are built for it, "
-            f"below other prefixes than on AWS, where it is {IMAGE_PYTHON}: put "
-            f"python{IMAGE_PYTHON} with its libpython on PATH to have the same",
-            file=sys.stderr,
-        )
+    for shortcoming in filter(None, (installation.exposed, installation.other_python)):
+        print(f"warning: {shortcoming}", file=sys.stderr)  # noqa: T201
     shutil.rmtree(folder.root, ignore_errors=True)
     for path in (folder.cdk_home, folder.temporary):
         path.mkdir(parents=True)
     port = port or _free_port()
+    python = installation.model_python.version
     running = Running(pid=_spawn(folder, port), port=port, python=python)
     folder.remember(running)
     try:

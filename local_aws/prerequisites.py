@@ -61,6 +61,28 @@ class TritonInstallation:
         """The `tritonserver` program."""
         return self.root / "bin" / "tritonserver"
 
+    @property
+    def exposed(self) -> str | None:
+        """Say what is not as it should be where a server has no network namespace of its own."""
+        if self.isolated:
+            return None
+        return (
+            "this kernel grants no network namespaces: each Triton listens on every interface of "
+            "this machine"
+        )
+
+    @property
+    def other_python(self) -> str | None:
+        """Say what is not as on AWS where Python models run in another Python than the image's."""
+        python = self.model_python.version
+        if python == IMAGE_PYTHON:
+            return None
+        return (
+            f"Python models run in Python {python} here, and archives are built for it, below "
+            f"other prefixes than on AWS, where it is {IMAGE_PYTHON}: put python{IMAGE_PYTHON} "
+            "with its libpython on PATH to have the same"
+        )
+
 
 def find_triton() -> TritonInstallation:
     """Return the installation, or raise `LocalAwsError` with the one thing to do first."""

@@ -1,1 +1,1 @@
-"""CloudWatch's alarms as AWS documents them, on the metrics that ministack keeps."""
+"""CloudWatch as AWS documents it, on the metrics, alarms and log events that ministack keeps."""

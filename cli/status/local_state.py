@@ -1,0 +1,45 @@
+"""What the local AWS says of itself beyond AWS's APIs: its speed, and which models are loaded."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cli.status.report import Loaded
+from local_aws.lifecycle import LOOPBACK
+
+PATH = "/_local_aws/state"
+SECONDS = 5
+
+
+@dataclass(frozen=True)
+class LocalState:
+    """`speed` is how many seconds of AWS's waits and periods pass in one; `endpoints` by name.
+
+    None where the local AWS does not say.
+    """
+
+    speed: float | None = None
+    endpoints: Mapping[str, Any] | None = None
+
+    @classmethod
+    def ask(cls, url: str) -> "LocalState":
+        """Return what the local AWS at a URL says; an old one, or a busy one, says nothing."""
+        try:
+            with LOOPBACK.open(url + PATH, timeout=SECONDS) as answer:
+                told = json.load(answer)
+        except (OSError, ValueError):
+            return cls()
+        return cls(told["speed"], {it["name"]: it for it in told["endpoints"]})
+
+    def loaded(self, endpoint: str, archive: str | None) -> list[Loaded] | None:
+        """Return where a model is in memory; without an archive, the one model of an endpoint."""
+        if self.endpoints is None:
+            return None
+        return [
+            Loaded(variant["name"], instance["id"], model["state"], model["memory"])
+            for variant in self.endpoints.get(endpoint, {}).get("variants", ())
+            for instance in variant["instances"]
+            for model in instance["models"]
+            if archive in (None, model["target"])
+        ]

@@ -1,0 +1,165 @@
+"""How `tritonsm status` looks."""
+
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from rich.console import Console
+
+from cli.status.report import (
+    Activity,
+    Alarm,
+    Endpoint,
+    Load,
+    Loaded,
+    Model,
+    Policy,
+    Report,
+    Scaling,
+    Variant,
+)
+from cli.status.tables import tables
+
+pytestmark = pytest.mark.usefixtures("in_utc")
+
+NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
+QUIET = Load(calls_a_minute=0, errors_4xx=0, errors_5xx=0, model_errors=0)
+BUSY = Load(
+    calls_a_minute=1234.5,
+    errors_4xx=2,
+    errors_5xx=0,
+    model_errors=1,
+    latency_p50_ms=0.5,
+    latency_p95_ms=12.34,
+    overhead_ms=3,
+    cpu_percent=81,
+    memory_percent=40.26,
+    loaded_models=3,
+)
+VARIANT = Variant("AllTraffic", 1.0, 1, 2, None, BUSY)
+REPORT = Report(
+    since=NOW.replace(minute=1),
+    until=NOW,
+    endpoints=[Endpoint("prod-text", "InService", None, [VARIANT])],
+    models=[],
+    alarms=[],
+    activities=[],
+    not_asked=[],
+)
+
+
+def _shown(report: Report, width: int = 80) -> list[str]:
+    """Return the lines on a terminal of so many columns, without spaces at their ends."""
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    console.print(tables(report))
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    return [it.rstrip() for it in lines]
+
+
+def test_columns_that_nobody_has_a_value_for_are_left_out() -> None:
+    assert _shown(REPORT) == [
+        "endpoint   status     variant     instances",
+        "prod-text  InService  AllTraffic  1/2",
+        "",
+        "load of 10:01:00 to 10:06:00",
+        "           calls            p50   p95    over-  CPU   mem",
+        "endpoint   a min  errors     ms    ms  head ms    %     %  models",
+        "prod-text   1234  2 4XX    0.50  12.3        3   81  40.3       3",
+        "                  1 model",
+    ]
+
+
+def test_scaling_is_the_limits_and_each_policy_with_its_value_and_target() -> None:
+    policies = [
+        Policy("a", "invocations", 34.0, 60.0, "a minute"),
+        Policy("b", "GPU", None, 70.0, "%"),
+    ]
+    variant = replace(VARIANT, scaling=Scaling(1, 3, policies), load=QUIET)
+    endpoint = Endpoint("prod-text", "InService", None, [variant])
+    assert _shown(replace(REPORT, endpoints=[endpoint]))[:4] == [
+        "endpoint   status     variant     instances  scaling",
+        "prod-text  InService  AllTraffic  1/2        1-3",
+        "                                             invocations 34 of 60 a minute",
+        "                                             GPU ? of 70 %",
+    ]
+
+
+def test_several_variants_have_weights_and_rows_of_their_own() -> None:
+    variants = [VARIANT, Variant("New", 0.5, 1, 1, None, QUIET)]
+    shown = _shown(replace(REPORT, endpoints=[Endpoint("prod-text", "Updating", None, variants)]))
+    assert shown[:3] == [
+        "endpoint   status    variant     weight  instances",
+        "prod-text  Updating  AllTraffic       1  1/2",
+        "                     New            0.5  1/1",
+    ]
+    assert shown[-1].split() == ["New", "0", "0"]
+
+
+def test_why_an_endpoint_failed_stands_beneath() -> None:
+    failed = Endpoint("prod-text", "Failed", "The [model] container did not pass.", [])
+    assert _shown(replace(REPORT, endpoints=[failed])) == [
+        "endpoint   status",
+        "prod-text  Failed",
+        "prod-text Failed: The [model] container did not pass.",
+    ]
+
+
+def test_models_alarms_and_activities_have_tables() -> None:
+    loaded = [
+        Loaded("AllTraffic", "i-0123456789", "loaded", 120 << 20),
+        Loaded("AllTraffic", "i-abcdefghij", "loading", None),
+    ]
+    reason = "Crossed: 3 datapoints [1.0 (22/11/26 10:00:00)] were greater. More."
+    cause = (
+        "monitor alarm TargetTracking-endpoint/prod-text/variant/AllTraffic-AlarmHigh-1-2 in state "
+        "ALARM triggered policy endpoint-prod-text-variant-AllTraffic-Invocations"
+    )
+    yesterday = NOW.replace(day=21)
+    what = "Setting desired instance count to 3."
+    report = replace(
+        REPORT,
+        models=[
+            Model("prod-text", "bert", "1", "bert-1.tar.gz", loaded),
+            Model("prod-text", "minilm", "2", "minilm-2.tar.gz", []),
+        ],
+        alarms=[Alarm("prod-text-Errors", "ALARM", yesterday, reason)],
+        activities=[Activity(NOW, "prod-text", "AllTraffic", what, cause, "Successful", None)],
+    )
+    assert _shown(report, width=120)[9:] == [
+        "models",
+        "endpoint   model   version  archive          loaded",
+        "prod-text  bert    1        bert-1.tar.gz    i-01234 120 MiB",
+        "                                             i-abcde loading",
+        "           minilm  2        minilm-2.tar.gz  nowhere",
+        "",
+        "alarms that are not OK",
+        "alarm             state  since                reason",
+        "prod-text-Errors  ALARM  2026-11-21 10:06:00  Crossed: 3 datapoints were greater.",
+        "",
+        "scaling",
+        "when      endpoint   what                                  cause                     "
+        "status",
+        "10:06:00  prod-text  Setting desired instance count to 3.  AlarmHigh of Invocations  "
+        "Successful",
+    ]
+
+
+def test_what_was_not_asked_is_said() -> None:
+    assert _shown(replace(REPORT, not_asked=["load: not allowed"]))[-1] == (
+        "not asked: load: not allowed"
+    )
+    nothing = replace(REPORT, endpoints=[], not_asked=["models: not allowed"])
+    assert _shown(nothing) == ["no endpoint is deployed", "", "not asked: models: not allowed"]
+
+
+def test_narrow_terminals_lose_nothing() -> None:
+    name = "production-embedding-of-sentences"
+    shown = " ".join(
+        _shown(replace(REPORT, endpoints=[Endpoint(name, "InService", None, [VARIANT])]))
+    )
+    for text in ("AllTraffic", "1234", "2 4XX", "12.3", "40.3"):
+        assert text in shown
+    assert _shown(replace(REPORT, endpoints=[Endpoint(name, "InService", None, [VARIANT])]), 50)
