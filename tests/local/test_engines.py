@@ -1,16 +1,18 @@
 """A stage with GPUs, deployed: its engines are compiled by a GPU step whose GPU is a stand-in."""
 
 import json
-import subprocess
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boto3
 import pytest
 
+from model_build.__main__ import main
+from model_build.engines import codebuild
 from tests.local.conftest import ROOT, Checkout
 from tests.local.tiny_models import write, write_python
+from tests.unit.local_aws.conftest import eventually
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -21,7 +23,6 @@ region: us-east-1
 release: "25.09"
 endpoints:
   one: { models: [scaled, times], instance_type: ml.g5.xlarge }
-  two: { models: [scaled], instance_type: ml.g5.2xlarge }
 """
 TENSORS = """
 max_batch_size: 4
@@ -80,34 +81,76 @@ ensemble_scheduling {{ step [
     "words/1/model.py": WORDS,
     "scale/config.pbtxt": f'platform: "tensorrt_plan"\n{TENSORS % ("W", "Y")}',
 }
-WITH_A_GPU = ("python3 -m gpu_step", f"PYTHONPATH={ROOT}/tests/gpu_stand_in python3 -m gpu_step")
-"""An edit of the GPU project's buildspec."""
+TARGET = "cuda-25.09-sm86"
+SCALED_FOLDER = "models/scaled"
+RECIPE = f"{SCALED_FOLDER}/recipe.yaml"
+STAND_IN = ROOT / "tests" / "gpu_stand_in"
+WAITS = f"""
+import pathlib, time
+while not pathlib.Path("MARKER").exists():
+    time.sleep(0.05)
+exec(open("{STAND_IN}/tensorrt.py").read())
+"""
+NO_WAIT = ("WAIT = Duration.minutes(50)", "WAIT = Duration.minutes(0)")
+"""An edit that lets builds of a deploy wait for no engine."""
+
+
+@dataclass(frozen=True)
+class GpuStage(Checkout):
+    """A stage with a GPU project. The file `gpu` has the PYTHONPATH of its GPU, or nothing."""
+
+    gpu: Path = Path()
+
+    def build(self, archive: str) -> int:
+        """Build `scaled` as another deploy would, in this process; return the exit code."""
+        target = self.aws.target(TARGET)
+        return main(
+            [
+                *("build", str(self.path / SCALED_FOLDER), "--target", target),
+                *("--bucket", _bucket()[1], "--key", f"{archive}.tar.gz"),
+                *("--gpu-project", _project("GpuProject")),
+            ]
+        )
 
 
 @pytest.fixture(scope="module")
-def gpu_stage(checkout: Checkout) -> Checkout:
-    """A stage of two endpoints that share an engine, not deployed; without a GPU."""
+def gpu_stage(checkout: Checkout) -> GpuStage:
+    """A stage, not deployed; without a GPU."""
     (checkout.path / "stages" / "gpu.yaml").write_text(STAGE)
-    write(checkout.path / "models" / "scaled", SCALED)
+    write(checkout.path / SCALED_FOLDER, SCALED)
     write_python(checkout.path / "models" / "times", WORDS.replace('"W"', '"Y"'))
-    return Checkout(checkout.path, checkout.aws, "gpu")
+    gpu = checkout.path / "gpu"
+    gpu.touch()
+    step = "python3 -m gpu_step"
+    checkout.edit("stacks/model_stack.py", step, f"PYTHONPATH=$(cat {gpu}) {step}")
+    return GpuStage(checkout.path, checkout.aws, "gpu", gpu)
 
 
 @pytest.fixture(scope="module")
-def deployed(gpu_stage: Checkout) -> Iterator[Checkout]:
+def gave_up(gpu_stage: GpuStage, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What a deploy said that waited for no engine; its GPU build has ended since."""
+    folder = tmp_path_factory.mktemp("waits")
+    (folder / "tensorrt.py").write_text(WAITS.replace("MARKER", str(folder / "marker")))
+    gpu_stage.gpu.write_text(f"{folder}:{STAND_IN}")
+    with gpu_stage.edited("constructs/triton_sagemaker/model_builder.py", *NO_WAIT):
+        late = gpu_stage.deploy()
+    assert late.returncode == 1
+    (folder / "marker").touch()
+    eventually(lambda: _status(_gpu_builds()[0]) != "IN_PROGRESS")
+    return late.stdout
+
+
+@pytest.fixture(scope="module")
+def deployed(gpu_stage: GpuStage, gave_up: str) -> GpuStage:
     """The stage, deployed with a GPU that is a stand-in."""
-    gpu_stage.edit("stacks/model_stack.py", *WITH_A_GPU)
-    finished = gpu_stage.deploy()
+    finished = gpu_stage.again("deploy", "--all", "--require-approval", "never")
     assert finished.returncode == 0, finished.stdout
-    yield gpu_stage
-    gpu_stage.again("destroy", "--all", "--force")
+    return gpu_stage
 
 
-def _deploy_one(stage: Checkout) -> "subprocess.CompletedProcess[str]":
-    """Deploy what builds, and one endpoint of the two."""
-    return stage.cdk(
-        "deploy", "gpu-models", "gpu-one", "--exclusively", "--require-approval", "never"
-    )
+@pytest.fixture(autouse=True)
+def _polling_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(codebuild, "POLL_SECONDS", 0.1)
 
 
 def _project(kind: str) -> str:
@@ -117,8 +160,8 @@ def _project(kind: str) -> str:
 
 def _gpu_builds() -> list[str]:
     """The ids of all GPU builds, the newest first."""
-    codebuild: Any = boto3.client("codebuild")
-    found: list[str] = codebuild.list_builds_for_project(projectName=_project("GpuProject"))["ids"]
+    client: Any = boto3.client("codebuild")
+    found: list[str] = client.list_builds_for_project(projectName=_project("GpuProject"))["ids"]
     return found
 
 
@@ -149,87 +192,63 @@ def _engine_jobs(prefix: str) -> set[str]:
     return {it["job"] for manifest in manifests for it in manifest["engines"].values()}
 
 
-def test_without_a_gpu_the_deploy_fails_with_the_steps_own_line(gpu_stage: Checkout) -> None:
-    failed = gpu_stage.deploy()
-    assert failed.returncode == 1
-    assert "this machine has no NVIDIA driver (libcuda.so.1)" in failed.stdout
-    assert _keys("engines/") == []
-    assert not _keys("one/", ".json") or all("times" in it for it in _keys("one/", ".json"))
+def _status(build: str) -> str:
+    (found,) = boto3.client("codebuild").batch_get_builds(ids=[build])["builds"]
+    return found["buildStatus"]
 
 
-def test_two_endpoints_share_an_engine_and_models_without_one_need_no_gpu(
-    deployed: Checkout,
-) -> None:
-    failed, compiled = 1, 1  # the failed one is of the test above
-    assert len(_gpu_builds()) == failed + compiled
-    assert len(_keys("engines/", "result.json")) == 1
-    target = deployed.aws.target("cuda-25.09-sm86")
-    one, two = (_engine_jobs(f"{name}/{target}/scaled") for name in ("one", "two"))
-    assert one == two
-    assert len(one) == 1
-    assert _keys(f"one/{target}/times", ".tar.gz")
-
-
-def test_a_changed_word_compiles_no_engine(deployed: Checkout) -> None:
-    before = _gpu_builds()
-    with deployed.edited("models/scaled/words/1/model.py", "given = [", "words = given = ["):
-        changed = _deploy_one(deployed)
-    assert changed.returncode == 0, changed.stdout
-    assert _gpu_builds() == before
-    scaled = f"one/{deployed.aws.target('cuda-25.09-sm86')}/scaled"
-    assert len(_keys(scaled, ".tar.gz")) == 2
-    assert len(_engine_jobs(scaled)) == 1
-
-
-def test_an_engine_that_misses_its_gate_is_no_result_for_anybody(deployed: Checkout) -> None:
-    accepted = _keys("engines/", "result.json")
-    recipe = "models/scaled/recipe.yaml"
-    with deployed.edited(recipe, "opt: [2, 2]", "opt: [3, 2]"):
-        with deployed.edited(recipe, "1.0e-2", "1.0e-12"):
-            missed = _deploy_one(deployed)
-        assert missed.returncode == 1
-        assert "model.plan differs from ONNX Runtime by" in missed.stdout
-        assert _keys("engines/", "result.json") == accepted
-
-        builds = _gpu_builds()
-        widened = _deploy_one(deployed)  # what the step left is judged again, by the wider gate
-        assert widened.returncode == 0, widened.stdout
-    assert _gpu_builds() == builds
-    assert len(_keys("engines/", "result.json")) == len(accepted) + 1
-
-
-WAITS = """
-import pathlib, time
-while not pathlib.Path("MARKER").exists():
-    time.sleep(0.05)
-"""
+# In this order: each test goes on where the one before has stopped.
 
 
 def test_a_deploy_that_gives_up_leaves_its_gpu_build_to_the_next(
-    deployed: Checkout, tmp_path: Path
+    gave_up: str, deployed: GpuStage
 ) -> None:
-    marker = tmp_path / "marker"
-    (tmp_path / "gpu").mkdir()
-    (tmp_path / "gpu" / "tensorrt.py").write_text(
-        WAITS.replace("MARKER", str(marker))
-        + f'exec(open("{ROOT}/tests/gpu_stand_in/tensorrt.py").read())\n'
-    )
-    recipe = "models/scaled/recipe.yaml"
+    (build,) = _gpu_builds()
+    assert f"{build} still compiles the engine" in gave_up
+
+
+def test_another_endpoint_and_a_changed_word_compile_no_engine(deployed: GpuStage) -> None:
     before = _gpu_builds()
-    with (
-        deployed.edited(recipe, "opt: [2, 2]", "opt: [4, 2]"),
-        deployed.edited("stacks/model_stack.py", "PYTHONPATH=", f"PYTHONPATH={tmp_path}/gpu:"),
-    ):
-        with deployed.edited("constructs/triton_sagemaker/model_builder.py", *NO_WAIT):
-            late = _deploy_one(deployed)
-        assert late.returncode == 1
-        (build,) = set(_gpu_builds()) - set(before)
-        assert f"{build} still compiles the engine" in late.stdout
-        marker.touch()
-        finished = _deploy_one(deployed)
-        assert finished.returncode == 0, finished.stdout
-    assert set(_gpu_builds()) == {build, *before}
+    assert len(_keys("engines/", "result.json")) == 1
+    (job,) = _engine_jobs(f"one/{deployed.aws.target(TARGET)}/scaled")
+    with deployed.edited(f"{SCALED_FOLDER}/words/1/model.py", "given = [", "words = given = ["):
+        assert deployed.build("two/changed") == 0
+    assert _engine_jobs("two/changed") == {job}
+    assert _gpu_builds() == before
 
 
-NO_WAIT = ("WAIT = Duration.minutes(50)", "WAIT = Duration.minutes(0)")
-"""An edit that lets builds of a deploy wait for no engine."""
+def test_models_without_an_engine_need_no_gpu(deployed: GpuStage) -> None:
+    assert len(_gpu_builds()) == 1
+    assert _keys(f"one/{deployed.aws.target(TARGET)}/times", ".tar.gz")
+
+
+def test_without_a_gpu_the_steps_own_line_is_said_and_the_next_build_compiles(
+    deployed: GpuStage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accepted, builds, keys = _keys("engines/", "result.json"), _gpu_builds(), _keys("two/")
+    had = deployed.gpu.read_text()
+    with deployed.edited(RECIPE, "opt: [2, 2]", "opt: [4, 2]"):
+        deployed.gpu.write_text("")
+        assert deployed.build("two/no-gpu") == 1
+        assert "this machine has no NVIDIA driver (libcuda.so.1)" in capsys.readouterr().err
+        assert (_keys("engines/", "result.json"), _keys("two/")) == (accepted, keys)
+        deployed.gpu.write_text(had)
+        assert deployed.build("two/no-gpu") == 0
+    assert len(_gpu_builds()) == len(builds) + 2
+
+
+def test_an_engine_that_misses_its_gate_is_no_result_for_anybody(
+    deployed: GpuStage, capsys: pytest.CaptureFixture[str]
+) -> None:
+    accepted = _keys("engines/", "result.json")
+    with deployed.edited(RECIPE, "opt: [2, 2]", "opt: [3, 2]"):
+        with deployed.edited(RECIPE, "1.0e-2", "1.0e-12"):
+            assert deployed.build("two/misses") == 1
+        assert "model.plan differs from ONNX Runtime by" in capsys.readouterr().err
+        assert _keys("engines/", "result.json") == accepted
+
+        builds = _gpu_builds()
+        # What the step left is judged again, by the wider gate.
+        assert deployed.build("two/misses") == 0
+    assert _gpu_builds() == builds
+    assert len(_keys("engines/", "result.json")) == len(accepted) + 1

@@ -1,6 +1,6 @@
 """The life of one deployment, in the order of this file: deploy, invoke, change, break, roll back.
 
-The stage `local` as it ships, with the real MiniLM, and `line` beside it, which is changed.
+The stage `local` as it ships, with the real MiniLM, and `twice` beside it, which is changed.
 """
 
 import hashlib
@@ -21,8 +21,11 @@ from models.minilm.tests.reference import embeddings
 from tests.local.builds import log_of_the_last_build
 from tests.local.conftest import ROOT, Checkout, LocalAws
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import write_line
+from tests.local.tiny_models import times, write_line, write_python
 
+TWICE, CODE = "models/twice", "models/twice/twice/1/model.py"
+FIRST = "cdk.out.first"
+"""The assembly that is deployed first."""
 SENTENCES = ["That is a happy person", "That is a very happy person", "Grüße, 世界 ☀", ""]
 
 
@@ -34,10 +37,11 @@ def listening_before() -> set[str]:
 @pytest.fixture(scope="module")
 def deployed(checkout: Checkout, listening_before: set[str]) -> Checkout:
     shutil.copytree(ROOT / "models" / "minilm", checkout.path / "models" / "minilm")
-    write_line(checkout.path / "models" / "line")
-    checkout.edit("stages/local.yaml", "models: [minilm]", "models: [minilm, line]")
+    write_python(checkout.path / TWICE, times(2))
+    checkout.edit("stages/local.yaml", "models: [minilm]", "models: [minilm, twice]")
     deployed = checkout.deploy()
     assert deployed.returncode == 0, deployed.stdout
+    shutil.copytree(checkout.path / "cdk.out", checkout.path / FIRST)
     return checkout
 
 
@@ -47,9 +51,9 @@ def client(deployed: Checkout) -> EndpointClient:
     return EndpointClient(stage="local", endpoint="text", catalog_ttl=0, session=session)
 
 
-def ask_line(client: EndpointClient) -> float:
-    answer = client.invoke("line", {"INPUT__0": np.array([[1]], np.float32)})
-    return float(answer["OUTPUT__0"][0, 0])
+def ask_twice(client: EndpointClient) -> float:
+    answer = client.invoke("twice", {"X": np.array([[1]], np.float32)})
+    return float(answer["Y"][0, 0])
 
 
 def test_plain_boto3_sees_the_endpoint_in_service(deployed: Checkout) -> None:
@@ -107,7 +111,7 @@ def test_manifest_beside_the_archive_says_how_it_was_proven(deployed: Checkout) 
 
 
 def test_unknown_model_lists_the_models_there_are(client: EndpointClient) -> None:
-    with pytest.raises(UnknownModel, match="there are line, minilm"):
+    with pytest.raises(UnknownModel, match="there are minilm, twice"):
         client.invoke("mini", {"TEXT": ["hi"]})
 
 
@@ -130,7 +134,7 @@ def test_a_configuration_in_use_can_be_deleted_as_sdk_v2_does(
     name = sagemaker.describe_endpoint(EndpointName="local-text")["EndpointConfigName"]
     config = sagemaker.describe_endpoint_config(EndpointConfigName=name)
     sagemaker.delete_endpoint_config(EndpointConfigName=name)
-    ask_line(client)
+    ask_twice(client)
     sagemaker.create_endpoint_config(
         EndpointConfigName=name, ProductionVariants=config["ProductionVariants"]
     )  # for the stack
@@ -145,7 +149,7 @@ def test_bad_request_is_refused_as_botocore_s_service_model_says(deployed: Check
 def test_triton_is_reachable_through_its_socket_alone(
     listening_before: set[str], client: EndpointClient
 ) -> None:
-    ask_line(client)
+    ask_twice(client)
     assert _listening_on_triton_s_port() <= listening_before
 
 
@@ -177,8 +181,8 @@ def test_deployed_stacks_do_not_differ_from_the_code(deployed: Checkout) -> None
 def test_one_word_in_a_model_rebuilds_that_model_alone(
     deployed: Checkout, client: EndpointClient
 ) -> None:
-    before, minilm, builds = client.resolve("line"), client.resolve("minilm"), _builds()
-    deployed.edit("models/line/export.py", "A line.", "A straight line.")
+    before, minilm, builds = client.resolve("twice"), client.resolve("minilm"), _builds()
+    deployed.edit(CODE, "given = [", "given = numbers = [")
 
     diff = deployed.cdk("diff", "--fail")
     assert diff.returncode == 1
@@ -187,10 +191,10 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
     assert changed == ["Custom::TritonModel", *named]
     assert f"-] {_prefix(deployed)}{before.target_model}" in diff.stdout
 
-    with invoked_all_the_while(lambda: ask_line(client)):
+    with invoked_all_the_while(lambda: ask_twice(client)):
         changed_now = deployed.again("deploy", "--all", "--require-approval", "never")
     assert changed_now.returncode == 0, changed_now.stdout
-    after = client.resolve("line")
+    after = client.resolve("twice")
     assert after.version != before.version
     assert client.resolve("minilm") == minilm
     assert len(_builds()) == len(builds) + 1
@@ -200,32 +204,32 @@ def test_one_word_in_a_model_rebuilds_that_model_alone(
 def test_build_that_fails_its_gate_leaves_everything_as_it_was(
     deployed: Checkout, client: EndpointClient
 ) -> None:
-    before, keys = client.resolve("line"), _keys()
-    with (
-        deployed.edited("models/line/export.py", "Linear(1, 1)", "Dropout(0.5)"),
-        invoked_all_the_while(lambda: ask_line(client)),
-    ):
+    before, keys = client.resolve("twice"), _keys()
+    shutil.rmtree(deployed.path / TWICE)
+    write_line(deployed.path / TWICE)
+    deployed.edit(f"{TWICE}/export.py", "Linear(1, 1)", "Dropout(0.5)")
+    with invoked_all_the_while(lambda: ask_twice(client)):
         failed = deployed.deploy()
     assert failed.returncode == 1
     said = " ".join(failed.stdout.split())
-    assert "Build of line failed" in said
+    assert "Build of twice failed" in said
     assert "the recipe's gate allows 1.00e-06: nothing is published" in said
     assert "making line/1/model.onnx" in log_of_the_last_build()
-    assert client.resolve("line") == before
+    assert client.resolve("twice") == before
     assert _keys() == keys
 
 
 def test_rolling_back_finds_the_old_archive_and_builds_nothing(
     deployed: Checkout, client: EndpointClient
 ) -> None:
-    builds, changed = _builds(), client.resolve("line")
-    deployed.edit("models/line/export.py", "A straight line.", "A line.")
-    rolled_back = deployed.deploy()
+    builds, changed = _builds(), client.resolve("twice")
+    deploy = "deploy", "--all", "--require-approval", "never"
+    rolled_back = deployed.cdk(*deploy, "--app", FIRST)
     assert rolled_back.returncode == 0, rolled_back.stdout
     assert _builds() == builds
-    (current,) = {client.resolve("line")} - {changed}
+    (current,) = {client.resolve("twice")} - {changed}
     assert f"{_prefix(deployed)}{current.target_model}" in _keys()
-    ask_line(client)
+    ask_twice(client)
 
 
 def test_destroy_keeps_the_archives_and_ends_triton(

@@ -28,6 +28,7 @@ from local_aws.errors import LocalAwsError
 from local_aws.happenings import untold
 from local_aws.hosting import fleet as fleet_module
 from local_aws.hosting.fleet import Fleet
+from local_aws.hosting.instance import Instance
 from local_aws.quotas.account import AccountQuotas
 from local_aws.sagemaker import cloudformation as sagemaker_types
 from local_aws.sagemaker import endpoint as endpoint_module
@@ -185,6 +186,8 @@ def accounts() -> Iterator[Callable[[], Account]]:
         for module in (endpoint_module, fleet_module):
             patch.setattr(module, "random", dice)
         patch.setattr(fleet_module, "begin", lambda *arguments: _begin(made[-1], *arguments))
+        # Nothing ends a server here, which an instance else watches on a thread.
+        patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
         patch.setattr(Hosting, "_in_background", lambda _, act, *arguments: act(*arguments))
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))

@@ -1,29 +1,40 @@
 """A caller that looks a model's name up in the catalog, and asks every instance that may answer."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.sagemaker.hosting_api import Hosting
 from tests.transitions import instances
 
-TURNS = 4
-"""Calls for each model: to both fleets of an update, and to two variants of each."""
-
 
 class Dice:
-    """Stands in for `random`, so that `TURNS` throws after each other meet every instance."""
+    """Stands in for `random`, so that calls in all turns after each other meet every instance.
+
+    Two throws of a call matter: which fleet of an update, and then which of its variants.
+    """
 
     def __init__(self) -> None:
-        self.turn = 0
+        self._turn = self._variants = 0
+        self._updating = False
+
+    def turns(self) -> Iterator[int]:
+        """Count calls until the throws that the last ones made have come out every way."""
+        self._turn, self._variants, self._updating = 0, 1, False
+        while self._turn < (2 if self._updating else 1) * self._variants:
+            yield self._turn
+            self._turn += 1
 
     def random(self) -> float:
-        return self.turn % 2 * 0.999_999
+        self._updating = True
+        return self._turn % 2 * 0.999_999
 
     def choices(self, names: list[str], weights: list[float]) -> list[str]:
         possible = [name for name, weight in zip(names, weights, strict=True) if weight]
-        return [possible[self.turn // 2 % len(possible)]]
+        self._variants = max(self._variants, len(possible))
+        turn = self._turn // 2 if self._updating else self._turn
+        return [possible[turn % len(possible)]]
 
 
 class Caller:
@@ -37,7 +48,6 @@ class Caller:
     ) -> None:
         self._hosting, self._dice, self._catalog = hosting, dice, catalog
         self._resolved: dict[str, str] = {}
-        self.calls = 0
         self.failed: list[str] = []
 
     def ask(self, when: str) -> None:
@@ -48,8 +58,7 @@ class Caller:
         self._resolved = now
 
     def _ask(self, when: str, model: str, entry: Mapping[str, Any]) -> None:
-        for self._dice.turn in range(TURNS):
-            self.calls += 1
+        for _ in self._dice.turns():
             try:
                 answered = self._answer(entry)
             except (ApiError, LocalAwsError) as error:

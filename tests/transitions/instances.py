@@ -3,7 +3,6 @@
 Everything around them is the local AWS's own: fleets, instances, and both modes of containers.
 """
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,10 @@ class Server:
     """Stands in for `Triton`. `start` is called when it is to become healthy, and may raise."""
 
     def __init__(self, start: Callable[[], None]) -> None:
-        self._start, self._ended = start, threading.Event()
+        self._start = start
 
     def wait_until_healthy(self, seconds: float) -> None:
         self._start()
-
-    def wait(self, seconds: float) -> bool:
-        return self._ended.wait()
 
     def manage(self, *_: Any, **__: Any) -> Response:
         return Response(200, {}, b"")
@@ -38,7 +34,7 @@ class Server:
         return 0
 
     def stop(self) -> None:
-        self._ended.set()
+        pass
 
 
 class Archives:

@@ -31,8 +31,8 @@ the guard and the check, the local AWS's own SageMaker and Auto Scaling, with st
 containers and builds (`pytest tests/transitions`; `make transitions` writes this page). After every
 step a caller looks its models up in the catalog and asks every instance that might answer; it also
 asks by what it looked up before. **Not one call failed, in {deployments} deployments of {pairs}
-pairs.** 22 of the pairs are also deployed with a real Triton, to which a caller talks all the while
-(`pytest tests/local/test_transitions.py`): they end as it stands here.
+pairs.** Changes are also deployed with a real Triton, several at once, while a caller talks
+to it (`pytest tests/local/test_transitions.py`): they end as it stands here.
 
 - **done**: the endpoint was updated, and what it no longer serves with is deleted.
 - **kept**: the stack was updated, and the endpoint had no reason to be.
