@@ -96,11 +96,7 @@ def load_queries(endpoint: str, variant: str) -> Iterator[Query]:
 
 
 def load(endpoint: str, variant: str, found: Mapping[Query, Sequence[float]]) -> Load:
-    """Return a variant's load; where no call came, there is no data of calls, and there were 0.
-
-    "SageMaker doesn't emit metrics with a value of zero" (developer guide,
-    endpoint-auto-scaling-prerequisites).
-    """
+    """Return a variant's load; where there is no data of calls, there were 0."""
 
     def of(asked: tuple[str, str, str]) -> Sequence[float]:
         return found.get(Query(*asked, of_variant(endpoint, variant)), [])

@@ -44,7 +44,7 @@ function told(next) {
 function lost(since) {
   const banner = $("lost");
   banner.hidden = since === null;
-  say(banner, since === null ? "" : `The local AWS does not answer since ${since.toLocaleTimeString("en-GB")}. ` +
+  say(banner, since === null ? "" : `The local AWS has not answered since ${since.toLocaleTimeString("en-GB")}. ` +
     "It is asked again each second; start it with ./tritonsm up.");
 }
 
