@@ -279,7 +279,7 @@ def test_a_local_aws_that_is_gone_is_said_and_another_one_begins_anew(browser: B
         page.wait_for_selector(".lane canvas")
     banner = page.locator("#lost")
     banner.wait_for()
-    assert "The local AWS does not answer since" in banner.inner_text()
+    assert "The local AWS has not answered since" in banner.inner_text()
     other = Watched(started=NOW)
     other.endpoints = [endpoint("other", variant(instance(5)))]
     with served(other, urlsplit(url).port or 0):
