@@ -25,6 +25,9 @@ SAGEMAKER = {
 }
 """Field of a request -> the type of resource that it names."""
 
+PREFIXES = {"monitoring": "cloudwatch"}
+"""What a request is signed for -> how its actions begin: the authorization reference."""
+
 
 class Call(NamedTuple):
     """An action of IAM on the ARN of a resource, or on `*`, and who asked for it."""
@@ -115,7 +118,8 @@ def _permissions(
         return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invoked[1]}"))]
     if "x-amz-target" in headers:
         operation = headers["x-amz-target"].rpartition(".")[2]
-        return [(f"{service}:{operation}", _named(service, _json(body)))]
+        action = f"{PREFIXES.get(service, service)}:{operation}"
+        return [(action, _named(service, _json(body)))]
     parameters = {**_parameters(body), **_parameters(query.encode())}
     request = (method, unquote(path), headers, body, parameters)
     action = iam_actions.extract_iam_action(service, *request)

@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.console import Console
 
 from cli import logs
 from cli.errors import CommandError
-from cli.logs import emulator, shown
+from cli.logs import shown
 from cli.logs.lines import Line, line
 from cli.logs.tail import Event
 from cli.look import Parser
@@ -102,7 +103,7 @@ def tails(monkeypatch: pytest.MonkeyPatch) -> Tails:
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(logs, "Tail", made)
     monkeypatch.setattr(logs.groups, "groups", lambda *_: list(made.events))
-    monkeypatch.setattr(logs.time, "sleep", lambda _: None)
+    monkeypatch.setattr(time, "sleep", lambda _: None)
     return made
 
 
@@ -205,7 +206,7 @@ def test_the_local_awss_log_is_followed(
             raise KeyboardInterrupt
         written.pop(0)()
 
-    monkeypatch.setattr(emulator.time, "sleep", sleep)
+    monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(KeyboardInterrupt):
         _run("--follow", "--grep", "o")
     assert capsys.readouterr().out == "one\ntwo\n"

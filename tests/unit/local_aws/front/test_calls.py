@@ -73,6 +73,7 @@ def target(operation: str, **request: object) -> dict[str, Any]:
             [("sagemaker:InvokeEndpoint", own("sagemaker", "endpoint/a-text"))],
         ),
         ("sagemaker", target("ListEndpoints"), [("sagemaker:ListEndpoints", "*")]),
+        ("monitoring", target("GetMetricData"), [("cloudwatch:GetMetricData", "*")]),
         (
             "sagemaker",
             target("ListTags", ResourceArn=own("sagemaker", "endpoint/a-text")),
