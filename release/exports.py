@@ -22,13 +22,15 @@ def exporter(name: str) -> str:
     return name.partition(":")[0]
 
 
-def _imports(value: Any) -> Iterator[str]:
-    match value:
-        case {"Fn::ImportValue": str(export)}:
-            yield export
-        case dict():
-            for it in value.values():
-                yield from _imports(it)
-        case list():
-            for it in value:
-                yield from _imports(it)
+def _imports(template: Template) -> Iterator[str]:
+    waiting: list[Any] = [template]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            export = value.get("Fn::ImportValue")
+            if isinstance(export, str):
+                yield export
+            else:
+                waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from release.tree import Template
@@ -57,7 +58,7 @@ def change(seed: int) -> Change:
         by_type = _by_type(stage.templates)
         of_type = draw.choice(sorted(by_type))
         stack, logical_id = draw.choice(by_type[of_type])
-        template = copy.deepcopy(stage.templates[stack])
+        template = json.loads(_as_json(stage, stack))  # a copy, sooner made than by `copy`
         try:
             where = KINDS[kind](draw, template, logical_id)
         except Impossible:
@@ -65,6 +66,11 @@ def change(seed: int) -> Change:
         after = {**stage.templates, stack: template}
         if after != stage.templates:
             return Change(stage, stack, of_type, logical_id, where, kind, after)
+
+
+@cache
+def _as_json(stage: Synthesised, stack: str) -> str:
+    return json.dumps(stage.templates[stack])
 
 
 def _by_type(templates: dict[str, Template]) -> dict[str, list[tuple[str, str]]]:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("prod", "all")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Synthesised:
     """A stage's templates by stack, and what the review reads of its file."""
 

@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from aws_cdk import App
 from aws_cdk.assertions import Template
+from aws_cdk.cx_api import CloudAssembly
 
 import app as stage_app
 from stages import stage_names
 from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
-CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
+CONTEXT = {
+    **json.loads((ROOT / "cdk.json").read_text())["context"],
+    "aws:cdk:disable-creation-stack-traces": True,  # as in app.py
+}
 
+Assembly = Callable[[str], CloudAssembly]
 Templates = Callable[[str], dict[str, dict[str, Any]]]
 
 
@@ -27,31 +32,48 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    """Return a stage's templates by stack name."""
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Return a shipped stage's cloud assembly."""
 
     @functools.cache
-    def synthesise(stage: str) -> dict[str, dict[str, Any]]:
-        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)))
+    def synthesise(stage: str) -> CloudAssembly:
+        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)), stack_traces=False)
         stage_app.add_stacks(app, stage)
-        return {stack.stack_name: stack.template for stack in app.synth().stacks}
+        return app.synth()
 
     return synthesise
 
 
 @pytest.fixture(scope="session")
-def every_template(tmp_path_factory: pytest.TempPathFactory) -> Templates:
-    """Return the templates of a stage that asks for much, by stack name."""
+def every_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Return the cloud assembly of a stage that asks for much."""
 
     @functools.cache
-    def synthesise(name: str) -> dict[str, dict[str, Any]]:
-        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")))
+    def synthesise(name: str) -> CloudAssembly:
+        app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")), stack_traces=False)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(stage_app, "load_stage", every_stage)
             stage_app.add_stacks(app, name)
-        return {stack.stack_name: stack.template for stack in app.synth().stacks}
+        return app.synth()
 
     return synthesise
+
+
+@pytest.fixture(scope="session")
+def templates(assembly: Assembly) -> Templates:
+    """Return a stage's templates by stack name."""
+    return functools.cache(lambda stage: templates_of(assembly(stage)))
+
+
+@pytest.fixture(scope="session")
+def every_template(every_assembly: Assembly) -> Templates:
+    """Return the templates of a stage that asks for much, by stack name."""
+    return functools.cache(lambda name: templates_of(every_assembly(name)))
+
+
+def templates_of(assembly: CloudAssembly) -> dict[str, dict[str, Any]]:
+    """Return stack name -> template."""
+    return {stack.stack_name: stack.template for stack in assembly.stacks}
 
 
 @pytest.fixture(params=stage_names())

@@ -20,7 +20,7 @@ import checked_yaml
 from model_build import BuildError
 from stages import DataCaptureStage, DeliveryStage, load_stage, naming_lines
 from stages.schema import STACKS
-from tests.synth.conftest import CONTEXT, ROOT, Templates
+from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates
 
 
 @pytest.mark.parametrize("stack", ["models", "network", "search", "text"])
@@ -42,20 +42,19 @@ def test_what_stays_is_the_same_in_every_stage(
 
 
 def test_every_stack_is_deployed_to_the_account_and_region_that_its_stage_names(
-    tmp_path: Path,
+    assembly: Assembly,
 ) -> None:
     # And not to those of whoever deploys, which may be another stage's.
-    app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "local")
-    stacks = [it for it in app.node.children if isinstance(it, Stack)]
-    assert {(it.account, it.region) for it in stacks} == {("000000000000", "us-east-1")}
+    places = [it.environment for it in assembly("local").stacks]
+    assert {(it.account, it.region) for it in places} == {("000000000000", "us-east-1")}
 
 
-def test_two_synths_are_byte_identical_and_need_no_credentials(tmp_path: Path) -> None:
-    # Processes, because a hash seed is of a process; the stage that has most of everything.
-    synths = [_start_synth("prod", tmp_path / seed, seed) for seed in ("1", "2")]
-    assert [it.wait() for it in synths] == [0, 0]
-    assert _files(tmp_path / "1") == _files(tmp_path / "2")
+def test_two_synths_are_byte_identical_and_need_no_credentials(
+    assembly: Assembly, tmp_path: Path
+) -> None:
+    # Another process, because a hash seed is of a process; the stage that has most of everything.
+    _synthesise("prod", tmp_path / "other", hash_seed="1")
+    assert _files(tmp_path / "other") == _files(Path(assembly("prod").directory))
 
 
 def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
@@ -205,14 +204,13 @@ def normalised(template: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _start_synth(stage: str, to: Path, hash_seed: str) -> "subprocess.Popen[bytes]":
-    context = json.loads((ROOT / "cdk.json").read_text())["context"] | {"stage": stage}
+def _synthesise(stage: str, to: Path, *, hash_seed: str) -> None:
     environment = {name: it for name, it in os.environ.items() if not name.startswith("AWS_")} | {
         "CDK_OUTDIR": str(to),
-        "CDK_CONTEXT_JSON": json.dumps(context),
+        "CDK_CONTEXT_JSON": json.dumps({**CONTEXT, "stage": stage}),
         "PYTHONHASHSEED": hash_seed,
     }
-    return subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment)
+    subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=environment, check=True)
 
 
 def _files(folder: Path) -> dict[str, bytes]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 from aws_cdk import App
+from aws_cdk.cx_api import CloudAssembly
 
 import app as stage_app
 import checked_yaml
@@ -17,8 +18,8 @@ from release.delivery.time_budget import TimeBudget
 from stacks import time_budget
 from stacks.time_budget import JOB_MINUTES
 from stages import Stage, load_stage
-from tests.synth.conftest import CONTEXT, ROOT
-from tests.synth.every_stage import EVERY_STAGE, every_stage
+from tests.synth.conftest import CONTEXT, ROOT, Assembly, templates_of
+from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.instances import PROVISIONING_SECONDS
 
@@ -52,10 +53,14 @@ def synthesised(
     monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)
     app = App(context=CONTEXT, outdir=str(folder))
     stage_app.add_stacks(app, "prod")
-    templates = {it.stack_name: it.template for it in app.synth().stacks}
-    budget = TimeBudget.read(folder, "prod-models")
+    return read(app.synth(), "prod")
+
+
+def read(assembly: CloudAssembly, stage: str) -> tuple[Templates, TimeBudget]:
+    """Return a stage's templates by stack, and the budget as a delivery reads it."""
+    budget = TimeBudget.read(Path(assembly.directory), f"{stage}-models")
     assert budget is not None
-    return templates, budget
+    return templates_of(assembly), budget
 
 
 def resources(templates: Templates, kind: str) -> list[dict[str, Any]]:
@@ -109,16 +114,16 @@ def check(templates: Templates, budget: TimeBudget) -> None:
 
 
 def test_a_delivery_of_each_shipped_stage_ends_within_its_job(
-    stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stage: str, assembly: Assembly
 ) -> None:
-    check(*synthesised(load_stage(stage), tmp_path, monkeypatch))
+    check(*read(assembly(stage), stage))
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
 def test_a_delivery_of_a_stage_that_asks_for_all_ends_within_its_job(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, every_assembly: Assembly
 ) -> None:
-    check(*synthesised(every_stage(name), tmp_path, monkeypatch))
+    check(*read(every_assembly(name), name))
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -199,9 +204,7 @@ def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
     assert index.GRACE_SECONDS / 60 < time_budget.BUILD_END_MINUTES
 
 
-def test_the_table_in_the_documents_is_that_of_prod(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_table_in_the_documents_is_that_of_prod(assembly: Assembly) -> None:
     page = (ROOT / "docs" / "delivery.md").read_text()
-    _, budget = synthesised(load_stage("prod"), tmp_path, monkeypatch)
+    _, budget = read(assembly("prod"), "prod")
     assert "\n".join(budget.lines()) in page

@@ -99,6 +99,7 @@ def _packages_of(tree: Tree) -> Iterator[None]:
     """Let Python import our packages from a tree, and forget them afterwards."""
     kept = _take_imported()
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", False)  # trees of small changes share it
         patch.syspath_prepend(tree.root / "constructs")
         patch.syspath_prepend(tree.root)
         yield
@@ -148,6 +149,8 @@ def _apply(head: Tree, file: str, old: str, new: str) -> None:
     assert old in content, (file, old)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)  # it is the base's file, too: a link
+    for compiled in path.parent.glob(f"__pycache__/{path.stem}.*"):
+        compiled.unlink()
     if changed := content.replace(old, new, 1) if old else new:
         path.write_text(changed)
 
