@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,23 +90,30 @@ class Tree:
         if packages:
             environment["PYTHONPATH"] += f"{os.pathsep}{packages}"
             del environment["PYTHONDONTWRITEBYTECODE"]  # those of the CDK take seconds to compile
-        finished = subprocess.run(
-            [sys.executable, *program],
-            cwd=self.root,
-            env={
-                **environment,
-                "CDK_OUTDIR": str(to),
-                "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
-            },
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        environment |= {
+            "CDK_OUTDIR": str(to),
+            "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
+        }
+        finished = run_app(program, cwd=self.root, environment=environment)
         if finished.returncode:
             said = "\n".join(refused(to)) or _reason(finished.stderr)
             raise NotSynthesised(said or f"exit code {finished.returncode}")
+
+
+def run_app(
+    program: Sequence[str], *, cwd: Path, environment: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
+    """Run a program of a tree in Python; `stderr` comes back."""
+    return subprocess.run(
+        [sys.executable, *program],
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
 
 
 def templates(assembly: Path) -> dict[str, Template]:

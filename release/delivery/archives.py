@@ -55,7 +55,9 @@ def build(deployment: Deployment) -> None:
     if not missing and not moved:
         say("  every archive is there: nothing is built")
         return
-    deployment.deploy(stack_name(assembly.stage))
+    models = stack_name(assembly.stage)
+    if not deployment.is_deployed(models):
+        deployment.deploy(models)
     stacks = [*missing.values(), *(stack for stack, _ in moved.values())]
     with step("publish what the archives are built from"):
         published = cdk.publish_assets(assembly.folder, *dict.fromkeys(stacks))

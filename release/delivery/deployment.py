@@ -18,6 +18,7 @@ from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
 from release.delivery.time_budget import TimeBudget
 from release.delivery.unfinished import at_work, unfinished
+from release.stack_template import stack_template
 from release.tree import Template
 
 
@@ -57,6 +58,14 @@ class Deployment:
         """Return the template that an endpoint was deployed with; None if it is not there."""
         sagemaker = self.session.client("sagemaker")
         return live_template(sagemaker, self.session.client("cloudformation"), endpoint)
+
+    def is_deployed(self, stack: str) -> bool:
+        """Whether a deploy would change no resource of a stack, whose last one has succeeded."""
+        cloudformation = self.session.client("cloudformation")
+        new = self.assembly.templates[stack]
+        return under_way.is_complete(cloudformation, stack) and new == stack_template(
+            cloudformation, stack
+        )
 
     def at_rest(self) -> tuple[str, ...]:
         """Return all stacks once nothing changes any more of them: what is live is read then."""

@@ -43,6 +43,11 @@ def in_progress(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -
     return [f"{stack} ({status})" for stack, status in found.items() if status]
 
 
+def is_complete(cloudformation: "CloudFormationClient", stack: str) -> bool:
+    """Whether a stack is there, and its last change has succeeded."""
+    return _status(cloudformation, stack) in ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+
+
 def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> list[str]:
     """Return those of `stacks` that CloudFormation could not bring back, and updates no more.
 

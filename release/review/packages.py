@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import Specifier
 
 from release.tree import NotSynthesised, Tree
 
@@ -38,7 +39,7 @@ def synthesise(tree: Tree, stage: str, *, to: Path, kept: Path) -> None:
     Raises `NotSynthesised`, also where they cannot be installed.
     """
     pinned, installed = pins(tree), _installed()
-    others = {name for name, version in pinned.items() if installed.get(name) != version}
+    others = {name for name, version in pinned.items() if not _fits(installed.get(name), version)}
     if not others:
         tree.synthesise(stage, to=to)
         return
@@ -134,6 +135,14 @@ def _providers(loaded: Path) -> set[str]:
 
 def _installed() -> dict[str, str]:
     return {_normal(it.name): it.version for it in distributions()}
+
+
+def _fits(version: str | None, pinned: str) -> bool:
+    """Whether pip leaves a version as it is: a local label, as of 2.13.0+cpu, does not count.
+
+    Source: PEP 440, "Version matching".
+    """
+    return version is not None and Specifier(f"=={pinned}").contains(version, prereleases=True)
 
 
 def _normal(name: str) -> str:

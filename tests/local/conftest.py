@@ -12,9 +12,13 @@ import boto3
 import pytest
 
 from local_aws import lifecycle
-from local_aws.environment import ACCOUNT, REGION, client_environment
+from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
 from model_build import BuildTarget
+from release import tree
+from release.tree import Tree
+from tests import warm_app
+from tests.local.bootstrapping import bootstrap
 from tests.local.permissions import beyond_the_ledger
 
 ROOT = Path(__file__).parents[2]
@@ -77,7 +81,12 @@ class Checkout:
 
     def deploy(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Synthesise and deploy every stack; the assembly stays for `again`."""
-        return self.cdk("deploy", "--all", "--require-approval", "never", *arguments)
+        self.synthesise()
+        return self.again("deploy", "--all", "--require-approval", "never", *arguments)
+
+    def synthesise(self) -> None:
+        """Write the assembly for `again`. Raises `NotSynthesised`."""
+        Tree(self.path).synthesise(self.stage, to=self.path / "cdk.out")
 
     def again(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
         """Run the cdk CLI on the assembly that was synthesised last."""
@@ -137,7 +146,7 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
 
 
 @pytest.fixture(scope="module")
-def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """The app as it is, in an account that is ready for it."""
     path = tmp_path_factory.mktemp("checkout")
     for name in APP:
@@ -147,7 +156,7 @@ def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> C
         else:
             shutil.copy2(source, path)
     (path / "models").mkdir()
-    nowhere = Checkout(tmp_path_factory.mktemp("nowhere"), local_aws)  # where no app is synthesised
-    bootstrapped = nowhere.cdk("bootstrap", f"aws://{ACCOUNT}/{REGION}")
-    assert bootstrapped.returncode == 0, bootstrapped.stdout
-    return Checkout(path, local_aws)
+    bootstrap()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree, "run_app", warm_app.run_app)
+        yield Checkout(path, local_aws)

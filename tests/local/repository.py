@@ -4,8 +4,14 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import chdir
 from dataclasses import dataclass
 
+import pytest
+
+from release.delivery import building
+from release.delivery.__main__ import main
+from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.local.tiny_models import write_python
 
@@ -30,13 +36,18 @@ class Repository(Checkout):
         return self.git("rev-parse", "HEAD")
 
     def delivery(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run one of its commands; stdout and stderr come back as one text."""
-        with self.delivering(*arguments) as process:
-            said = process.communicate()[0]
-        return subprocess.CompletedProcess(arguments, process.returncode, said)
+        """Run one of its commands in this process; stdout and stderr come back as one text."""
+        with chdir(self.path), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(building, "POLL_SECONDS", 1)
+            finished = run_as("delivery", main, *arguments)
+        said = finished.stdout + finished.stderr  # what went wrong is said in the end
+        return subprocess.CompletedProcess(arguments, finished.returncode, said)
 
     def delivering(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Begin one of its commands; stdout and stderr come as one text."""
+        """Begin one of its commands in a process of its own, as whoever delivers does.
+
+        stdout and stderr come as one text.
+        """
         return subprocess.Popen(
             [sys.executable, "-m", "release.delivery", *arguments],
             cwd=self.path,

@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import subprocess
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
@@ -13,6 +12,11 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from release.delivery.assembly import Assembly
+from release.delivery.deployment import Deployment
+from release.delivery.errors import DeliveredWrong
+from release.delivery.verifying import verify
+from release.tree import Tree
 from tests.local.conftest import ROOT, Checkout, LocalAws
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
@@ -93,10 +97,6 @@ def _archives(stage: str) -> dict[str, str]:
 
 def _builds() -> list[str]:
     return boto3.client("codebuild").list_builds()["ids"]
-
-
-def _said(finished: "subprocess.CompletedProcess[str]") -> str:
-    return " ".join(finished.stdout.split())
 
 
 def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repository) -> None:
@@ -193,6 +193,9 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
 def test_an_update_that_is_rolled_back_ends_with_its_reason(
     repository: Repository, live: EndpointClient
 ) -> None:
+    solo = EndpointClient(stage="live", endpoint="solo", catalog_ttl=0)
+    sagemaker, cloudformation = boto3.client("sagemaker"), boto3.client("cloudformation")
+    before, good = sagemaker.describe_endpoint(EndpointName="live-solo"), solo.resolve("plus")
     repository.edit("models/plus/plus/1/model.py", *CANNOT_LOAD)
     repository.commit("cannot load")
     with asked_all_the_while():
@@ -205,7 +208,13 @@ def test_an_update_that_is_rolled_back_ends_with_its_reason(
         ["as before"],
         ["as before"],
     ]
-    assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
+    assert _answer(solo, "plus") == 8
+    assert solo.resolve("plus") == good
+    after = sagemaker.describe_endpoint(EndpointName="live-solo")
+    assert after["EndpointStatus"] == "InService"
+    assert after["EndpointConfigName"] == before["EndpointConfigName"]
+    (stack,) = cloudformation.describe_stacks(StackName="live-solo")["Stacks"]
+    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
 
 
 def test_rolling_back_brings_the_earlier_answer_without_a_build(
@@ -217,7 +226,8 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
         assert healed.returncode == 0, healed.stdout
         assert _answer(live) == 21  # the last delivery that went well: what failed left no trace
 
-        rolled_back = repository.delivery("rollback-stage", "--stage", "live")
+        twice = repository.git("log", "--format=%h", "--grep=twice", "-1")
+        rolled_back = repository.delivery("rollback-stage", "--stage", "live", "--to", twice)
         assert rolled_back.returncode == 0, rolled_back.stdout
         assert _answer(live) == 14
     assert "every archive is there: nothing is built" in rolled_back.stdout
@@ -225,15 +235,11 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
     refused = repository.delivery("rollback-stage", "--stage", "live")
     assert refused.returncode == 1
     assert "no earlier commit was delivered to live" in refused.stdout
-    thrice = repository.git("log", "--format=%h", "--grep=thrice", "-1")
-    forth = repository.delivery("rollback-stage", "--stage", "live", "--to", thrice)
-    assert forth.returncode == 0, forth.stdout
-    assert _answer(live) == 21
     assert repository.git("worktree", "list").count("\n") == 0
 
 
 def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
-    repository: Repository, tmp_path: Path
+    repository: Repository, live: EndpointClient, tmp_path: Path
 ) -> None:
     gate = Gate(tmp_path / "gate")
     model = PAUSE.replace("GATE", str(gate.path)) + PLUS_ONE.replace(
@@ -256,33 +262,32 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
             rest = taken_up.communicate()[0]
         assert taken_up.returncode == 0, "".join(told) + rest
     assert "every model answers as it should" in rest
+    assert _answer(live) == 21
     assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 
 
 def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
-    repository.write_model("times", TIMES.replace("FACTOR", "5"), answer=21)
-    repository.commit("five times, which nobody meant")
+    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=12.6)
+    repository.commit("thrice, which somebody meant to be less")
     wrong = repository.delivery("deliver", "--stage", "trial")
-    repository.git("revert", "--no-edit", "HEAD")
     assert wrong.returncode == 2, wrong.stdout
     assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
     assert "Roll back: make rollback STAGE=trial" in wrong.stdout
 
-    rolled_back = repository.delivery("rollback-stage", "--stage", "trial")
-    assert rolled_back.returncode == 0, rolled_back.stdout
-    assert _answer(EndpointClient(stage="trial", endpoint="math")) == 21
 
-
-def test_an_endpoint_that_was_rolled_back_in_silence_is_found(repository: Repository) -> None:
+def test_an_endpoint_that_was_rolled_back_in_silence_is_found(
+    repository: Repository, tmp_path: Path
+) -> None:
     """As SageMaker rolls an update back while the tool that deployed it sees InService."""
     deployed = _serve_with_another_configuration("live-solo")
-    wrong = repository.delivery("deliver", "--stage", "live")
-    assert wrong.returncode == 2, wrong.stdout
-    assert (
+    tree = Tree(repository.path)
+    tree.synthesise("live", to=tmp_path)
+    with pytest.raises(DeliveredWrong) as wrong:
+        verify(Deployment(Assembly(tmp_path, "live"), boto3.Session()), tree.models)
+    assert str(wrong.value) == (
         "live-solo was rolled back although its deploy succeeded: it serves with earlier, and "
         f"live-solo made {deployed}"
-    ) in _said(wrong)
-    _update("live-solo", deployed)
+    )
 
 
 def _serve_with_another_configuration(endpoint: str) -> str:
@@ -293,13 +298,9 @@ def _serve_with_another_configuration(endpoint: str) -> str:
     sagemaker.create_endpoint_config(
         EndpointConfigName="earlier", ProductionVariants=config["ProductionVariants"]
     )
-    _update(endpoint, "earlier")
-    return deployed
-
-
-def _update(endpoint: str, config: str) -> None:
-    boto3.client("sagemaker").update_endpoint(EndpointName=endpoint, EndpointConfigName=config)
+    sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName="earlier")
     in_service(endpoint)
+    return deployed
 
 
 def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) -> None:

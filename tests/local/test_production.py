@@ -1,4 +1,4 @@
-"""A production-like stage: updates in place, counts that survive, an update that is rolled back."""
+"""A production-like stage: what it asks for, an update in place, counts that survive, its end."""
 
 import json
 import shutil
@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from tests.local.alarming import errors_published
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import CANNOT_LOAD, TIMES, write_ensemble, write_python
+from tests.local.tiny_models import TIMES, write_ensemble, write_python
 
 STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
 SEARCH, MATH = "prodlike-search", "prodlike-math"
@@ -116,46 +115,6 @@ def test_update_in_place_keeps_counts_and_loses_no_call(
         if it.get("AlarmDescription", "").startswith(f"critical: share of 5xx answers of {SEARCH}")
     }
     assert thresholds == {0.2}
-
-
-def test_update_whose_model_cannot_load_is_rolled_back_and_loses_no_call(
-    production: Checkout, client: EndpointClient
-) -> None:
-    sagemaker = boto3.client("sagemaker")
-    before = sagemaker.describe_endpoint(EndpointName=SEARCH)
-    good = client.resolve("chain")
-    production.edit("models/chain/plus/1/model.py", *CANNOT_LOAD)
-    with invoked_all_the_while(lambda: _answer(client)):
-        deployed = production.cdk("deploy", SEARCH, "--exclusively", "--require-approval", "never")
-    assert deployed.returncode == 1
-    assert "did not pass the ping health check" in " ".join(deployed.stdout.split())
-    after = sagemaker.describe_endpoint(EndpointName=SEARCH)
-    assert after["EndpointStatus"] == "InService"
-    assert after["EndpointConfigName"] == before["EndpointConfigName"]
-    assert client.resolve("chain") == good
-    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=SEARCH)["Stacks"]
-    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
-
-
-def test_an_update_that_an_alarm_rolls_back_fails_before_clients_are_told(
-    production: Checkout,
-) -> None:
-    sagemaker = boto3.client("sagemaker")
-    before = sagemaker.describe_endpoint(EndpointName=MATH)
-    config = before["EndpointConfigName"]
-    catalog = EndpointClient(stage="prodlike", endpoint="math", catalog_ttl=0)
-    good = catalog.resolve("times")
-    production.edit("models/times/times/1/model.py", "* 2", "* 3")
-    production.edit(
-        "stages/prodlike.yaml", "instance_count: 2\n    scaling", "instance_count: 3\n    scaling"
-    )
-    with errors_published(MATH):
-        deployed = production.cdk("deploy", MATH, "--exclusively", "--require-approval", "never")
-    assert deployed.returncode == 1, deployed.stdout
-    said = " ".join(deployed.stdout.split())
-    assert f"SageMaker has rolled the update of endpoint {MATH} back" in said
-    assert sagemaker.describe_endpoint(EndpointName=MATH)["EndpointConfigName"] == config
-    assert catalog.resolve("times") == good
 
 
 def test_destroy_removes_the_stage(production: Checkout) -> None:

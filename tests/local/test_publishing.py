@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +15,12 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from model_build.__main__ import main
+from model_build.publishing.upload import PART_BYTES
+from tests.local.commands import run_as
 from tests.local.conftest import ROOT, LocalAws
 from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import LINE_EXPORT, TIMES, write_line, write_python
+from tests.local.tiny_models import TIMES, write_python
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -62,14 +64,7 @@ def _run(*arguments: str | Path) -> Any:
 
 
 def _command(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "model_build", *map(str, arguments)],
-        cwd=ROOT,
-        env={**os.environ, "AWS_SESSION_TOKEN": "publisher"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_as("publisher", main, *map(str, arguments))
 
 
 def _answer(client: EndpointClient, model: str = "times") -> float:
@@ -123,30 +118,45 @@ def _unfinished(s3: "S3Client") -> list[str]:
     return [it["Key"] for it in s3.list_multipart_uploads(Bucket=BUCKET).get("Uploads", ())]
 
 
-def _kill_when(condition: Callable[[], object], *arguments: str | Path, scratch: Path) -> None:
-    """Run a command and kill it, as a power cut would, once `condition` holds."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "model_build", *map(str, arguments)],
+KILLED = """
+import os, pkgutil, signal, sys
+
+from model_build.__main__ import main
+
+owner, _, name = sys.argv.pop(1).rpartition(".")
+owner = pkgutil.resolve_name(owner)
+call = getattr(owner, name)
+
+
+def call_and_die(*arguments, **more):
+    call(*arguments, **more)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+setattr(owner, name, call_and_die)
+main(sys.argv[1:])
+"""
+
+
+def _killed_after(function: str, *arguments: str | Path, scratch: Path) -> None:
+    """Run a command that is killed, as by a power cut, once a function was called."""
+    finished = subprocess.run(
+        [sys.executable, "-c", KILLED, function, *map(str, arguments)],
         cwd=ROOT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
         env={**os.environ, "TMPDIR": str(scratch)},  # what is killed leaves its scratch behind
-        start_new_session=True,
+        check=False,
     )
-    while not condition():
-        assert process.poll() is None, "it ended before it could be killed"
-        time.sleep(0.005)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    assert finished.returncode == -signal.SIGKILL
 
 
 def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
     client: EndpointClient, s3: "S3Client", times: Write, tmp_path: Path
 ) -> None:
     model = times(11)
-    weights = np.random.default_rng(0).bytes(256 * 1024 * 1024)
+    weights = np.random.default_rng(0).bytes(PART_BYTES + PART_BYTES // 8)
     (model / "times" / "1" / "weights.bin").write_bytes(weights)
-    _kill_when(lambda: _unfinished(s3), "publish", model, *PLACE, scratch=tmp_path)
+    first_part = "model_build.publishing.upload.MultipartUpload._send_part"
+    _killed_after(first_part, "publish", model, *PLACE, scratch=tmp_path)
     assert _unfinished(s3)  # or nothing was tested
     archives = [key for key in _keys(s3) if key.endswith(".tar.gz")]
     assert all(key.replace(".tar.gz", ".json") in _keys(s3) for key in archives)
@@ -160,28 +170,27 @@ def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
     assert _answer(client) == 77
 
 
-WAITS_THE_FIRST_TIME = """\
-    import pathlib, signal
-    if not pathlib.Path("MARKER").exists():
-        pathlib.Path("MARKER").touch()
-        signal.pause()
+COPIED = """
+description: Thirteen times, with weights that a step of the recipe copies
+weights: {{ from: folder, path: given, files: {{ w.bin: {sha256} }} }}
+files:
+  times/1/w.bin: {{ to: copy, weights: w.bin }}
 """
 
 
 def test_a_build_that_was_killed_succeeds_when_it_is_repeated(
-    client: EndpointClient, s3: "S3Client", tmp_path: Path
+    client: EndpointClient, s3: "S3Client", times: Write, tmp_path: Path
 ) -> None:
-    marker, model = tmp_path / "marker", write_line(tmp_path / "line")
-    (model / "export.py").write_text(
-        LINE_EXPORT.replace("def line(_):\n", "def line(_):\n" + WAITS_THE_FIRST_TIME).replace(
-            "MARKER", str(marker)
-        )
-    )
-    _kill_when(marker.exists, "publish", model, *PLACE, scratch=tmp_path)
-    assert not [key for key in _keys(s3) if "line" in key]
+    model, weights = times(13), b"weights"
+    (model / "given").mkdir()
+    (model / "given" / "w.bin").write_bytes(weights)
+    (model / "recipe.yaml").write_text(COPIED.format(sha256=hashlib.sha256(weights).hexdigest()))
+    before = _keys(s3)
+    step = "model_build.export.steps._make"
+    _killed_after(step, "publish", model, *PLACE, scratch=tmp_path)
+    assert _keys(s3) == before
     assert _unfinished(s3) == []
 
     version = _run("publish", model, *PLACE)["version"]
-    assert f"{PREFIX}line-{version}.json" in _keys(s3)
-    given = {"INPUT__0": np.zeros((2, 1), np.float32)}
-    assert client.invoke("line", given)["OUTPUT__0"].shape == (2, 1)
+    assert f"{PREFIX}times-{version}.json" in _keys(s3)
+    assert _answer(client) == 91

@@ -12,6 +12,7 @@ from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from tests.unit.release.delivery.fakes import (
     BEFORE,
+    MODELS_STACK,
     NEW,
     OLD,
     Catalog,
@@ -44,6 +45,7 @@ def delivered(aws: FakeAws, tmp_path: Path) -> Deployment:
     for name in ("text", "vision"):
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
+    (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     budget = {"type": "triton:time-budget", "data": {"rows": [], "builds": 143}}
     metadata = tmp_path / "prod-models.metadata.json"
     metadata.write_text(json.dumps({"/prod-models": [budget]}))
@@ -53,6 +55,7 @@ def delivered(aws: FakeAws, tmp_path: Path) -> Deployment:
 @pytest.fixture
 def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Deployment:
     """An endpoint that moves, of a stage that is deployed."""
+    (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
     (tmp_path / "prod-text.template.json").write_text(json.dumps(moved_to(NEW)))
     monkeypatch.setattr(deployment, "live_template", lambda *_: moved_to(OLD))
     monkeypatch.setattr(archives, "EndpointClient", Catalog)

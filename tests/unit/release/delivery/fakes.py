@@ -27,7 +27,7 @@ BEFORE = "before-0123456789ab.tar.gz"
 
 
 class FakeAws:
-    """A session and all its clients. `objects` are in the bucket.
+    """A session and all its clients. `objects` are in the bucket, `template` is every stack's.
 
     `statuses` are those of the stack, one for each time that it is described, then it is at rest.
     So are those of its `endpoint`.
@@ -37,6 +37,7 @@ class FakeAws:
 
     def __init__(self) -> None:
         self.objects: set[str] = set()
+        self.template: dict[str, Any] = {}
         self.has_stack = True
         self.statuses: list[str] = []
         self.endpoint: list[str] = []
@@ -59,6 +60,9 @@ class FakeAws:
         status = self.statuses.pop(0) if self.statuses else "UPDATE_COMPLETE"
         outputs = [{"OutputKey": name, "OutputValue": it} for name, it in OUTPUTS.items()]
         return {"Stacks": [{"Outputs": outputs, "StackStatus": status}]}
+
+    def get_template(self, **_: str) -> dict[str, Any]:
+        return {"TemplateBody": self.template}
 
     def describe_endpoint(self, **_: str) -> dict[str, str]:
         return {"EndpointStatus": self.endpoint.pop(0) if self.endpoint else "InService"}
@@ -108,6 +112,9 @@ class FakeCdk:
         self._aws.statuses = list(self.leaves)
         self._aws.refuses = cast(Exception | None, self.then)
         return Result(self.fails != what[0], ("the CLI: no",))
+
+
+MODELS_STACK: dict[str, Any] = {"Resources": {"Bucket": {"Type": "AWS::S3::Bucket"}}}
 
 
 def endpoint_stack(name: str) -> dict[str, Any]:

@@ -9,7 +9,16 @@ from release.delivery import archives, deployment
 from release.delivery.archives import build, promote_from
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered
-from tests.unit.release.delivery.fakes import ARCHIVE, BEFORE, NEW, OLD, FakeAws, FakeCdk, moved_to
+from tests.unit.release.delivery.fakes import (
+    ARCHIVE,
+    BEFORE,
+    MODELS_STACK,
+    NEW,
+    OLD,
+    FakeAws,
+    FakeCdk,
+    moved_to,
+)
 
 
 def test_where_every_archive_is_there_nothing_is_deployed_or_built(
@@ -35,6 +44,15 @@ def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_th
             "WaitMinutes": "143",
         }
     ]
+
+
+def test_a_builder_that_does_not_change_is_not_deployed(
+    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+) -> None:
+    aws.template = MODELS_STACK
+    build(delivered)
+    assert cli.runs == [("publish-assets", "prod-text", "prod-vision")]
+    assert len(aws.built) == 2
 
 
 def test_the_first_delivery_of_a_stage_builds_everything(

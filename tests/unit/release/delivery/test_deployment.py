@@ -1,11 +1,13 @@
 """How a deploy ends."""
 
+from typing import Any
+
 import pytest
 
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
-from tests.unit.release.delivery.fakes import EXPIRED, FakeAws, FakeCdk
+from tests.unit.release.delivery.fakes import EXPIRED, MODELS_STACK, FakeAws, FakeCdk
 
 
 def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
@@ -14,8 +16,8 @@ def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
     aws.statuses = ["UPDATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "UPDATE_COMPLETE"]
     deploy(delivered)
     assert aws.statuses == []
-    assert cli.runs == [("deploy", "prod-text", "prod-vision")]
-    assert "waits for prod-text, which is UPDATE_IN_PROGRESS" in capsys.readouterr().out
+    assert cli.runs == [("deploy", "prod-models", "prod-text", "prod-vision")]
+    assert "waits for prod-models, which is UPDATE_IN_PROGRESS" in capsys.readouterr().out
 
 
 def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
@@ -29,7 +31,7 @@ def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
 def test_a_stack_that_could_not_be_rolled_back_is_told_with_the_way_on(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
-    at_rest = ["UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
+    at_rest = ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
     cli.fails, cli.leaves = "deploy", [*at_rest, *at_rest]
     with pytest.raises(RollbackFailed) as failed:
         deploy(delivered)
@@ -42,7 +44,7 @@ def test_a_stack_that_could_not_be_rolled_back_is_told_with_the_way_on(
 def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
-    cli.fails, cli.leaves = "deploy", ["UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"]
+    cli.fails, cli.leaves = "deploy", ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"]
     with pytest.raises(Unfinished, match=r"prod-vision \(UPDATE_IN_PROGRESS\) goes on"):
         deploy(delivered)
 
@@ -68,8 +70,25 @@ def test_an_interrupted_deploy_is_unfinished_and_says_of_which_stacks(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.then = KeyboardInterrupt()
-    with pytest.raises(Unfinished, match=r"interrupted, and .* at work on prod-text, prod-vision"):
+    with pytest.raises(Unfinished, match=r"interrupted, and .* at work on prod-models, prod-text,"):
         deploy(delivered)
+
+
+@pytest.mark.parametrize(
+    ("status", "template", "deployed"),
+    [
+        ("CREATE_COMPLETE", MODELS_STACK, True),
+        ("UPDATE_COMPLETE", MODELS_STACK, True),
+        ("UPDATE_COMPLETE", {}, False),
+        ("UPDATE_ROLLBACK_COMPLETE", MODELS_STACK, False),
+        ("ROLLBACK_COMPLETE", MODELS_STACK, False),
+    ],
+)
+def test_a_stack_is_deployed_where_its_template_is_and_has_succeeded(
+    aws: FakeAws, delivered: Deployment, status: str, template: dict[str, Any], deployed: bool
+) -> None:
+    aws.statuses, aws.template = [status], template
+    assert delivered.is_deployed("prod-models") is deployed
 
 
 def test_what_a_delivery_may_take_is_said(

@@ -27,7 +27,8 @@ def test_what_a_live_endpoint_imports_may_not_leave_with_a_rollback(
     assert cli.runs == []
 
 
-def test_what_is_imported_from_outside_the_stage_stays(moving: Deployment) -> None:
+def test_what_is_imported_from_outside_the_stage_stays(moving: Deployment, tmp_path: Path) -> None:
+    (tmp_path / "prod-models.template.json").unlink()
     refuse_lost_exports(moving)
 
 

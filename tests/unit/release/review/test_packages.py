@@ -66,6 +66,13 @@ def test_what_is_installed_as_pinned_is_used(
     assert installed == []
 
 
+@pytest.mark.parametrize(
+    ("version", "fits"), [("2.13.0+cpu", True), ("2.13.1", False), (None, False)]
+)
+def test_a_build_of_the_pinned_version_is_that_version(version: str | None, fits: bool) -> None:
+    assert packages._fits(version, "2.13.0") is fits
+
+
 def test_another_version_is_installed_where_the_app_loads_it(
     clone: Clone, installed: list[list[str]], synthesised: Run, tmp_path: Path
 ) -> None:

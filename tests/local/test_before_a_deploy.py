@@ -1,9 +1,13 @@
-"""What an account is asked before money is spent: right and refused, on the local AWS."""
+"""What is asked of an account before a deploy: by a preflight, and by a review of what is deployed.
+
+In the order of this file: in the middle, a stage is deployed.
+"""
 
 import json
-import os
 import subprocess
-import sys
+from collections.abc import Callable
+from contextlib import chdir
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,19 @@ import pytest
 
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.quotas.account import QUOTAS
-from tests.local.conftest import ROOT, Checkout, LocalAws, local_aws_in
+from release.preflight.__main__ import main
+from release.review.deployed import Deployed
+from release.review.findings import NOTHING
+from release.review.model_changes import Cause
+from release.review.report import StageReview, review_stage
+from release.tree import NotSynthesised, Tree
+from tests.local.commands import run_as
+from tests.local.conftest import Checkout, LocalAws, local_aws_in
+from tests.local.permissions import beyond_the_ledger
 from tests.local.tiny_models import TIMES, write_python
 
+UNNAMED = "preflight called access-analyzer:POST on *"
+"""Preflight's one call of an API that the local AWS does not have: it cannot name the action."""
 M5 = "ml.m5.xlarge for endpoint usage"
 STAGE = """
 account: "000000000000"
@@ -32,6 +46,7 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Any:
         patch.setenv(QUOTAS, json.dumps({M5: 2}))
         with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
             yield aws
+            assert list(beyond_the_ledger(aws.folder.calls)) == [UNNAMED]
 
 
 def stage(path: Path, name: str, *, count: int = 2, release: str = "24.09") -> None:
@@ -42,16 +57,10 @@ def stage(path: Path, name: str, *, count: int = 2, release: str = "24.09") -> N
 Rows = dict[str, dict[str, str]]
 
 
-def preflight(path: Path, aws: LocalAws, name: str, *options: str) -> tuple[int, Rows]:
+def preflight(path: Path, name: str, *options: str) -> tuple[int, Rows]:
     """Return the exit code, and the rows by their subjects."""
-    finished = subprocess.run(
-        [sys.executable, "-m", "release.preflight", "--stage", name, "--json", *options],
-        cwd=path,
-        env={**os.environ, **aws.environment, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with chdir(path):
+        finished = run_as("preflight", main, "--stage", name, "--json", *options)
     assert finished.stdout, finished.stderr
     return finished.returncode, {it["subject"]: it for it in json.loads(finished.stdout)["rows"]}
 
@@ -69,7 +78,7 @@ def app(checkout: Checkout) -> Checkout:
 
 def test_a_stage_that_fits_is_right_and_what_is_not_emulated_unknown(app: Checkout) -> None:
     stage(app.path, "fits")
-    code, rows = preflight(app.path, app.aws, "fits", "--changesets")
+    code, rows = preflight(app.path, "fits", "--changesets")
     assert (code, refused(rows)) == (0, {})
     assert rows[M5]["said"] == "quota 2; 0 run, 2 at the peak of this deploy"
     assert rows[f"aws://{ACCOUNT}/{REGION}"]["verdict"] == "ok"
@@ -85,7 +94,7 @@ def test_a_stage_that_fits_is_right_and_what_is_not_emulated_unknown(app: Checko
 
 def test_a_quota_that_is_too_low_and_an_image_that_is_missing_are_refused(app: Checkout) -> None:
     stage(app.path, "large", count=3, release="26.03")
-    code, rows = preflight(app.path, app.aws, "large")
+    code, rows = preflight(app.path, "large")
     assert code == 1
     image = "763104351884.dkr.ecr.us-east-1.amazonaws.com/sagemaker-tritonserver:26.03-py3-cpu"
     assert refused(rows) == {
@@ -100,7 +109,7 @@ def test_names_that_are_taken_are_refused(app: Checkout) -> None:
     boto3.client("logs").create_log_group(logGroupName="/aws/sagemaker/Endpoints/taken-math")
     boto3.client("ssm").put_parameter(Name="/triton/taken/math/times", Value="{}", Type="String")
     boto3.client("s3").create_bucket(Bucket="taken-models-modelsbucket970c6ada-left")
-    code, rows = preflight(app.path, app.aws, "taken")
+    code, rows = preflight(app.path, "taken")
     assert code == 1
     assert refused(rows) == {
         "log group /aws/sagemaker/Endpoints/taken-math": (
@@ -119,7 +128,7 @@ def test_an_account_without_a_bootstrap_is_refused(app: Checkout) -> None:
     version = ssm.get_parameter(Name=parameter)["Parameter"]["Value"]
     ssm.delete_parameter(Name=parameter)
     try:
-        code, rows = preflight(app.path, app.aws, "fits")
+        code, rows = preflight(app.path, "fits")
     finally:
         ssm.put_parameter(Name=parameter, Value=version, Type="String")
     assert code == 1
@@ -130,13 +139,88 @@ def test_what_is_deployed_starts_nothing_and_an_update_a_second_fleet(app: Check
     stage(app.path, "fits", count=1)
     deployed = Checkout(app.path, app.aws, stage="fits").deploy()
     assert deployed.returncode == 0, deployed.stdout
-    code, rows = preflight(app.path, app.aws, "fits")
+    code, rows = preflight(app.path, "fits")
     assert (code, refused(rows)) == (0, {})
     assert rows[M5]["said"] == "quota 2; 1 run, 1 at the peak of this deploy"
     stage(app.path, "fits", count=2)
-    code, rows = preflight(app.path, app.aws, "fits", "--changesets")
+    code, rows = preflight(app.path, "fits", "--changesets")
     assert (code, refused(rows)) == (0, {}), "the number that scaling chose is kept"
     assert rows[M5]["said"] == "quota 2; 1 run, 2 at the peak of this deploy"
     assert rows["fits-math"]["said"] == "CloudFormation would do it"
     sets = boto3.client("cloudformation").list_change_sets(StackName="fits-math")["Summaries"]
     assert [it for it in sets if it["ChangeSetName"].startswith("preflight-")] == []
+
+
+Review = Callable[[], StageReview]
+FITS = "stages/fits.yaml"
+
+
+@pytest.fixture
+def deployed(local_aws: LocalAws) -> Deployed:
+    return Deployed(local_aws.session("live-review"), "fits", ("fits", "prod"))
+
+
+@pytest.fixture
+def review(app: Checkout, deployed: Deployed) -> Review:
+    def against_what_is_deployed() -> StageReview:
+        return review_stage(
+            "fits",
+            deployed,
+            Tree(app.path),
+            today=date(2026, 11, 21),
+            missing=None,
+            lint=lambda *_: NOTHING,
+        )
+
+    stage(app.path, "fits", count=1)
+    return against_what_is_deployed
+
+
+def _change_sets() -> list[str]:
+    cloudformation = boto3.client("cloudformation")
+    return [
+        it["ChangeSetName"]
+        for stack in ("fits-models", "fits-math")
+        for it in cloudformation.list_change_sets(StackName=stack)["Summaries"]
+        if it["ChangeSetName"].startswith("review-")
+    ]
+
+
+def test_what_was_just_deployed_does_not_change(review: Review) -> None:
+    found = review()
+    assert [stack.text for stack in found.stacks] == []
+    assert found.no_base is None
+    assert _change_sets() == []
+
+
+def test_a_change_is_told_by_cloudformation_itself(app: Checkout, review: Review) -> None:
+    with app.edited(FITS, "instance_type: ml.m5.xlarge", "instance_type: ml.m5.2xlarge"):
+        found = review()
+    (sentence,) = found.sentences
+    assert "**fits-math**: updated in place, all at once" in sentence
+    assert "ml.m5.xlarge -> ml.m5.2xlarge" in sentence
+    impacts = {it.type: it.impact for stack in found.stacks for it in stack.changes}
+    assert impacts["AWS::SageMaker::EndpointConfig"] == "WILL_REPLACE"
+    assert _change_sets() == []
+
+
+def test_a_model_s_code_is_rebuilt_for_the_deployed_one(app: Checkout, review: Review) -> None:
+    with app.edited("models/times/times/1/model.py", "* 2", "* 3"):
+        found = review()
+    (model,) = found.models
+    assert model.state == "rebuilt"
+    assert model.because == (Cause("deployed"),)
+
+
+def test_an_endpoint_that_goes_is_a_danger(app: Checkout, review: Review) -> None:
+    with app.edited(FITS, "  math:", "  words:"):
+        found = review()
+    assert any("fits-math" in danger.key for danger, _ in found.dangers)
+    assert any(it.startswith("**fits-words**: new") for it in found.sentences)
+
+
+def test_a_stage_that_is_not_deployed_has_no_stacks(app: Checkout) -> None:
+    nowhere = Deployed(boto3.Session(), "prod", ("fits", "prod"))
+    assert nowhere.stages() == []
+    with pytest.raises(NotSynthesised, match="fits was not asked for"):
+        nowhere.synth("fits")
