@@ -77,7 +77,7 @@ demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP
 
 .PHONY: test
 test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local AWS
-	@python -m pytest $(PARALLEL)
+	@PYTHONDONTWRITEBYTECODE= python -m pytest $(PARALLEL)  # hundreds of processes import the same
 	@echo "the shipped models are built, loaded and compared by make models-test"
 
 .PHONY: models-test
