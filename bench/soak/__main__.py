@@ -88,7 +88,9 @@ def _print_measures(done: Run, console: Console) -> bool:
     if len(done.samples) < LEAST_SAMPLES:
         console.print(f"{len(done.samples)} samples: too few to tell what grows")
         return True
-    table = Table("measure", "unit", *("after warm-up", "at the end", "a hour", "verdict"))
+    table = Table("measure", "unit", *("after warm-up", "at the end", "an hour", "verdict"))
+    for column in table.columns:
+        column.no_wrap = True
     for column in table.columns[2:5]:
         column.justify = "right"
     seconds = [second for second, _ in done.samples]

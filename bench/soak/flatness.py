@@ -24,7 +24,7 @@ NOT_JUDGED = Tolerance(float("inf"))
 class Trend:
     """What a measure did. `warm` is its median after the warm-up, `end` in the last quarter.
 
-    `hourly` is its slope, a hour; `growth` what it has grown by since the warm-up.
+    `hourly` is its slope, an hour; `growth` what it has grown by since the warm-up.
     """
 
     warm: float

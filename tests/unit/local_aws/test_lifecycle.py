@@ -30,6 +30,21 @@ class Handler(BaseHTTPRequestHandler):
 
 HTTPServer(("127.0.0.1", int(sys.argv[5])), Handler).serve_forever()
 """
+TAKES_AND_GIVES_BACK = """\
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+
+freed = bytearray(30 << 20)
+del freed
+large, small = [], []
+for _ in range(20):
+    large.append(bytearray(4 << 20))
+    small.append(bytes(600))
+before = resident()
+large.clear()
+assert before - resident() > 70 << 20, before - resident()
+"""
+"""What would keep the memory of large blocks: those below the largest that was ever freed."""
 FAILING = "import sys\nfor n in range(12): print('line', n)\nsys.exit('no space left')\n"
 
 
@@ -225,3 +240,10 @@ def test_what_differs_from_sagemaker_is_said_at_once(
     with pytest.raises(LocalAwsError):
         lifecycle.up(folder)
     assert capsys.readouterr().err == warning
+
+
+def test_the_memory_of_large_bodies_is_given_back(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(TAKES_AND_GIVES_BACK + EMULATOR, tmp_path, monkeypatch)
+    lifecycle.up(folder)
