@@ -2,10 +2,14 @@
 
 import json
 import os
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from local_aws.errors import LocalAwsError
+
+_CLOCK_SECONDS = 2.0
+"""How far apart the clocks of processes and files may be: btime is in whole seconds."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,15 @@ class Running:
         except (ProcessLookupError, PermissionError):
             return False
         return True
+
+    def began(self) -> float:
+        """Return when the process was started, in Unix seconds. Raises `OSError` if it has ended.
+
+        Source: proc(5): starttime, the 22nd value, in ticks since btime. A name may have spaces.
+        """
+        values = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        boot = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.M)
+        return int(boot[1] if boot else 0) + int(values[19]) / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -99,12 +112,18 @@ class Folder:
         return self.root / "running.json"
 
     def running(self) -> Running | None:
-        """Return the local AWS that runs on this folder, if one does."""
+        """Return the local AWS that runs on this folder, if one does.
+
+        A process that is younger than what was written down of it is another one, which has its
+        number since it was killed, or since the machine was started again.
+        """
         try:
             running = Running(**json.loads(self._state.read_text()))
-        except (FileNotFoundError, ValueError, TypeError):  # there is none, or half a one
+            written = self._state.stat().st_mtime
+            ours = running.is_alive() and running.began() <= written + _CLOCK_SECONDS
+        except (OSError, ValueError, TypeError):  # there is none, or half a one
             return None
-        return running if running.is_alive() else None
+        return running if ours else None
 
     def found_running(self) -> Running:
         """Return the local AWS that runs on this folder. Raises `LocalAwsError` where none does."""

@@ -101,6 +101,8 @@ def find_triton() -> TritonInstallation:
             "empty tensors: run make install to get the pinned one"
         )
     root = Path(spec.origin).parent / "tritonserver"
+    if not root.is_dir():
+        raise LocalAwsError(f"nvidia-pytriton has no {root.name}: pip install --force-reinstall it")
     own = _own_python(root)
     return TritonInstallation(
         root=root,

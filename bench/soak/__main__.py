@@ -2,7 +2,7 @@
 
 A local AWS of its own, in a temporary folder, serves more models than its instance holds, and one
 by instances that are scaled; both are updated, their archives replaced, their servers and stubs
-killed, while clients ask and check each answer. Ends with 1 when an answer is neither right nor
+killed, while clients ask and check each answer. Ends with 1 when no call is answered, an answer is neither right nor
 explained by what was done, when a measure has grown, or when something is left once the endpoints
 are deleted. What is done when follows from the seed.
 """
@@ -81,7 +81,8 @@ def _print(done: Run) -> bool:
         console.print(f"unexplained, at {what}", style="red", markup=False)
     for what in done.left:
         console.print(f"left when the endpoints were deleted: {what}", style="red", markup=False)
-    return well and not done.record.unexplained and not done.left
+    answered = bool(done.record.calls["answered"])
+    return well and answered and not done.record.unexplained and not done.left
 
 
 def _print_measures(done: Run, console: Console) -> bool:

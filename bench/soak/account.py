@@ -7,6 +7,7 @@ import boto3
 
 from bench.soak.ground import Ground, Lane, until
 from bench.soak.scene import MANY, PROJECT, VARIANT
+from local_aws.lifecycle import LOOPBACK
 
 
 class Account:
@@ -14,6 +15,7 @@ class Account:
 
     def __init__(self, ground: Ground) -> None:
         self._scene, self._record = ground.scene, ground.record
+        self._state = f"http://127.0.0.1:{ground.port}/_local_aws/state"
         services = ("cloudformation", "cloudwatch", "codebuild", "logs")
         session: Any = boto3.Session()
         self._clients = {it: session.client(it) for it in services}
@@ -24,7 +26,7 @@ class Account:
         }
 
     def _poll(self) -> None:
-        """Look at what a console shows."""
+        """Look at what a console and the page show."""
         now = time.time()
         cloudwatch, place = self._clients["cloudwatch"], {"EndpointName": MANY}
         self._scene.sagemaker.list_endpoints()
@@ -48,6 +50,8 @@ class Account:
             startTime=int(now - 10) * 1000,
             limit=50,
         )
+        with LOOPBACK.open(self._state) as state:
+            state.read()
 
     def _build(self) -> None:
         codebuild = self._clients["codebuild"]

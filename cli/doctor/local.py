@@ -1,7 +1,5 @@
 """The local AWS: whether one runs, as the code on disk says, and what a dead one has left."""
 
-import os
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -45,20 +43,13 @@ def _answers(running: Running) -> Finding:
 def _code(running: Running, code: Path) -> Finding:
     """Compare the process's age with that of the files: it has read them when it started."""
     check = f"{CHECK}'s code"
-    started = _started(running.pid)
+    started = running.began()
     changed = [it for it in code.rglob("*.py") if it.stat().st_mtime > started]
     if changed:
         newest = max(changed, key=lambda it: it.stat().st_mtime)
         found = f"{newest.relative_to(code.parent)} has changed since it was started"
         return warning(check, found, AGAIN)
     return ok(check, "as on disk")
-
-
-def _started(process: int) -> float:
-    """Source: proc(5): starttime, the 22nd value, in ticks since btime. A name may have spaces."""
-    values = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    boot = re.search(r"^btime (\d+)", Path("/proc/stat").read_text(), re.M)
-    return int(boot[1] if boot else 0) + int(values[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def _processes_in(folder: Path) -> Iterator[int]:

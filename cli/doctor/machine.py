@@ -9,6 +9,7 @@ import re
 import resource
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from cli.doctor.finding import Finding, missing, ok, warning
@@ -25,24 +26,33 @@ FILES = 256
 
 def findings(root: Path) -> Iterator[Finding]:
     """Yield what was found."""
-    yield _memory(Path("/proc/meminfo"))
+    yield _memory(Path("/proc/meminfo"), Path("/sys/fs/cgroup"))
     yield ok("processors", f"{len(os.sched_getaffinity(0))}")
     yield _disk(root)
     yield _shared_memory()
     yield _files()
 
 
-def _memory(meminfo: Path) -> Finding:
-    """Source: proc(5), MemAvailable, in KiB."""
+def _memory(meminfo: Path, group: Path) -> Finding:
+    """Of the machine, or what a container's group leaves of it.
+
+    Source: proc(5), MemAvailable, in KiB; cgroups(7), memory.max and memory.current, in bytes.
+    """
     check = "memory"
     found = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo.read_text(), re.M)
     if found is None:
         return warning(check, "not known", f"leave {MEMORY // GIB} GiB")
-    free = int(found[1]) << 10
+    free = min([int(found[1]) << 10, *_left_to(group)])
     if free < MEMORY:
         need = f"leave {MEMORY // GIB} GiB: end other programs"
         return missing(check, f"{_gib(free)} free", need)
     return ok(check, f"{_gib(free)} free")
+
+
+def _left_to(group: Path) -> Iterator[int]:
+    with suppress(OSError, ValueError):  # a machine's own group has no limit, or says "max"
+        limit, used = ((group / f"memory.{it}").read_text() for it in ("max", "current"))
+        yield int(limit) - int(used)
 
 
 def _disk(root: Path) -> Finding:

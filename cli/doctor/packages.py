@@ -12,6 +12,7 @@ from pathlib import Path
 from cli.doctor.finding import Finding, missing, ok, warning
 
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;]+)")
+SECONDS = 60
 SHOWN = 3
 """Packages that a row names."""
 CDK = Path("node_modules/aws-cdk/package.json")
@@ -84,11 +85,14 @@ def _cdk(root: Path) -> Finding:
 
 
 def _version_of(program: str) -> str | None:
+    """Return what a program says of itself, such as v24.1.0; None where it does not."""
+    asked = [program, "--version"]
     try:
-        told = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
-    except OSError:
+        told = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
         return None
-    return told.stdout.strip() if told.returncode == 0 else None
+    version = told.stdout.strip()
+    return version if told.returncode == 0 and re.match(r"v?\d", version) else None
 
 
 def _checkov(root: Path) -> Finding:

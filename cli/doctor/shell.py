@@ -36,9 +36,14 @@ def _profile(environment: Mapping[str, str]) -> Finding:
     if name is None:
         return ok(check, "no variable names one")
     import botocore.session  # here: what is not installed, `packages` has found
+    from botocore.exceptions import BotoCoreError
 
     profile = environment[name]
-    if profile in botocore.session.Session().available_profiles:
+    try:
+        there = profile in botocore.session.Session().available_profiles
+    except BotoCoreError as error:
+        return warning(check, str(error), "correct the file")
+    if there:
         return ok(check, f"{name}={profile}, which is not used with --local")
     return warning(check, f"{name}={profile}: there is no such profile", f"unset {name}")
 
@@ -49,7 +54,8 @@ def _proxy(environment: Mapping[str, str]) -> Finding:
     found = [it for it in PROXIES if environment.get(it)]
     if not found:
         return ok(check, "none")
-    if "127.0.0.1" in (environment.get("no_proxy") or environment.get("NO_PROXY") or ""):
+    excepted = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    if {"*", "127.0.0.1"} & {it.strip() for it in excepted.split(",")}:
         return ok(check, f"{found[0]}, not for 127.0.0.1")
     return warning(
         check,

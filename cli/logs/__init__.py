@@ -16,7 +16,7 @@ from rich.console import Console
 
 from cli.errors import CommandError, exit_code
 from cli.logs import emulator, groups, shown
-from cli.logs.tail import EARLIEST, Event, Tail, quoted
+from cli.logs.tail import EARLIEST, Event, Tail, pattern
 from cli.names import stage_of
 from local_aws.folder import Folder
 from model_build.commands.arguments import Commands
@@ -64,7 +64,7 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the ends of logs; return the exit code."""
     if options.name is None:
-        if options.json or options.since:
+        if options.json or options.since is not None:
             raise CommandError("the local AWS's own log has no --since and no --json: leave it out")
         log = Folder.default().log
         emulator.show(log, lines=options.lines, containing=options.grep, follow=options.follow)
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     session = boto3.Session(region_name=here.stage(stage).region if stage else None)
     logs = client(session, "logs")
     tails = [
-        Tail(logs, it, pattern=quoted(options.grep))
+        Tail(logs, it, pattern=pattern(options.grep))
         for it in groups.groups(session, options.name, stages)
     ]
     _show(tails, options)
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 def _show(tails: list[Tail], options: argparse.Namespace) -> None:
     console = Console(highlight=False)
     show = shown.as_json if options.json else partial(shown.as_text, console=console)
-    since = datetime.now(UTC) - options.since if options.since else EARLIEST
+    since = EARLIEST if options.since is None else datetime.now(UTC) - options.since
     events = sorted((it for tail in tails for it in tail.last(options.lines, since)), key=_at)
     show(events[max(0, len(events) - options.lines) :])
     if not events and not options.follow:

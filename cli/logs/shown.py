@@ -11,6 +11,7 @@ from rich.text import Text
 from cli.logs.lines import line
 from cli.logs.tail import Event
 from cli.names import short
+from cli.printable import printable
 from cli.times import on_the_clock
 
 STYLES = {"warning": "yellow", "error": "red"}
@@ -32,11 +33,12 @@ def as_text(events: Iterable[Event], console: Console) -> None:
     """Print time, variant and instance, level and message; on a terminal, long ones are folded."""
     for event in events:
         said = line(event.message)
+        text = printable(said.text)
         cells = on_the_clock(_time(event), datetime.now(UTC)), _source(event.stream), said.level
         if console.is_terminal:
-            console.print(_row(cells, said.text, STYLES.get(said.level, "")))
+            console.print(_row(cells, text, STYLES.get(said.level, "")))
         else:
-            print(*filter(None, cells), said.text, flush=True)
+            print(*filter(None, cells), text, flush=True)
 
 
 def _row(cells: tuple[str, ...], text: str, style: str) -> Table:

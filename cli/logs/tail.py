@@ -1,5 +1,6 @@
 """The end of a log group, and what comes after it."""
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -33,6 +34,7 @@ class Tail:
         self._pages = logs.get_paginator("filter_log_events")
         self._asked = {"logGroupName": group, "filterPattern": pattern}
         self._newest = int(clock() * 1000)
+        self._since = 0
         self._seen: dict[str, int] = {}
 
     def last(self, lines: int, since: datetime) -> list[Event]:
@@ -41,10 +43,11 @@ class Tail:
         So many more are asked for that nothing of before is new to `later`.
         """
         found: list[dict[str, Any]] = []
-        start = int(max(since, EARLIEST).timestamp() * 1000)
+        start = self._since = int(max(since, EARLIEST).timestamp() * 1000)
         for page in self._pages.paginate(**self._asked, startTime=start, startFromHead=False):
             found += page["events"]
-            if len(found) >= lines and found[0]["timestamp"] - found[-1]["timestamp"] > LATE_MS:
+            enough = len(found) >= max(lines, 1)
+            if enough and found[0]["timestamp"] - found[-1]["timestamp"] > LATE_MS:
                 break
         found.reverse()
         self._see(found)
@@ -52,7 +55,7 @@ class Tail:
 
     def later(self) -> list[Event]:
         """Return what has come since, also what is a little older than what was returned before."""
-        start = self._newest - LATE_MS
+        start = max(self._newest - LATE_MS, self._since)
         pages = self._pages.paginate(**self._asked, startTime=start)
         found = [it for page in pages for it in page["events"] if it["eventId"] not in self._seen]
         self._see(found)
@@ -69,10 +72,18 @@ def _event(found: dict[str, Any]) -> Event:
     return Event(found["timestamp"], found["logStreamName"], found["message"].rstrip("\r\n"))
 
 
-def quoted(text: str) -> str:
-    """Return the filter pattern of a text as it stands; of no text, the one of every event.
+def pattern(text: str) -> str:
+    """Return the filter pattern of a text as it is shown; of no text, the one of every event.
 
-    Source: aws-cdk, aws-logs/lib/pattern.ts, quoteTerm.
+    Newer releases of Triton write messages as JSON, with escapes that are not shown.
     """
+    escaped = json.dumps(text, ensure_ascii=False)[1:-1]
+    if escaped == text:
+        return _quoted(text) if text else ""
+    return f"?{_quoted(text)} ?{_quoted(escaped)}"
+
+
+def _quoted(text: str) -> str:
+    """Source: aws-cdk, aws-logs/lib/pattern.ts, quoteTerm."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"' if text else ""
+    return f'"{escaped}"'

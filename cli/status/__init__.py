@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _watch(drawn: Callable[[], RenderableType], console: Console) -> None:
-    with Live(drawn(), console=console, screen=True, auto_refresh=False) as live:
+    with Live(drawn(), console=console, auto_refresh=False) as live:
         while True:
             time.sleep(PAUSE_SECONDS)
             live.update(drawn(), refresh=True)

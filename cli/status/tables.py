@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.names import short
+from cli.printable import printable
 from cli.status.report import (
     Activity,
     Alarm,
@@ -52,7 +53,7 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield _table([row for it in report.endpoints for row in _endpoint(it)])
     for it in report.endpoints:
         if it.reason:
-            yield Text(f"{it.name} {it.status}: {it.reason}", "red")
+            yield Text(printable(f"{it.name} {it.status}: {it.reason}"), "red")
     now = report.until
     loads = [row for it in report.endpoints for row in _loads(it)]
     if any(cell for row in loads for header, cell in row.items() if header not in _NAMES):

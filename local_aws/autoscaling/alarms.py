@@ -41,7 +41,7 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
-    named = {it["AlarmName"].rsplit("-", 6)[1]: it["AlarmName"] for it in policy["Alarms"]}
+    named = alarms_of(policy)
     kinds = [HIGH] if configuration.get("DisableScaleIn") else [HIGH, LOW]
     return [
         {
@@ -58,6 +58,11 @@ def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
         }
         for kind in kinds
     ]
+
+
+def alarms_of(policy: Record) -> dict[str, str]:
+    """Return the names of a policy's alarms by their kind; a name ends with kind and UUID."""
+    return {it["AlarmName"].rsplit("-", 6)[1]: it["AlarmName"] for it in policy["Alarms"]}
 
 
 def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:

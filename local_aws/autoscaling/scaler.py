@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from local_aws.autoscaling.activities import Activities
-from local_aws.autoscaling.alarms import HIGH, LOW, AlarmState
+from local_aws.autoscaling.alarms import HIGH, LOW, AlarmState, alarms_of
 from local_aws.autoscaling.store import Store, Target
 from local_aws.autoscaling.target_tracking import Decision, NotScaled, Policy, decide
 from local_aws.autoscaling.targets import Record, TargetKey
@@ -154,7 +154,7 @@ class Scaler:
             return
         if endpoint["EndpointStatus"] != "InService":
             decision = replace(decision, capacity=current, reason=NotScaled.UNSCALABLE)
-        alarm = _alarm(policies[decision.policy], HIGH if decision.scales_out else LOW)
+        alarm = alarms_of(policies[decision.policy])[HIGH if decision.scales_out else LOW]
         cause = f"monitor alarm {alarm} in state ALARM triggered policy {decision.policy}"
         if decision.reason:
             self._activities.not_scaled(key, cause, decision, smallest, largest)
@@ -173,7 +173,8 @@ class Scaler:
         activity" (user guide): only what would have been a larger step is one.
         """
         configuration = record["TargetTrackingScalingPolicyConfiguration"]
-        high, low = (states.get(_alarm(record, it)) for it in (HIGH, LOW))
+        named = alarms_of(record)
+        high, low = (states.get(named.get(it, "")) for it in (HIGH, LOW))
         out = history.out
         cooling = out is not None and self._cools(out, configuration, "ScaleOutCooldown")
         return Policy(
@@ -266,8 +267,3 @@ def _due(target: Target, after: float, until: float) -> list[Record]:
 def _capacity(key: TargetKey, endpoint: Record) -> int:
     variants = {it["VariantName"]: it for it in endpoint["ProductionVariants"]}
     return int(variants.get(key.variant, {}).get("DesiredInstanceCount", 0))
-
-
-def _alarm(policy: Record, kind: str) -> str:
-    """Return the name of a policy's alarm, or nothing where it has none of the kind."""
-    return next((it["AlarmName"] for it in policy["Alarms"] if f"-{kind}-" in it["AlarmName"]), "")

@@ -21,6 +21,10 @@ DAY_SECONDS = 86_400
 """Of AWS's, for which metrics are kept, or longer where an alarm looks farther back: that is a day
 at most for alarms of less than an hour, seven days for others (API reference of PutMetricAlarm)."""
 
+LEAST_SECONDS = 360
+"""Of this machine, for which metrics are kept however fast its time is: who asks for the last five
+minutes, as `tritonsm status` does, gets them."""
+
 MOST_POINTS = 10_000
 """Of one metric, the latest, where a day has more."""
 
@@ -56,7 +60,7 @@ class Retention:
 
     def _forget_points(self, now: float) -> None:
         """Forget old data; a metric that has none any more is not listed either."""
-        oldest = now - self._seconds() / self._speed
+        oldest = now - max(self._seconds() / self._speed, LEAST_SECONDS)
         for key, points in list(self._cloudwatch._metrics.items()):
             old = sum(1 for _ in takewhile(lambda it: it["Timestamp"] < oldest, points))
             del points[: max(old, len(points) - MOST_POINTS)]

@@ -41,7 +41,7 @@ class Application:
             service = self._services.get(prefix)
             if service and service.is_for(operation):
                 return await _operate(service, operation, receive, send)
-        if site.is_below(scope["path"]):
+        if site.is_for(scope):
             return await self._watch(scope, receive, send)
         return await self._ministack(scope, receive, send)
 

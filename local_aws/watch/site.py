@@ -1,7 +1,8 @@
 """What answers below `/_local_aws/`: the state, and the page that shows it.
 
 No object of S3 is hidden by it: names of buckets "must begin and end with a letter or number"
-(S3 user guide, "General purpose bucket naming rules"), so that no path of a bucket begins so.
+(S3 user guide, "General purpose bucket naming rules"), so that no path of a bucket begins so; where
+a bucket is named in the Host, the path is its own.
 """
 
 import asyncio
@@ -46,17 +47,18 @@ _SECURITY = {
 }
 
 
-def is_below(path: str) -> bool:
-    """Whether a path is the site's."""
-    return f"{path}/".startswith(PREFIX)
+def is_for(scope: Any) -> bool:
+    """Whether a request is the site's: only who asks for this machine by a name of loopback is
+    answered, so that a page of another site whose name was made to lead here (DNS rebinding) is
+    not.
+    """
+    if not f"{scope['path']}/".startswith(PREFIX):
+        return False
+    return bool(_LOOPBACK.fullmatch(dict(scope["headers"]).get(b"host", b"").decode("latin-1")))
 
 
 class Site:
-    """An ASGI application for paths below `PREFIX`; `state` gives what there is.
-
-    Only GET and HEAD change nothing, and only who asks for this machine by a name of loopback is
-    answered: a page of another site whose name was made to lead here (DNS rebinding) is not.
-    """
+    """An ASGI application for requests that `is_for` it; `state` gives what there is."""
 
     def __init__(self, state: Callable[..., State], files: Mapping[str, Path] = FILES) -> None:
         self._state, self._files = state, files
@@ -74,9 +76,6 @@ class Site:
     async def _answer(
         self, scope: Any, headers: Mapping[bytes, str]
     ) -> tuple[int, dict[str, str], bytes]:
-        if not _LOOPBACK.fullmatch(headers.get(b"host", "")):
-            host = headers.get(b"host", "")
-            return _text(403, f"Ask for 127.0.0.1 or localhost, and not for {host!r}.")
         if scope["method"] not in ("GET", "HEAD"):
             status, more, body = _text(405, "Nothing can be changed here: GET and HEAD only.")
             return status, {**more, "allow": "GET, HEAD"}, body

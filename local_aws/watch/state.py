@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from local_aws.autoscaling.alarms import HIGH
+from local_aws.autoscaling.alarms import HIGH, alarms_of
 from local_aws.autoscaling.store import Target
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.instance import Instance
@@ -133,12 +133,11 @@ def _policy(record: Record, values: Mapping[str, float | None]) -> schema.Policy
     configuration = record["TargetTrackingScalingPolicyConfiguration"]
     predefined = configuration.get("PredefinedMetricSpecification", {})
     customized = configuration.get("CustomizedMetricSpecification", {})
-    high = (it["AlarmName"] for it in record["Alarms"] if f"-{HIGH}-" in it["AlarmName"])
     return schema.Policy(
         name=record["PolicyName"],
         metric=predefined.get("PredefinedMetricType") or customized.get("MetricName", ""),
         target=configuration["TargetValue"],
-        value=values.get(next(high, "")),
+        value=values.get(alarms_of(record).get(HIGH, "")),
     )
 
 

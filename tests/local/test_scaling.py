@@ -15,7 +15,7 @@ import pytest
 
 from cli.logs.groups import groups
 from cli.logs.lines import line
-from cli.logs.tail import EARLIEST, Tail, quoted
+from cli.logs.tail import EARLIEST, Tail, pattern
 from cli.status.asked import report
 from cli.status.local_state import LocalState
 from cli.status.scope import Scope
@@ -178,11 +178,11 @@ def test_status_and_logs_say_what_scaling_and_triton_have_done(scaled: Checkout)
 
     logs: Any = session.client("logs")
     (group,) = groups(session, ENDPOINT, ["scaled"])
-    (event,) = Tail(logs, group, pattern=quoted("successfully loaded")).last(1, EARLIEST)
+    (event,) = Tail(logs, group, pattern=pattern("successfully loaded")).last(1, EARLIEST)
     assert line(event.message).level == "info"
     assert event.stream.startswith(f"{VARIANT}/i-")
     (builds, *_) = groups(session, "scaled/builds", ["scaled"])
-    (event,) = Tail(logs, builds, pattern=quoted("Phase complete: BUILD")).last(1, EARLIEST)
+    (event,) = Tail(logs, builds, pattern=pattern("Phase complete: BUILD")).last(1, EARLIEST)
     assert event.message.startswith("[Container]")
 
 

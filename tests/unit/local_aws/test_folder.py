@@ -60,6 +60,13 @@ def test_a_process_of_another_user_is_not_ours(
     assert folder.running() is None
 
 
+def test_a_process_that_has_its_number_since_is_not_ours(folder: Folder) -> None:
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    before = folder.found_running().began() - 60
+    os.utime(folder._state, (before, before))
+    assert folder.running() is None
+
+
 @pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1"])
 def test_half_of_what_was_remembered_is_nothing(folder: Folder, text: str) -> None:
     folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))

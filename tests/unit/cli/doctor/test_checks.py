@@ -267,7 +267,7 @@ def test_what_only_some_targets_need_is_a_warning(checkout: Path) -> None:
 @pytest.mark.parametrize(("free", "state"), [(3 * GIB, State.OK), (GIB, State.MISSING)])
 def test_memory_must_be_free(free: int, state: State, tmp_path: Path) -> None:
     (tmp_path / "meminfo").write_text(f"MemTotal:  9999999 kB\nMemAvailable:  {free >> 10} kB\n")
-    assert machine._memory(tmp_path / "meminfo").state is state
+    assert machine._memory(tmp_path / "meminfo", tmp_path / "none").state is state
 
 
 @pytest.mark.parametrize(
@@ -333,6 +333,32 @@ def test_a_profile_that_there_is_and_a_proxy_that_is_not_asked_are_fine(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     environment = {"AWS_PROFILE": "mine", "http_proxy": "x", "no_proxy": "localhost,127.0.0.1"}
     assert set(_states(shell.findings(environment)).values()) == {State.OK}
+
+
+@pytest.mark.parametrize(
+    ("excepted", "state"),
+    [("*", State.OK), ("x, 127.0.0.1", State.OK), ("127.0.0.100", State.WARNING)],
+)
+def test_a_proxy_is_not_asked_for_what_is_excepted(excepted: str, state: State) -> None:
+    found = shell.findings({"http_proxy": "x", "no_proxy": excepted})
+    assert _states(found)["proxy"] is state
+
+
+def test_a_file_of_profiles_that_cannot_be_read_is_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "config").write_text("profile mine]\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    found = {it.check: it for it in shell.findings({"AWS_PROFILE": "mine"})}["AWS profile"]
+    assert (found.state, found.do) == (State.WARNING, "correct the file")
+
+
+def test_a_container_has_the_memory_that_its_group_leaves(tmp_path: Path) -> None:
+    (tmp_path / "meminfo").write_text("MemAvailable:  60000000 kB\n")
+    (tmp_path / "memory.current").write_text(f"{machine.GIB}\n")
+    for limit, state in (("max", State.OK), (str(2 * machine.GIB), State.MISSING)):
+        (tmp_path / "memory.max").write_text(f"{limit}\n")
+        assert machine._memory(tmp_path / "meminfo", tmp_path).state is state
 
 
 # The local AWS

@@ -1,11 +1,13 @@
 """The end of a log group, and what comes after it."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from cli.logs.tail import EARLIEST, LATE_MS, Tail, quoted
+from cli.logs.tail import EARLIEST, LATE_MS, Tail, pattern
+from local_aws.cloudwatch import log_events
 from tests.unit.release.preflight.conftest import Aws
 
 GROUP = "/aws/sagemaker/Endpoints/prod-text"
@@ -113,9 +115,34 @@ def test_what_was_told_is_forgotten_when_it_cannot_come_again(log: Log) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "pattern"), [("", ""), ("a b", '"a b"'), ('say "a\\b"', '"say \\"a\\\\b\\""')]
+    ("text", "expected"),
+    [
+        ("", ""),
+        ("a b", '"a b"'),
+        ('a "b"', r'?"a \"b\"" ?"a \\\"b\\\""'),
+        ("a\\b", r'?"a\\b" ?"a\\\\b"'),
+    ],
 )
-def test_a_text_is_looked_for_as_it_is_written(log: Log, text: str, pattern: str) -> None:
-    assert quoted(text) == pattern
-    log.tail(quoted(text)).last(1, EARLIEST)
-    assert log.aws.requests("logs.FilterLogEvents")[0]["filterPattern"] == pattern
+def test_a_text_is_looked_for_as_it_is_shown(log: Log, text: str, expected: str) -> None:
+    assert pattern(text) == expected
+    log.tail(pattern(text)).last(1, EARLIEST)
+    assert log.aws.requests("logs.FilterLogEvents")[0]["filterPattern"] == expected
+
+
+@pytest.mark.parametrize("text", ['a "b"', "c:\\d", "plain", "umlauts like ä"])
+def test_what_is_shown_is_found_as_json_too(text: str) -> None:
+    matches = log_events.matcher(pattern(text), lambda _: lambda _: False)
+    assert matches(f"before {text} after")
+    assert matches(f"before {json.dumps(text, ensure_ascii=False)} after")
+    assert not matches("something else")
+
+
+def test_no_lines_of_an_empty_log_are_none(log: Log) -> None:
+    assert log.tail().last(0, EARLIEST) == []
+
+
+def test_what_is_older_than_asked_for_does_not_come_later(log: Log) -> None:
+    log.add("old", NOW - 5000)
+    tail = log.tail()
+    assert tail.last(10, datetime.fromtimestamp((NOW - 1000) / 1000, UTC)) == []
+    assert tail.later() == []

@@ -77,6 +77,15 @@ def test_metrics_are_kept_for_a_day_of_aws_s_and_not_listed_afterwards(
     assert kept() == {"both": [T0 + 1]}
 
 
+def test_however_fast_time_is_the_last_five_minutes_are_there(retention: Retention) -> None:
+    retention._speed = 6000
+    put("m", T0)
+    retention.forget(T0 + 300)
+    assert kept() == {"m": [T0]}
+    retention.forget(T0 + 400)
+    assert kept() == {}
+
+
 def test_metrics_are_kept_for_as_long_as_an_alarm_looks_back(retention: Retention) -> None:
     week = 7 * DAY_SECONDS
     alarm(Period=DAY_SECONDS, EvaluationPeriods=7)
