@@ -114,7 +114,7 @@ def started(installation: TritonInstallation, archives: Path) -> Iterator[OneTri
         folder = Path(scratch)
         backends.install(installation, folder / "backends")
         s3 = cast(Any, FolderAsS3(archives))
-        host = Host(installation, folder / "backends", folder, s3, instances=1)
+        host = Host(installation, folder / "backends", folder / "instances", s3, instances=1)
         running = launch.begin(host, "try", VARIANT, MODEL)
         try:
             running.triton.wait_until_healthy(START_SECONDS)
