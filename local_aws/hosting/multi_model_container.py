@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -349,11 +349,15 @@ class MultiModelContainer:
     def _delete(self, target_model: str, room_for: str | None = None) -> None:
         begun = time.monotonic()
         self._report(ModelStep(Step.UNLOADING, target_model, room_for=room_for))
-        with suppress(OSError):  # a server that is gone has no model any more
+        try:
             self._triton.manage(
                 "DELETE",
                 f"/models/{name(target_model)}",
                 headers={TARGET_MODEL: target_model},
                 timeout=UNLOAD_SECONDS,
             )
+        except OSError as error:  # a server that is gone has no model any more
+            why = f"its server gave no answer: {error}"
+            self._report(ModelStep(Step.FAIL, target_model, why=why))
+        else:
             self._took(Step.UNLOAD, target_model, begun, room_for=room_for)

@@ -2,15 +2,18 @@
 
 import json
 from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any
 
 from local_aws.happenings import Happening, Kind, Tell
+from local_aws.watch.events import MOST
 from local_aws.watch.schema import Alarm
 
 Record = dict[str, Any]
 
 KINDS = ["MetricAlarm", "CompositeAlarm"]
-LATEST_CHANGES = 50
+MOST_CHANGES = MOST // 2
+"""Of a look: those while nobody looked are not to push out all other events."""
 
 _SIGNS = {
     "GreaterThanOrEqualToThreshold": "≥",
@@ -26,7 +29,7 @@ class Alarms:
     def __init__(self, cloudwatch: Any, tell: Tell) -> None:
         self._cloudwatch, self._tell = cloudwatch, tell
         self._states: dict[str, Any] = {}
-        self._told: set[tuple[str, str, float]] = set()
+        self._last: Record | None = None  # of the changes that were told
 
     def look(self) -> list[Alarm]:
         """Return the alarms by name. Raises botocore's errors."""
@@ -47,20 +50,32 @@ class Alarms:
         return alarms
 
     def _tell_changes(self, alarms: dict[str, Alarm]) -> None:
-        found = self._cloudwatch.describe_alarm_history(
-            AlarmTypes=KINDS, HistoryItemType="StateUpdate", MaxRecords=LATEST_CHANGES
+        pages = self._cloudwatch.get_paginator("describe_alarm_history").paginate(
+            AlarmTypes=KINDS,
+            HistoryItemType="StateUpdate",
+            PaginationConfig={"MaxItems": MOST_CHANGES},
         )
-        changes = [
-            (it["AlarmName"], it["HistorySummary"], it["Timestamp"].timestamp())
-            for it in found["AlarmHistoryItems"]
-        ]
-        for name, said, time in reversed(changes):
-            if (name, said, time) not in self._told and (alarm := alarms.get(name)):
-                message = f"{name}: {said.removeprefix('Alarm ')}. {alarm['reason']}"
-                place = alarm["endpoint"], alarm["variant"]
-                kind = Kind.ALARM if said.endswith("to ALARM") else Kind.ALARM_ENDED
-                self._tell(Happening(kind, message, *place, time=time))
-        self._told = set(changes)
+        latest_first = (it for page in pages for it in page["AlarmHistoryItems"])
+        changes = list(takewhile(lambda it: it != self._last, latest_first))
+        for change in reversed(changes):
+            if alarm := alarms.get(change["AlarmName"]):
+                self._tell_change(change, alarm)
+            self._last = change
+
+    def _tell_change(self, change: Record, alarm: Alarm) -> None:
+        """Tell a change, unless it is an alarm's creation, which ministack keeps as one.
+
+        HistoryData's shape: aws-cli's awscli/examples/cloudwatch/describe-alarm-history.rst.
+        """
+        data = json.loads(change["HistoryData"])
+        before, after = data["oldState"], data["newState"]
+        if before["stateValue"] == after["stateValue"]:
+            return
+        said = change["HistorySummary"].removeprefix("Alarm ")
+        message = f"{alarm['name']}: {said}. {after['stateReason']}"
+        kind = Kind.ALARM if after["stateValue"] == "ALARM" else Kind.ALARM_ENDED
+        place, time = (alarm["endpoint"], alarm["variant"]), change["Timestamp"].timestamp()
+        self._tell(Happening(kind, message, *place, time=time))
 
 
 def _alarm(record: Record) -> Alarm:
@@ -76,7 +91,6 @@ def _alarm(record: Record) -> Alarm:
         value=_last(data.get("recentDatapoints", [])),
         state=record["StateValue"],
         since=record["StateUpdatedTimestamp"].timestamp(),
-        reason=record.get("StateReason", ""),
     )
 
 

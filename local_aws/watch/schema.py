@@ -125,7 +125,7 @@ class Alarm(TypedDict):
 
     `watches` says what, `condition` when it is in ALARM. `threshold` and `value`, the latest, are
     in the metric's unit, and null for an alarm on other alarms, or without data. `state` is OK,
-    ALARM or INSUFFICIENT_DATA, `since` a time, `reason` why.
+    ALARM or INSUFFICIENT_DATA, `since` a time.
     """
 
     name: str
@@ -137,7 +137,6 @@ class Alarm(TypedDict):
     value: float | None
     state: str
     since: float
-    reason: str
 
 
 class State(TypedDict):

@@ -57,6 +57,25 @@ def hostile() -> Watched:
     return run
 
 
+HIDE = """
+(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange"));
+}
+"""
+
+
+def asked(page: Page, run: Watched, times: int) -> None:
+    """Wait until the page has asked so many times."""
+    while len(run.asked) < times:
+        page.evaluate("new Promise((done) => setTimeout(done, 50))")
+
+
+def settle(page: Page, run: Watched) -> None:
+    """Wait until the page shows what there is now: it asks again once it has shown an answer."""
+    asked(page, run, len(run.asked) + 2)
+
+
 RUNS = {"busy": busy, "hostile": hostile, "empty": Watched}
 
 
@@ -222,6 +241,35 @@ def test_keys_are_told(shown: Page) -> None:
     assert not shown.locator("dialog").is_visible()
 
 
+def test_an_alarm_that_watches_no_endpoint_is_every_endpoints(shown: Page, run: Watched) -> None:
+    run.alarms = [alarm("any-slow", "ALARM", of=None)]
+    settle(shown, run)
+    for key, name in (("1", "prod-text"), ("2", "prod-vision")):
+        shown.keyboard.press(key)
+        assert shown.title() == f"▲ {name} · Local AWS"
+        assert shown.locator("#alarms b").all_inner_texts() == ["any-slow"]
+
+
+def test_a_model_that_no_state_has_has_ended(shown: Page, run: Watched) -> None:
+    del run.endpoints[0]["variants"][0]["instances"][0]["models"][0]
+    run.now += 10
+    settle(shown, run)
+    told = shown.locator(".names").nth(0).locator("li")
+    labels = told.evaluate_all("all => all.map((it) => it.ariaLabel)")
+    assert [it for it in labels if it.startswith("minilm")] == ["minilm: ended"]
+    assert [it for it in labels if it.startswith("clip")] == [
+        "clip: loading, 1 call under way, 0 answered"
+    ]
+
+
+def test_focus_stays_when_another_endpoint_goes(shown: Page, run: Watched) -> None:
+    shown.get_by_role("button", name="prod-vision").focus()
+    del run.endpoints[0]
+    settle(shown, run)
+    assert shown.locator(".endpoint").count() == 1
+    assert shown.locator(".endpoint:focus strong").all_inner_texts() == ["prod-vision"]
+
+
 def test_events_are_the_newest_first_and_filtered_by_kind(shown: Page) -> None:
     kinds = shown.locator("#events .kind").all_inner_texts()
     assert kinds[:2] == ["● model loaded", "▲ alarm"]
@@ -247,28 +295,48 @@ def test_what_happens_appears_and_what_matters_is_said(shown: Page, run: Watched
 
 
 def test_only_what_is_new_is_asked_for(shown: Page, run: Watched) -> None:
-    while len(run.asked) < 3:
-        shown.evaluate("new Promise((done) => setTimeout(done, 50))")
+    asked(shown, run, 3)
     assert run.asked[0] == {"after": 0, "since": 0}
     last = run.happened.after(0)[-1]["sequence"]
     assert run.asked[2] == {"after": last, "since": int(NOW) - 3}
 
 
 def test_a_page_that_nobody_sees_asks_for_nothing(shown: Page, run: Watched) -> None:
-    hide = """
-      (hidden) => {
-        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-        document.dispatchEvent(new Event("visibilitychange"));
-      }
-    """
-    shown.evaluate(hide, True)
+    shown.evaluate(HIDE, True)
     shown.evaluate("new Promise((done) => setTimeout(done, 1200))")
     before = len(run.asked)
     shown.evaluate("new Promise((done) => setTimeout(done, 2200))")
     assert len(run.asked) == before
-    shown.evaluate(hide, False)
-    while len(run.asked) == before:
+    shown.evaluate(HIDE, False)
+    asked(shown, run, before + 1)
+
+
+def test_a_page_that_is_seen_again_does_not_ask_beside_an_ask(shown: Page) -> None:
+    shown.evaluate("() => { window.asks = 0; fetch = () => (asks += 1, new Promise(() => {})); }")
+    while not shown.evaluate("asks"):
         shown.evaluate("new Promise((done) => setTimeout(done, 50))")
+    for hidden in (True, False):
+        shown.evaluate(HIDE, hidden)
+    assert shown.evaluate("asks") == 1
+
+
+def test_what_is_told_twice_has_happened_once(shown: Page) -> None:
+    once, twice = shown.evaluate(
+        """
+        async () => {
+          const { Past } = await import(new URL("past.js", location));
+          const state = await (await fetch("state?after=0&since=0")).json();
+          const past = new Past();
+          return [1, 2].map(() => {
+            past.add(state);
+            const models = [...past.instances.values()].flatMap((it) => [...it.models.values()]);
+            return [past.events.length, models.map((it) => it.spans.length)];
+          });
+        }
+        """
+    )
+    assert once[0] > 0
+    assert twice == once
 
 
 def test_a_local_aws_that_is_gone_is_said_and_another_one_begins_anew(browser: Browser) -> None:

@@ -136,7 +136,9 @@ def endpoint(name: str, *variants: schema.Variant, **more: Any) -> schema.Endpoi
     return cast("schema.Endpoint", given)
 
 
-def alarm(name: str, state: str = "OK", *, of: str = "prod-text", **more: Any) -> schema.Alarm:
+def alarm(
+    name: str, state: str = "OK", *, of: str | None = "prod-text", **more: Any
+) -> schema.Alarm:
     given = {
         "name": name,
         "endpoint": of,
@@ -147,7 +149,6 @@ def alarm(name: str, state: str = "OK", *, of: str = "prod-text", **more: Any) -
         "value": 620_000.0 if state == "ALARM" else 120_000.0,
         "state": state,
         "since": NOW - 40,
-        "reason": "Threshold Crossed",
         **more,
     }
     return cast("schema.Alarm", given)

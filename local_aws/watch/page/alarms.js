@@ -9,7 +9,7 @@ const ORDER = ["ALARM", "OK", "INSUFFICIENT_DATA"];
 /** Show the alarms of an endpoint, and those that watch none. */
 export function showAlarms(alarms, endpoint) {
   const shown = alarms
-    .filter((it) => it.endpoint === endpoint)
+    .filter((it) => (it.endpoint ?? endpoint) === endpoint)
     .sort((one, other) => rank(one) - rank(other));
   each($("alarms"), shown, (it) => it.name, begin, update);
   if (!shown.length) each($("alarms"), [0], () => "none", () => make("li", { class: "none" }, "No alarm watches it."), () => {});

@@ -1,4 +1,4 @@
-// Asks for the state each second, and only for what is new in it.
+// Asks for the state each second, one ask at a time, and only for what is new in it.
 
 const EVERY_MS = 1000;
 const TIMEOUT_MS = 10000;
@@ -14,6 +14,7 @@ export function follow({ began, told, lost }) {
   let since = 0;
   let lostSince = null;
   let timer = 0;
+  let asking = false;
 
   async function ask() {
     const query = `?after=${after}&since=${since}`;
@@ -26,6 +27,8 @@ export function follow({ began, told, lost }) {
   }
 
   async function turn() {
+    if (asking) return;
+    asking = true;
     clearTimeout(timer);
     try {
       let state = await ask();
@@ -44,6 +47,7 @@ export function follow({ began, told, lost }) {
     } catch {
       if (lostSince === null) lost((lostSince = new Date()));
     }
+    asking = false;
     if (!document.hidden) timer = setTimeout(turn, EVERY_MS);
   }
 

@@ -24,11 +24,12 @@ export function say(element, text) {
  */
 export function each(parent, items, keyOf, begin, update) {
   const known = new Map([...parent.children].map((it) => [it.dataset.key, it]));
+  const wanted = new Set(items.map((it) => String(keyOf(it))));
+  for (const [key, element] of known) if (!wanted.has(key)) element.remove();
   let next = parent.firstElementChild;
   for (const item of items) {
     const key = String(keyOf(item));
     let element = known.get(key);
-    known.delete(key);
     if (!element) {
       element = begin(item);
       element.dataset.key = key;
@@ -37,5 +38,4 @@ export function each(parent, items, keyOf, begin, update) {
     else parent.insertBefore(element, next);
     update(element, item);
   }
-  for (const left of known.values()) left.remove();
 }

@@ -5,6 +5,8 @@ const MISSING_S = 5; // what no state has for so long has ended, whatever was no
 
 /** The past of one run. */
 export class Past {
+  #last = 0; // the sequence number of the last event
+
   constructor() {
     this.instances = new Map(); // by id
     this.rates = new Map(); // [second, calls, errors, p50, p95] by endpoint and variant
@@ -36,6 +38,8 @@ export class Past {
   }
 
   #happened(event) {
+    if (event.sequence <= this.#last) return;
+    this.#last = event.sequence;
     this.events.push(event);
     if (event.instance === null) return;
     const instance = this.#instance(event.endpoint, event.variant, event.instance, event.time);
@@ -81,6 +85,7 @@ export class Past {
       if (!span || span.to) {
         known.spans.push((span = { from: model.since }));
       }
+      span.seen = now;
       if (model.state === "loaded") span.loaded ??= model.since;
       answered(known, model, now);
     }
@@ -91,6 +96,8 @@ export class Past {
       if (!instance.ended && instance.seen < now - MISSING_S) ended(instance, instance.seen);
       if (instance.ended < now - KEPT_S) this.instances.delete(instance.id);
       for (const [target, model] of instance.models) {
+        const seen = model.spans.at(-1)?.seen;
+        if (seen < now - MISSING_S) left(model, seen);
         model.spans = model.spans.filter((it) => !(it.to < now - KEPT_S));
         while (model.served.length && model.served[0][0] < now - KEPT_S) model.served.shift();
         if (!model.spans.length) instance.models.delete(target);
@@ -118,6 +125,7 @@ function stepped(model, kind, at) {
     if (kind === "model deleted") return; // it was not loaded
     model.spans.push((span = { from: at }));
   }
+  span.seen = at;
   if (kind === "model loading") span.loading = at;
   if (kind === "model loaded") span.loaded = at;
   if (kind === "model unloading") span.unloading = at;
@@ -131,10 +139,15 @@ function stepped(model, kind, at) {
 
 function ended(instance, at) {
   instance.ended = at;
-  for (const model of instance.models.values()) {
-    const span = model.spans.at(-1);
-    if (span && !span.to) Object.assign(span, { to: at, end: "ended" });
-  }
+  for (const model of instance.models.values()) left(model, at);
+}
+
+/** Have a model end, unless how it did was told. */
+function left(model, at) {
+  const span = model.spans.at(-1);
+  if (!span || span.to) return;
+  Object.assign(span, { to: at, end: "ended" });
+  model.counted = null;
 }
 
 function answered(model, told, now) {

@@ -41,6 +41,7 @@ class FakeTriton:
         self.may_answer.set()
         self.may_unload = threading.Event()
         self.hanging = ""  # what is not unloaded before
+        self.is_gone = False
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -78,6 +79,8 @@ class FakeTriton:
         if headers["X-Amzn-SageMaker-Target-Model"] == self.hanging:
             self.may_unload.wait()
         self.in_memory.remove(path.removeprefix("/models/"))
+        if self.is_gone:
+            raise ConnectionError("the container broke off")
         return Response(200, {}, b"")
 
     def resident_bytes(self) -> int:
@@ -209,6 +212,19 @@ def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any)
         invoke(container)
     assert (told[-1].step, told[-1].target_model) == (Step.FAIL, TARGET)
     assert 'with message "no"' in told[-1].why
+
+
+def test_a_model_whose_server_is_gone_is_told_to_be_gone_and_not_unloaded(
+    make: Make, triton: Any
+) -> None:
+    told: list[ModelStep] = []
+    container = make(memory=MODEL_BYTES, report=told.append)
+    invoke(container, "a")
+    triton.is_gone = True
+    invoke(container, "b")
+    steps = [it for it in told if it.target_model == "a"][len(LOADED) :]
+    assert [it.step for it in steps] == [Step.UNLOADING, Step.FAIL]
+    assert steps[-1].why == "its server gave no answer: the container broke off"
 
 
 def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:

@@ -3,11 +3,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from botocore.paginate import Paginator
 
 from local_aws.happenings import Happening, Kind
-from local_aws.watch.alarms import Alarms
+from local_aws.watch.alarms import MOST_CHANGES, Alarms
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
+PAGE = 50
 
 
 class CloudWatch:
@@ -37,22 +39,38 @@ class CloudWatch:
                 "Period": 60,
                 "StateValue": "OK",
                 "StateUpdatedTimestamp": BEGAN,
-                "StateReason": "below",
                 **more,
             }
         )
 
-    def change(self, name: str, before: str, after: str, seconds: int) -> None:
+    def change(self, name: str, before: str, after: str, seconds: int, why: str = "") -> None:
         """Bring an alarm into another state."""
         at = BEGAN + timedelta(seconds=seconds)
         (alarm,) = (it for it in self.metric if it["AlarmName"] == name)
-        alarm.update(StateValue=after, StateUpdatedTimestamp=at, StateReason="crossed")
-        summary = f"Alarm updated from {before} to {after}"
-        self.changes.insert(0, {"AlarmName": name, "HistorySummary": summary, "Timestamp": at})
+        alarm.update(StateValue=after, StateUpdatedTimestamp=at)
+        data = {
+            "version": "1.0",
+            "oldState": {"stateValue": before},
+            "newState": {"stateValue": after, "stateReason": why},
+        }
+        self.changes.insert(
+            0,
+            {
+                "AlarmName": name,
+                "HistorySummary": f"Alarm updated from {before} to {after}",
+                "HistoryData": json.dumps(data),
+                "Timestamp": at,
+            },
+        )
 
-    def get_paginator(self, operation: str) -> "CloudWatch":
-        assert operation == "describe_alarms"
-        return self
+    def get_paginator(self, operation: str) -> Any:
+        if operation == "describe_alarms":
+            return self
+        assert operation == "describe_alarm_history"
+        paginator: Any = Paginator  # whose types are wrong
+        tokens = {"input_token": "NextToken", "output_token": "NextToken"}
+        pages = {**tokens, "limit_key": "MaxRecords", "result_key": "AlarmHistoryItems"}
+        return paginator(self.describe_alarm_history, pages, None)
 
     def paginate(self, *, AlarmTypes: list[str]) -> list[dict[str, Any]]:  # noqa: N803
         assert AlarmTypes == ["MetricAlarm", "CompositeAlarm"]
@@ -61,7 +79,9 @@ class CloudWatch:
     def describe_alarm_history(self, **asked: Any) -> dict[str, Any]:
         assert asked["HistoryItemType"] == "StateUpdate"
         self.asked_for_changes += 1
-        return {"AlarmHistoryItems": self.changes[: asked["MaxRecords"]]}
+        begin = int(asked.get("NextToken", 0))
+        more = {"NextToken": str(begin + PAGE)} if begin + PAGE < len(self.changes) else {}
+        return {"AlarmHistoryItems": self.changes[begin : begin + PAGE], **more}
 
 
 @pytest.fixture
@@ -94,7 +114,6 @@ def test_an_alarm_says_what_it_watches_and_what_that_is_now(
             "value": 600000.0,
             "state": "OK",
             "since": BEGAN.timestamp(),
-            "reason": "below",
         }
     ]
 
@@ -121,20 +140,54 @@ def test_each_change_is_told_once_with_its_time(
     alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
 ) -> None:
     cloudwatch.has("slow")
-    cloudwatch.change("slow", "OK", "ALARM", 10)
-    cloudwatch.change("slow", "ALARM", "OK", 20)
+    cloudwatch.change("slow", "OK", "ALARM", 10, "crossed")
+    cloudwatch.change("slow", "ALARM", "OK", 20, "below")
     alarms.look()
     alarms.look()
-    assert [(it.time, it.message.split(".")[0]) for it in told] == [
-        (BEGAN.timestamp() + 10, "slow: updated from OK to ALARM"),
-        (BEGAN.timestamp() + 20, "slow: updated from ALARM to OK"),
+    assert [(it.time, it.message) for it in told] == [
+        (BEGAN.timestamp() + 10, "slow: updated from OK to ALARM. crossed"),
+        (BEGAN.timestamp() + 20, "slow: updated from ALARM to OK. below"),
     ]
     assert [it.kind for it in told] == [Kind.ALARM, Kind.ALARM_ENDED]
     assert {(it.endpoint, it.variant) for it in told} == {("text", "only")}
     cloudwatch.change("slow", "OK", "ALARM", 30)
     alarms.look()
     assert [it.time for it in told[2:]] == [BEGAN.timestamp() + 30]
-    assert told[2].message == "slow: updated from OK to ALARM. crossed"
+
+
+def test_all_that_changed_between_two_looks_is_told(
+    alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
+) -> None:
+    cloudwatch.has("slow")
+    alarms.look()
+    for second in range(2 * PAGE + 1):
+        cloudwatch.change("slow", "OK", "ALARM", second)
+    alarms.look()
+    assert [it.time for it in told] == [BEGAN.timestamp() + it for it in range(2 * PAGE + 1)]
+    before = cloudwatch.asked_for_changes
+    cloudwatch.change("slow", "ALARM", "OK", 3 * PAGE)
+    alarms.look()
+    assert [it.time for it in told[2 * PAGE + 1 :]] == [BEGAN.timestamp() + 3 * PAGE]
+    assert cloudwatch.asked_for_changes == before + 1
+
+
+def test_changes_while_nobody_looked_leave_room_for_other_events(
+    alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
+) -> None:
+    cloudwatch.has("slow")
+    for second in range(MOST_CHANGES + 1):
+        cloudwatch.change("slow", "OK", "ALARM", second)
+    alarms.look()
+    assert [it.time for it in told] == [BEGAN.timestamp() + 1 + it for it in range(MOST_CHANGES)]
+
+
+def test_that_an_alarm_was_created_is_no_change(
+    alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
+) -> None:
+    cloudwatch.has("slow")
+    cloudwatch.change("slow", "INSUFFICIENT_DATA", "INSUFFICIENT_DATA", 10)
+    alarms.look()
+    assert told == []
 
 
 def test_changes_are_asked_for_only_when_a_state_has_changed(
