@@ -21,6 +21,7 @@ from bench.soak.flatness import NOT_JUDGED, trend
 from bench.soak.processes import MEASURES
 from bench.soak.run import Run, run
 from bench.soak.scene import MEMORY_MIB
+from bench.soak.warm_up import fill_logs
 from local_aws.hosting.capacity import MEMORY
 from tests.local.conftest import local_aws_in
 
@@ -36,6 +37,7 @@ def main(arguments: list[str]) -> int:
         TemporaryDirectory(prefix="soak-") as scratch,
         local_aws_in(Path(scratch, "local_aws")) as aws,
     ):
+        fill_logs()
         done = run(
             aws.folder,
             aws.running,

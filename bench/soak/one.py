@@ -97,7 +97,10 @@ def _canary(wait: int) -> dict[str, Any]:
 
 
 def _watch(config: str) -> None:
-    """Have an alarm on the errors of a configuration's instances, as the app's template has one."""
+    """Have an alarm on the errors of a configuration's instances, as the app's template has one.
+
+    It begins in the state that it had of the last configuration, which would roll the update back.
+    """
     place = {"EndpointName": ONE, "VariantName": VARIANT, "EndpointConfigName": config}
     cloudwatch: Any = boto3.client("cloudwatch")
     cloudwatch.put_metric_alarm(
@@ -113,3 +116,9 @@ def _watch(config: str) -> None:
         ComparisonOperator="GreaterThanThreshold",
         TreatMissingData="notBreaching",
     )
+
+    def alarmed() -> bool:
+        (alarm,) = cloudwatch.describe_alarms(AlarmNames=[ALARM])["MetricAlarms"]
+        return bool(alarm["StateValue"] == "ALARM")
+
+    until(lambda: not alarmed())

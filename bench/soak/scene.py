@@ -9,7 +9,7 @@ from typing import Any
 
 import boto3
 
-from tests.local.hosting import configure, host, multi_model, single_model
+from tests.local.hosting import configure, host, in_service, multi_model, single_model
 from tests.local.tiny_models import pack, times, write
 
 BUCKET, CAPTURED = "soak", "captured"
@@ -78,8 +78,9 @@ class Scene:
         self.limit(1)
 
     def close(self) -> None:
-        """Delete the endpoints; return when they are gone."""
+        """Delete the endpoints once nothing changes them; return when they are gone."""
         for name in (MANY, ONE):
+            in_service(name)
             self.sagemaker.delete_endpoint(EndpointName=name)
             self.sagemaker.get_waiter("endpoint_deleted").wait(
                 EndpointName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
