@@ -7,7 +7,8 @@ import boto3
 
 from bench.soak.asking import small_request
 from bench.soak.ground import UNANSWERED, Ground, Lane, until
-from bench.soak.scene import ALARM, FAULT, ONE, VARIANT
+from bench.soak.scene import ALARM, FAULT, ONE
+from tests.local.alarming import put_rollback_alarm
 from tests.local.tiny_models import times
 
 CANARY_SECONDS, FAILING_CANARY_SECONDS = 600, 3600
@@ -101,21 +102,8 @@ def _watch(config: str) -> None:
 
     It begins in the state that it had of the last configuration, which would roll the update back.
     """
-    place = {"EndpointName": ONE, "VariantName": VARIANT, "EndpointConfigName": config}
+    put_rollback_alarm(ALARM, endpoint=ONE, config=config)
     cloudwatch: Any = boto3.client("cloudwatch")
-    cloudwatch.put_metric_alarm(
-        AlarmName=ALARM,
-        Namespace="AWS/SageMaker",
-        MetricName="InvocationModelErrors",
-        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
-        Statistic="Average",
-        Period=60,
-        EvaluationPeriods=3,
-        DatapointsToAlarm=2,
-        Threshold=0.2,
-        ComparisonOperator="GreaterThanThreshold",
-        TreatMissingData="notBreaching",
-    )
 
     def alarmed() -> bool:
         (alarm,) = cloudwatch.describe_alarms(AlarmNames=[ALARM])["MetricAlarms"]

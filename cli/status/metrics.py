@@ -1,8 +1,4 @@
-"""What endpoints do, by CloudWatch: one request for all of them.
-
-Names, units and dimensions: SageMaker's developer guide, monitoring-cloudwatch, and of multi-model
-endpoints multi-model-endpoint-cloudwatch-metrics.
-"""
+"""What endpoints do, by CloudWatch: one request for all of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from cli.status.report import Load
+from local_aws.metrics import names
+from local_aws.metrics.names import MINUTE, Metric
 
-REQUESTS = "AWS/SageMaker"
-INSTANCES = "/aws/sagemaker/Endpoints"
 MINUTES = 5
-MINUTE = 60
 MOST_QUERIES = 500
 """Of one request: API reference, GetMetricData."""
 MICROSECONDS_PER_MS = 1000
@@ -125,18 +120,21 @@ def _mean(numbers: Sequence[float]) -> float | None:
     return sum(numbers) / len(numbers) if numbers else None
 
 
-_CALLS = (REQUESTS, "Invocations", "Sum")
-_ERRORS_4XX = (REQUESTS, "Invocation4XXErrors", "Sum")
-_ERRORS_5XX = (REQUESTS, "Invocation5XXErrors", "Sum")
-_MODEL_ERRORS = (REQUESTS, "InvocationModelErrors", "Sum")
-_P50 = (REQUESTS, "ModelLatency", "p50")
-_P95 = (REQUESTS, "ModelLatency", "p95")
-_OVERHEAD = (REQUESTS, "OverheadLatency", "p50")
-_CPU = (INSTANCES, "CPUUtilization", "Average")
-_MEMORY = (INSTANCES, "MemoryUtilization", "Average")
-_GPU = (INSTANCES, "GPUUtilization", "Average")
-_GPU_MEMORY = (INSTANCES, "GPUMemoryUtilization", "Average")
-_LOADED = (INSTANCES, "LoadedModelCount", "Maximum")
+def _of(metric: Metric, statistic: str) -> tuple[str, str, str]:
+    return metric.namespace, metric.name, statistic
+
+
+_CALLS = _of(names.INVOCATIONS, "Sum")
+_ERRORS_4XX = _of(names.CLIENT_ERRORS, "Sum")
+_ERRORS_5XX = _of(names.SERVER_ERRORS, "Sum")
+_MODEL_ERRORS = _of(names.MODEL_ERRORS, "Sum")
+_P50, _P95 = (_of(names.MODEL_LATENCY, it) for it in ("p50", "p95"))
+_OVERHEAD = _of(names.OVERHEAD_LATENCY, "p50")
+_CPU = _of(names.CPU, "Average")
+_MEMORY = _of(names.MEMORY, "Average")
+_GPU = _of(names.GPU, "Average")
+_GPU_MEMORY = _of(names.GPU_MEMORY, "Average")
+_LOADED = _of(names.LOADED_MODELS, "Maximum")
 _ASKED = (
     *(_CALLS, _ERRORS_4XX, _ERRORS_5XX, _MODEL_ERRORS, _P50, _P95, _OVERHEAD),
     *(_CPU, _MEMORY, _GPU, _GPU_MEMORY, _LOADED),

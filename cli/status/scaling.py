@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from cli.status.metrics import REQUESTS, Query, of_variant
+from cli.status.metrics import Query, of_variant
 from cli.status.report import Activity, Policy, Scaling
+from local_aws.metrics import names
 
 SAGEMAKER = "sagemaker"
 LATEST = 5
@@ -134,7 +135,7 @@ def _followed(policy: Record) -> Followed | None:
     metric = configuration.get("CustomizedMetricSpecification", {})
     if place and kind in PREDEFINED:
         measure, unit, name, statistic = PREDEFINED[kind]
-        query = Query(REQUESTS, name, statistic, of_variant(*place))
+        query = Query(names.REQUESTS, name, statistic, of_variant(*place))
     elif "MetricName" in metric:
         measure = CUSTOMIZED.get(metric["MetricName"], metric["MetricName"])
         unit = "%" if metric.get("Unit") == "Percent" else ""

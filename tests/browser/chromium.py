@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+from cli.doctor.packages import CHROMIUM
+
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -24,10 +25,10 @@ def chromium() -> Iterator[Browser]:
 
     Playwright would download one of its own; what is installed is what is tested with.
     """
-    program = next((found for name in NAMES if (found := shutil.which(name))), None)
+    program = next((found for name in CHROMIUM if (found := shutil.which(name))), None)
     if program is None:
         raise NoBrowser(
-            f"no Chromium on PATH ({', '.join(NAMES)}): on Debian, apt-get install chromium"
+            f"no Chromium on PATH ({', '.join(CHROMIUM)}): on Debian, apt-get install chromium"
         )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=[*ARGUMENTS])

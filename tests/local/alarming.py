@@ -1,4 +1,4 @@
-"""Rollback alarms that go off by the data that they watch."""
+"""Alarms that roll updates back, and go off by the data that they watch."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,3 +33,22 @@ def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:
     found = cloudwatch.describe_alarms()["MetricAlarms"]
     told = f"Rolls an update of {endpoint} back"
     return [it for it in found if it.get("AlarmDescription", "").startswith(told)]
+
+
+def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
+    """Have an alarm on the errors of a configuration's instances, as the app's template has one."""
+    cloudwatch: Any = boto3.client("cloudwatch")
+    place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
+    cloudwatch.put_metric_alarm(
+        AlarmName=name,
+        Namespace="AWS/SageMaker",
+        MetricName="InvocationModelErrors",
+        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Statistic="Average",
+        Period=60,
+        EvaluationPeriods=3,
+        DatapointsToAlarm=2,
+        Threshold=0.2,
+        ComparisonOperator="GreaterThanThreshold",
+        TreatMissingData="notBreaching",
+    )

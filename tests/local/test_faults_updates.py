@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from local_aws.clock import SPEED
+from tests.local.alarming import put_rollback_alarm
 from tests.local.asking import Asker, Failure, processes
 from tests.local.conftest import LocalAws
 from tests.local.hosting import configure, host, single_model
@@ -47,30 +48,11 @@ def old(_long_waits: None, local_aws: LocalAws, tmp_path_factory: pytest.TempPat
     return Asker(ENDPOINT)
 
 
-def watch(config: str) -> None:
-    """Have an alarm on the errors of a configuration's instances, as the app's template has one."""
-    cloudwatch: Any = boto3.client("cloudwatch")
-    place = {"EndpointName": ENDPOINT, "VariantName": "AllTraffic", "EndpointConfigName": config}
-    cloudwatch.put_metric_alarm(
-        AlarmName=ALARM,
-        Namespace="AWS/SageMaker",
-        MetricName="InvocationModelErrors",
-        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
-        Statistic="Average",
-        Period=60,
-        EvaluationPeriods=3,
-        DatapointsToAlarm=2,
-        Threshold=0.2,
-        ComparisonOperator="GreaterThanThreshold",
-        TreatMissingData="notBreaching",
-    )
-
-
 def update(config: str) -> None:
     """Begin an update whose canary is half of the traffic, for an hour of AWS's."""
     canary = {"Type": "INSTANCE_COUNT", "Value": 1}
     routing = {"Type": "CANARY", "CanarySize": canary, "WaitIntervalInSeconds": 3600}
-    watch(config)
+    put_rollback_alarm(ALARM, endpoint=ENDPOINT, config=config)
     sagemaker: Any = boto3.client("sagemaker")
     sagemaker.update_endpoint(
         EndpointName=ENDPOINT,
