@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from local_aws.metrics.names import MICROSECONDS, Metric
@@ -51,13 +51,22 @@ class Collected:
 
     def add(self, metric: Metric, place: Place, value: float) -> None:
         """Take a value that was measured now."""
+        self.add_all([(metric, value)], [place])
+
+    def add_all(self, measured: Iterable[tuple[Metric, float]], places: Sequence[Place]) -> None:
+        """Take values that were measured now, each in each of some places."""
+        now = self._clock()
         with self._lock:
-            self._values(metric, place)[_rounded(metric, value)] += 1
+            for metric, value in measured:
+                rounded = _rounded(metric, value)
+                for place in places:
+                    self._values(metric, place, now)[rounded] += 1
 
     def expect(self, metric: Metric, place: Place) -> None:
         """Have the period be zero if it brings no value."""
+        now = self._clock()
         with self._lock:
-            self._values(metric, place)
+            self._values(metric, place, now)
 
     def take(self) -> list[Series]:
         """Return what periods that have ended have brought, the oldest first, and forget it.
@@ -77,9 +86,9 @@ class Collected:
                     del self._waiting[metric, place]
         return sorted(taken, key=lambda it: it.time)
 
-    def _values(self, metric: Metric, place: Place) -> Counter[float]:
+    def _values(self, metric: Metric, place: Place, now: float) -> Counter[float]:
         """Return those of the period that is now."""
-        period = math.floor(self._clock() / self._width(metric))
+        period = math.floor(now / self._width(metric))
         by_period = self._waiting.setdefault((metric, place), {})
         if period not in by_period:
             by_period[period] = Counter()

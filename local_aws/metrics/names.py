@@ -14,9 +14,9 @@ MICROSECONDS, PERCENT = "Microseconds", "Percent"
 MINUTE = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metric:
-    """A metric that is published every `period` seconds."""
+    """A metric that is published every `period` seconds. There is one object of each."""
 
     name: str
     namespace: str

@@ -81,10 +81,8 @@ class Invocations:
             instances = max(1, fleet.counts.get(instance.variant, 1))
             seconds = time.monotonic() - begun
             self._answered(endpoint, instance.variant, seconds, failed is not None)
-            for metric, value in measured(
-                invocation, instances=instances, seconds=seconds, error=failed
-            ):
-                for config in (None, fleet.config):
-                    place = Place(endpoint, instance.variant, config)
-                    self._collected.add(metric, place, value)
+            self._collected.add_all(
+                measured(invocation, instances=instances, seconds=seconds, error=failed),
+                [Place(endpoint, instance.variant, it) for it in (None, fleet.config)],
+            )
         return instance.variant

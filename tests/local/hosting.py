@@ -4,6 +4,9 @@ from typing import Any
 
 import boto3
 
+QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+"""As the app's stages have it; by default a container logs a dozen lines of each request."""
+
 
 def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
     """Make an endpoint, and return when it is in service; `more` is as `configure` takes it."""
@@ -43,7 +46,7 @@ def multi_model(prefix: str) -> dict[str, Any]:
     return {
         "Mode": "MultiModel",
         "ModelDataUrl": prefix,
-        "Environment": {"SAGEMAKER_TRITON_PING_MODE": "live"},
+        "Environment": {**QUIET, "SAGEMAKER_TRITON_PING_MODE": "live"},
     }
 
 
@@ -52,5 +55,5 @@ def single_model(archive: str, *, default_model: str) -> dict[str, Any]:
     return {
         "Mode": "SingleModel",
         "ModelDataUrl": archive,
-        "Environment": {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": default_model},
+        "Environment": {**QUIET, "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": default_model},
     }
