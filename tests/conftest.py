@@ -1,5 +1,6 @@
 """What holds for every test."""
 
+import gc
 import os
 from functools import cache
 from typing import Any
@@ -14,6 +15,9 @@ from xdist.scheduler import LoadScopeScheduling
 # cdk-nag finds fails a synth all the same. jsii's process inherits it, so it comes before the CDK.
 os.environ["CDK_VALIDATION"] = "false"
 
+# What is imported and collected stays: to look through it again and again takes seconds.
+gc.disable()
+
 # How long an example takes, or is drawn for, says how busy the machine is and nothing of the code.
 settings.register_profile(
     "unhurried", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow]
@@ -22,6 +26,12 @@ settings.load_profile("unhurried")
 
 # Service models are large, and parsed once a session: once a process is enough.
 botocore.session.create_loader = cache(botocore.loaders.create_loader)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, but what there is now."""
+    gc.freeze()
+    gc.enable()
 
 
 class KeptTogether(LoadScopeScheduling):  # type: ignore[misc]

@@ -510,8 +510,9 @@ def test_after_a_stop_a_command_may_end_well_and_no_further_one_runs(
     build: MakeBuild, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("local_aws.codebuild.shell.GRACE_SECONDS", PATIENCE)
-    ends_well = (
-        "trap 'echo cleaned up; exit 0' TERM; touch began; while :; do read -rt 0.01 <> <(:); done"
+    ends_well = (  # it starts no process, whose end by the signal bash would tell
+        "mkfifo silent; exec 3<>silent; trap 'echo cleaned up; exit 0' TERM; touch began; "
+        "while :; do read -rt 0.01 -u 3; done"
     )
     made = build(shell="bash", build=[ends_well, "echo second"])
     thread = threading.Thread(target=made.run, daemon=True)

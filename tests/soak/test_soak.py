@@ -8,22 +8,18 @@ from bench.soak.run import Run, run
 from bench.soak.scene import MEMORY_MIB
 from local_aws.clock import SPEED
 from local_aws.hosting.capacity import MEMORY
-from tests.local.conftest import LocalAws
+from tests.local.conftest import local_aws_in
 
 SECONDS = 12  # in which everything begins; how long it takes depends on the machine
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _short_waits() -> Iterator[None]:
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(MEMORY, str(MEMORY_MIB))
         patch.setenv(SPEED, "240")
-        yield
-
-
-@pytest.fixture(scope="module")
-def done(_short_waits: None, local_aws: LocalAws) -> Run:
-    return run(local_aws.folder, local_aws.running, seconds=SECONDS, seed=1)
+        with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+            yield run(aws.folder, aws.running, seconds=SECONDS, seed=1)
 
 
 def test_everything_that_is_planned_happens(done: Run) -> None:
