@@ -194,3 +194,18 @@ def test_a_gpu_policy_acts_on_what_a_trace_says(trace: Path, scaled: Checkout) -
     trace.write_text(f"{TRACE_HEADER}0,{GPU},{VARIANT},20,50\n")
     eventually(lambda: count(GPU) == 1)
     assert tritons(scaled.aws, GPU) == 1
+
+
+def test_a_scheduled_action_brings_instances_before_anybody_calls(scaled: Checkout) -> None:
+    scaling: Any = boto3.client("application-autoscaling")
+    scaling.put_scheduled_action(
+        ServiceNamespace="sagemaker",
+        ResourceId=f"endpoint/{GPU}/variant/{VARIANT}",
+        ScalableDimension="sagemaker:variant:DesiredInstanceCount",
+        ScheduledActionName="opening",
+        Schedule="rate(1 minute)",
+        ScalableTargetAction={"MinCapacity": 2},
+    )
+    eventually(lambda: count(GPU) == 2)
+    assert tritons(scaled.aws, GPU) == 2
+    assert activities()[0]["Cause"] == "minimum capacity was set to 2"

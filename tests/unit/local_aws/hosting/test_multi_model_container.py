@@ -41,7 +41,7 @@ class FakeTriton:
         self.may_answer.set()
         self.may_unload = threading.Event()
         self.hanging = ""  # what is not unloaded before
-        self.is_gone = False
+        self.unload_breaks_off: OSError | None = None
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -79,8 +79,8 @@ class FakeTriton:
         if headers["X-Amzn-SageMaker-Target-Model"] == self.hanging:
             self.may_unload.wait()
         self.in_memory.remove(path.removeprefix("/models/"))
-        if self.is_gone:
-            raise ConnectionError("the container broke off")
+        if self.unload_breaks_off:
+            raise self.unload_breaks_off
         return Response(200, {}, b"")
 
     def resident_bytes(self) -> int:
@@ -214,17 +214,24 @@ def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any)
     assert 'with message "no"' in told[-1].why
 
 
-def test_a_model_whose_server_is_gone_is_told_to_be_gone_and_not_unloaded(
-    make: Make, triton: Any
+@pytest.mark.parametrize(
+    ("broken_off", "told_of_it"),
+    [
+        (ConnectionError("the container broke off"), []),  # its server's end is told, and enough
+        (TimeoutError("timed out"), ["its server did not unload it within 360 s"]),
+    ],
+)
+def test_a_model_goes_with_its_server_and_fails_to_leave_one_that_hangs(
+    make: Make, triton: Any, broken_off: OSError, told_of_it: list[str]
 ) -> None:
     told: list[ModelStep] = []
     container = make(memory=MODEL_BYTES, report=told.append)
     invoke(container, "a")
-    triton.is_gone = True
+    triton.unload_breaks_off = broken_off
     invoke(container, "b")
     steps = [it for it in told if it.target_model == "a"][len(LOADED) :]
-    assert [it.step for it in steps] == [Step.UNLOADING, Step.FAIL]
-    assert steps[-1].why == "its server gave no answer: the container broke off"
+    assert [it.why for it in steps if it.step is Step.FAIL] == told_of_it
+    assert {it.step for it in steps} <= {Step.UNLOADING, Step.FAIL}
 
 
 def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
