@@ -8,6 +8,11 @@ from playwright.sync_api import Browser, sync_playwright
 
 from cli.doctor.packages import CHROMIUM
 
+WIDTHS = (390, 768, 1600)
+"""Of a phone, a tablet and a wide screen, in pixels; pages are looked at in each."""
+
+SCHEMES = ("light", "dark")
+
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from local_aws.happenings import Kind
-from tests.browser.chromium import NoBrowser, chromium
+from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.contrasts import CONTRASTS, LEAST
 from tests.browser.watched import (
     DIGEST,
@@ -27,8 +27,6 @@ from tests.browser.watched import (
     variant,
 )
 
-WIDTHS = (390, 768, 1600)
-SCHEMES = ("light", "dark")
 EVIL = '<img src=x onerror="window.harmed = true">'
 LONG = "prod-" + "embeddings" * 6
 
@@ -77,15 +75,6 @@ def settle(page: Page, run: Watched) -> None:
 
 
 RUNS = {"busy": busy, "hostile": hostile, "empty": Watched}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    try:
-        with chromium() as browser:
-            yield browser
-    except NoBrowser as error:
-        pytest.fail(str(error))
 
 
 @pytest.fixture(params=["busy"])

@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+from playwright.sync_api import Browser
+
 from tests.browser.busy_aws import MODELS, busy_aws
-from tests.browser.chromium import chromium
 
 
-def test_a_load_an_eviction_a_call_scaling_and_an_alarm_appear(tmp_path: Path) -> None:
-    with busy_aws(tmp_path) as (url, load), chromium() as browser:
+def test_a_load_an_eviction_a_call_scaling_and_an_alarm_appear(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with busy_aws(tmp_path) as (url, load):
         page = browser.new_page()
         page.set_default_timeout(0)
         page.goto(url)

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page
 from release.review import page
 from release.review.dangers import Danger
 from release.review.report import Gap, Report
-from tests.browser.chromium import NoBrowser, chromium
+from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.contrasts import CONTRASTS, LEAST
 from tests.unit.release.review.pictured import (
     REPORT,
@@ -25,8 +25,6 @@ from tests.unit.release.review.pictured import (
     variant,
 )
 
-WIDTHS = (390, 768, 1600)
-SCHEMES = ("light", "dark")
 LONG = endpoint("prod-" + "embeddings" * 6, variant("ml.p5.48xlarge", (3, 400), name="v" * 63))
 REPORTS = {
     "four endpoints": REPORT,
@@ -64,15 +62,6 @@ SEEN = """
   return place.top >= 0 && place.top < innerHeight;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    try:
-        with chromium() as browser:
-            yield browser
-    except NoBrowser as error:
-        pytest.fail(str(error))
 
 
 @pytest.fixture(params=WIDTHS)
