@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cli.doctor import local, machine, packages, shell, triton
+from cli.doctor import aws_cli, local, machine, packages, shell, triton
 from cli.doctor.finding import Finding, State
 from local_aws.folder import Folder
 
@@ -51,6 +51,7 @@ def _findings(root: Path) -> Iterator[Finding]:
     yield from packages.findings(root)
     yield from machine.findings(root)
     yield from shell.findings()
+    yield from aws_cli.findings()
     yield from local.findings(Folder.default(), root)
 
 

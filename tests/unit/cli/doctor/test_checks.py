@@ -18,7 +18,7 @@ from urllib.error import URLError
 import pytest
 
 from cli import doctor
-from cli.doctor import local, machine, packages, shell, triton
+from cli.doctor import aws_cli, local, machine, packages, shell, triton
 from cli.doctor.finding import Finding, State, missing, ok, warning
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
@@ -91,7 +91,7 @@ def test_everything_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert found == [
         *("Python packages", "torch", "cdk CLI", "checkov", "Chromium"),
         *("memory", "processors", "disk", "shared memory", "open files"),
-        *("AWS endpoints", "AWS profile", "proxy", "local AWS"),
+        *("AWS endpoints", "AWS profile", "proxy", "AWS CLI", "local AWS"),
     ]
 
 
@@ -351,6 +351,33 @@ def test_a_file_of_profiles_that_cannot_be_read_is_a_row(
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     found = {it.check: it for it in shell.findings({"AWS_PROFILE": "mine"})}["AWS profile"]
     assert (found.state, found.do) == (State.WARNING, "correct the file")
+
+
+@pytest.mark.parametrize(
+    ("says", "state", "found"),
+    [
+        ("aws-cli/2.13.0 Python/3.11.4 Linux/6.1 exe/x86_64", State.OK, "2.13.0"),
+        ("aws-cli/1.29.0 Python/3.8", State.OK, "1.29.0"),
+        ("aws-cli/3.0.0 Python/3.14", State.OK, "3.0.0"),
+        ("aws-cli/2.9.19 Python/3.11.2", State.WARNING, "2.9.19 knows no AWS_ENDPOINT_URL"),
+        ("aws-cli/1.28.99 Python/3.8", State.WARNING, "1.28.99 knows no AWS_ENDPOINT_URL"),
+        ("Illegal instruction", State.WARNING, "does not say its version"),
+    ],
+)
+def test_an_aws_cli_that_would_not_ask_the_local_aws_is_a_warning(
+    says: str, state: State, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _write_program(tmp_path / "aws", f"echo '{says}'")
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    (told,) = aws_cli.findings()
+    assert told.state is state
+    assert found in told.found
+
+
+def test_no_aws_cli_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (told,) = aws_cli.findings()
+    assert told == ok("AWS CLI", "not on PATH, and nothing here needs it")
 
 
 def test_a_container_has_the_memory_that_its_group_leaves(tmp_path: Path) -> None:
