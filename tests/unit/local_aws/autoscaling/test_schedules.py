@@ -60,6 +60,14 @@ def test_a_calendar_has_a_time_zone_with_its_summer() -> None:
     assert due("at(2027-07-05T08:00:00)", "2027-07-05T06:00", zone="Europe/Berlin")
 
 
+def test_a_moment_that_two_looks_meet_in_is_due_once() -> None:
+    moment = at("2027-01-04T10:00")
+    for expression in ("at(2027-01-04T10:00:00)", "cron(0 10 4 1 ? 2027)"):
+        schedule = parse(expression, since=0, speed=1)
+        looks = (moment - 10, moment), (moment, moment + 10)
+        assert [schedule.is_due(*it) for it in looks] == [True, False]
+
+
 def test_what_was_slept_over_is_due_once_and_not_days_later() -> None:
     schedule = parse("cron(0 8 * * ? *)", since=0, speed=1)
     morning = at("2027-01-04T08:00")
