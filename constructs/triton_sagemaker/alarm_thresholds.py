@@ -55,8 +55,8 @@ class AlarmThresholds:
     """Storage for models in use, in percent."""
     cache_hit_rate_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 0.8})
     """Share of requests whose model was loaded already, 0 to 1: low is bad."""
-    loading_wait_p99_ms: Thresholds = field(default_factory=lambda: _both(10_000, 60_000))
-    """99th percentile of the wait for a model to load, in milliseconds."""
+    loading_wait_max_ms: Thresholds = field(default_factory=lambda: _both(10_000, 60_000))
+    """Longest wait for a model to load, in milliseconds: SageMaker names no percentiles of it."""
     unloads_per_minute: Thresholds = field(default_factory=lambda: {Severity.WARNING: 10})
     """Models that had to leave memory: many mean that the working set does not fit."""
     loaded_models_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 1})

@@ -49,9 +49,10 @@ class MetricOptions(TypedDict, total=False):
 class EndpointMetrics(ABC):
     """Metrics of an endpoint, each of one `variant`, by default of the first.
 
-    Everything is published once a minute, with the dimensions EndpointName and VariantName;
-    multi-model endpoints have no metrics by model. Source: the developer guide's pages on
-    CloudWatch metrics of endpoints and of multi-model endpoints.
+    Everything is published once a minute, unless the configuration's MetricsConfig says otherwise,
+    with the dimensions EndpointName and VariantName; multi-model endpoints have no metrics by
+    model. Of times, percentiles are among the "valid statistics" of ModelLatency alone. Source: the
+    developer guide's pages on CloudWatch metrics of endpoints and of multi-model endpoints.
     """
 
     @abstractmethod
@@ -90,7 +91,7 @@ class EndpointMetrics(ABC):
 
     def metric_overhead_latency(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that SageMaker added, in microseconds."""
-        return self._metric(INVOCATIONS, "OverheadLatency", "p99", Unit.MICROSECONDS, options)
+        return self._metric(INVOCATIONS, "OverheadLatency", "Average", Unit.MICROSECONDS, options)
 
     def metric_model_cache_hit_rate(self, **options: Unpack[MetricOptions]) -> Metric:
         """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
@@ -98,15 +99,19 @@ class EndpointMetrics(ABC):
 
     def metric_model_loading_wait(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that requests waited for their model, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelLoadingWaitTime", "p99", Unit.MICROSECONDS, options)
+        return self._metric(
+            INVOCATIONS, "ModelLoadingWaitTime", "Maximum", Unit.MICROSECONDS, options
+        )
 
     def metric_model_downloading_time(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that archives took from S3, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelDownloadingTime", "p99", Unit.MICROSECONDS, options)
+        return self._metric(
+            INVOCATIONS, "ModelDownloadingTime", "Maximum", Unit.MICROSECONDS, options
+        )
 
     def metric_model_loading_time(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that the container took to load models, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelLoadingTime", "p99", Unit.MICROSECONDS, options)
+        return self._metric(INVOCATIONS, "ModelLoadingTime", "Maximum", Unit.MICROSECONDS, options)
 
     def metric_model_unloads(self, **options: Unpack[MetricOptions]) -> Metric:
         """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""

@@ -117,8 +117,8 @@ def scaling_problems(
             problems.append(
                 Problem(
                     f"{where}.min_count",
-                    f"{low} is too few: write 1 or more; only endpoints of inference components "
-                    "scale to zero",
+                    f"{low} is too few: write 1 or more; only asynchronous endpoints, and those "
+                    "of inference components, scale to zero",
                 )
             )
         if high < low:

@@ -61,7 +61,11 @@ class Activities:
         )
 
     def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
-        """Write down that the target service refused; the same refusal again is not repeated."""
+        """Write down that the target service refused.
+
+        The same refusal again is not repeated: ours, to be readable. AWS was seen to write one down
+        every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py).
+        """
         told = (
             f"Failed to set desired instance count to {capacity}. Reason: {error.message} "
             f"(Service: AmazonSageMaker; Status Code: {error.status}; Error Code: {error.code}; "
@@ -73,21 +77,29 @@ class Activities:
     def not_scaled(
         self, key: TargetKey, cause: str, decision: Decision, smallest: int, largest: int
     ) -> None:
-        """Write down why an alarm changes nothing; the same again is not repeated."""
-        reason: Record = {"Code": str(decision.reason), "CurrentCapacity": decision.capacity}
-        if decision.reason == NotScaled.AT_MAX:
-            reason["MaxCapacity"] = largest
-        if decision.reason == NotScaled.AT_MIN:
-            reason["MinCapacity"] = smallest
+        """Write down why an alarm changes nothing; the same again is not repeated.
+
+        Which numbers a reason has: the user guide, "Scaling activities", shows AlreadyAtMaxCapacity
+        with MaxCapacity alone; that the others are alike has no source.
+        """
+        numbers: dict[NotScaled | None, Record] = {
+            NotScaled.AT_MAX: {"MaxCapacity": largest},
+            NotScaled.AT_MIN: {"MinCapacity": smallest},
+            NotScaled.AT_DESIRED: {"CurrentCapacity": decision.capacity},
+        }
+        reason = {"Code": str(decision.reason), **numbers.get(decision.reason, {})}
         told = "Attempting to scale due to alarm triggered"
         self._add(key, told, cause, "Failed", NotScaledReasons=[reason])
 
-    def limits(self, key: TargetKey, name: str, smallest: int, largest: int) -> None:
-        """Write down that a scheduled action has set the limits."""
+    def limits(
+        self, key: TargetKey, name: str, smallest: int, largest: int, refusal: str | None = None
+    ) -> None:
+        """Write down that a scheduled action has set the limits, or why it has not."""
         told = f"min capacity to {smallest} and max capacity to {largest}"
         cause = f"scheduled action name {name} was triggered"
-        message = f"Successfully set {told}"
-        self._add(key, f"Setting {told}", cause, "Successful", StatusMessage=message)
+        status = "Failed" if refusal else "Successful"
+        message = f"Failed to set {told}: {refusal}" if refusal else f"Successfully set {told}"
+        self._add(key, f"Setting {told}", cause, status, StatusMessage=message)
 
     def of(self, key: TargetKey | None = None, *, not_scaled: bool = False) -> list[Record]:
         """Return the activities of a target, or all; without those that changed nothing."""

@@ -35,21 +35,25 @@ class AlarmState(NamedTuple):
 
 
 def alarm_requests(key: TargetKey, policy: Record) -> list[Record]:
-    """Return the PutMetricAlarm requests of a policy; known ones keep their names.
+    """Return the PutMetricAlarm requests of a policy.
 
-    That there is no AlarmLow where DisableScaleIn is set has no source.
+    Their actions end with `:createdBy/UUID` as in dumps of DynamoDB's and ECS's alarms. That known
+    alarms keep their names, and that there is no AlarmLow where DisableScaleIn is set, has no
+    source.
     """
     configuration = policy["TargetTrackingScalingPolicyConfiguration"]
     target = configuration["TargetValue"]
     named = alarms_of(policy)
+    arn = policy["PolicyARN"]
+    action = f"{arn}:createdBy/{uuid.uuid5(uuid.NAMESPACE_URL, arn)}"
     kinds = [HIGH] if configuration.get("DisableScaleIn") else [HIGH, LOW]
     return [
         {
             "AlarmName": named.get(kind) or f"{PREFIX}{key.resource}-{kind}-{uuid.uuid4()}",
             "AlarmDescription": (
-                f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {policy['PolicyARN']}."
+                f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}."
             ),
-            "AlarmActions": [policy["PolicyARN"]],
+            "AlarmActions": [action],
             "ComparisonOperator": ("GreaterThanThreshold" if kind == HIGH else "LessThanThreshold"),
             "Threshold": target if kind == HIGH else target * SHARE_OF_LOW,
             "EvaluationPeriods": PERIODS[kind],

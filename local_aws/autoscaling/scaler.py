@@ -14,9 +14,10 @@ from local_aws.autoscaling.targets import Record, TargetKey
 from local_aws.errors import ApiError
 
 EVERY_SECONDS = 10
-"""Between two looks at the alarms, as often as those of high resolution are evaluated. "For Auto
-Scaling actions, the alarm continues to invoke the action for every period that the alarm remains in
-the new state" (CloudWatch user guide, "Alarm actions")."""
+"""Between two looks at the alarms, as often as those of high resolution are evaluated. For Auto
+Scaling, an alarm "continues to invoke the action once per minute that the alarm remains in the new
+state" (CloudWatch user guide, "Alarm actions"); with a metric of high resolution it was seen to do
+so every ten seconds (aws-samples/sample-kokoro-tts-for-ai-agents, tts_bench/ttotal.py)."""
 
 COOLDOWN_SECONDS = 300
 """Where a policy says nothing, of SageMaker's variants; source: the API reference of
@@ -125,18 +126,32 @@ class Scaler:
     def _set_limits(self, target: Target, action: Record) -> None:
         """Do what a scheduled action says: "sets the MinCapacity and MaxCapacity" (user guide).
 
-        One that has but a minimum, above the maximum that is in force, raises that too: no source.
+        It fails with a minimum above the maximum that is in force, so that "you must include both
+        sizes", and where the resource is not "in a scalable state" (user guide, "How scheduled
+        scaling works"). That the limits stay then, and the activity's words, have no source.
         """
-        with self._store.locked():
-            limits = action["ScalableTargetAction"]
-            smallest, largest = (
-                limits.get(name, old)
-                for name, old in zip(("MinCapacity", "MaxCapacity"), target.limits, strict=True)
-            )
-            target.record.update(MinCapacity=smallest, MaxCapacity=max(smallest, largest))
+        limits = action["ScalableTargetAction"]
+        smallest, largest = (
+            limits.get(name, old)
+            for name, old in zip(("MinCapacity", "MaxCapacity"), target.limits, strict=True)
+        )
+        refusal = self._refusal(target.key, smallest, largest)
         name = action["ScheduledActionName"]
-        self._activities.limits(target.key, name, *target.limits)
-        self.into_limits(target)
+        self._activities.limits(target.key, name, smallest, largest, refusal)
+        if refusal is None:
+            with self._store.locked():
+                target.record.update(MinCapacity=smallest, MaxCapacity=largest)
+            self.into_limits(target)
+
+    def _refusal(self, key: TargetKey, smallest: int, largest: int) -> str | None:
+        """Return why limits cannot be set by a schedule now, or None."""
+        if smallest > largest:
+            return "Minimum capacity cannot be greater than maximum capacity"
+        endpoint = self._endpoint(key)
+        status = endpoint["EndpointStatus"] if endpoint else "not there"
+        if status == "InService":
+            return None
+        return f"Resource Id [{key.resource}] is not scalable. Reason: the endpoint is {status}"
 
     def _follow(
         self, target: Target, policies: Mapping[str, Record], states: Mapping[str, AlarmState]

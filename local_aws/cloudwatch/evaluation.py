@@ -95,7 +95,7 @@ class Condition:
             return f"Insufficient Data: {_many(self.periods - len(points), 'datapoint')} unknown."
         if not points:
             return (
-                f"Threshold Crossed: no datapoints were received for {self.periods} periods and "
+                f"Threshold Crossed: no datapoints were received for {_periods(self.periods)} and "
                 f"{_many(self.periods, 'missing datapoint')} treated as "
                 f"[{'Breaching' if self.missing == 'breaching' else 'NonBreaching'}]."
             )
@@ -114,6 +114,10 @@ class Condition:
 def _ages(points: Points) -> range:
     """Return how many periods old each is: the last one is one period old."""
     return range(len(points), 0, -1)
+
+
+def _periods(number: int) -> str:
+    return "1 period" if number == 1 else f"{number} periods"
 
 
 def _many(number: int, what: str) -> str:

@@ -103,6 +103,7 @@ class Fleet:
             variant = _variant(weights, target_variant)
             instance = _least_busy(self._serving[variant], target_model)
             instance.calls += 1
+            instance.most_calls = max(instance.most_calls, instance.calls)
         return instance
 
     def end(self, instance: Instance) -> None:

@@ -90,6 +90,7 @@ class Instance:
     def __init__(self, variant: str, begin: Callable[[], Running]) -> None:
         self.variant = variant
         self.calls = 0  # under way, or chosen for; its fleet counts them
+        self.most_calls = 0  # at once, since they were measured last
         self._begin = begin
         self._changed = threading.Condition()
         self._running: Running | None = None

@@ -60,12 +60,18 @@ class InstanceMetrics:
             self._serving_since = {it: self._serving_since[it] for it in places}
 
     def _requests(self, place: Place, instances: list[Instance], count: int) -> None:
-        """Calls under way in each model container, also where one process stands for several."""
+        """The most calls at once of each container, also where one process stands for several.
+
+        The metric's statistics are Min and Max of ten seconds (names.CONCURRENT_REQUESTS), and AWS
+        was seen to have peaks in it that are many times the average at a light load
+        (aws-samples/sample-kokoro-tts-for-ai-agents, docs/autoscaling-capacity-model.md).
+        """
         for metric in names.ZERO_WITHOUT_CALLS if instances else ():
             self._collected.expect(metric, place)
         for instance in instances:
-            if instance.calls:
-                value = instance.calls * len(instances) / max(count, len(instances))
+            most, instance.most_calls = instance.most_calls, instance.calls
+            if most:
+                value = most * len(instances) / max(count, len(instances))
                 self._collected.add(names.CONCURRENT_REQUESTS, place, value)
 
     def _gpu(self, place: Place, instances: list[Instance]) -> None:

@@ -34,7 +34,8 @@ OVERHEAD_LATENCY = Metric("OverheadLatency", REQUESTS, MICROSECONDS)
 
 CONCURRENT_REQUESTS = Metric("ConcurrentRequestsPerModel", REQUESTS, period=10)
 """Its pace: "high-resolution metrics ... emitted at 10-second intervals" (developer guide,
-endpoint-auto-scaling-add-code-define); that its unit is None has no source."""
+endpoint-auto-scaling-add-code-define); its statistics: "Min, Max" (monitoring-cloudwatch). That its
+unit is None has no source."""
 
 ZERO_WITHOUT_CALLS = (INVOCATIONS, INVOCATIONS_PER_INSTANCE, CONCURRENT_REQUESTS)
 """What has data where nobody calls: "If a variant's traffic becomes zero, SageMaker AI

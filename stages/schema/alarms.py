@@ -46,7 +46,7 @@ class AlarmsStage(Part):
     gpu_memory_percent: Thresholds | None = None
     disk_percent: Thresholds | None = None
     cache_hit_rate_below: Thresholds | None = None
-    loading_wait_p99_ms: Thresholds | None = None
+    loading_wait_max_ms: Thresholds | None = None
     unloads_per_minute: Thresholds | None = None
     loaded_models_below: Thresholds | None = None
 

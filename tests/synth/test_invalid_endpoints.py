@@ -372,8 +372,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "scaling to zero": (
         scaled(min_count=0),
-        "scaling.min_count: 0 is too few: write 1 or more; only endpoints of inference components "
-        "scale to zero",
+        "scaling.min_count: 0 is too few: write 1 or more; only asynchronous endpoints, and those "
+        "of inference components, scale to zero",
     ),
     "scaling limits turned round": (
         scaled(min_count=1, max_count=0),

@@ -551,7 +551,7 @@ def test_thresholds_are_ones_that_can_be_meant(problems: Problems, alarm: str, t
         "server_error_rate: { warning: 0, critical: 1 }",
         "disk_percent: { warning: 90, critical: 100 }",
         "cache_hit_rate_below: { warning: 0.8, critical: 0.5 }",
-        "loading_wait_p99_ms: { warning: 60000, critical: 90000 }",
+        "loading_wait_max_ms: { warning: 60000, critical: 90000 }",
         "client_error_rate: {}",
     ],
 )

@@ -135,7 +135,7 @@ def test_an_endpoint_has_its_variants_and_what_they_do(aws: Aws) -> None:
         ("Invocation4XXErrors", "Sum"): [1.0, 2.0],
         ("ModelLatency", "p50"): [4000.0, 6000.0],
         ("ModelLatency", "p95"): [9000.0, 8000.0],
-        ("OverheadLatency", "p50"): [1500.0],
+        ("OverheadLatency", "Average"): [1500.0],
         ("CPUUtilization", "Average"): [20.0, 40.0],
         ("LoadedModelCount", "Maximum"): [3.0, 2.0],
     }

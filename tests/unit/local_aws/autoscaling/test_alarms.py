@@ -31,9 +31,11 @@ def test_a_policy_has_an_alarm_above_its_target_and_one_below_nine_tenths_of_it(
             rf"TargetTracking-endpoint/text/variant/only-Alarm{kind}-[0-9a-f-]{{36}}",
             alarm.pop("AlarmName"),
         )
+    (action,) = high["AlarmActions"]
+    assert re.fullmatch("arn:p:createdBy/[0-9a-f-]{36}", action)
     both = {
-        "AlarmActions": ["arn:p"],
-        "AlarmDescription": "DO NOT EDIT OR DELETE. For TargetTrackingScaling policy arn:p.",
+        "AlarmActions": [action],
+        "AlarmDescription": f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}.",
         "Dimensions": PLACE,
         "MetricName": "InvocationsPerInstance",
         "Namespace": "AWS/SageMaker",

@@ -210,20 +210,14 @@ def test_why_nothing_is_scaled_is_told_once_to_whoever_asks(scaled: Scaled) -> N
     scaled.tick()
     scaled.tick()
     assert scaled.activities() == []
-    assert scaled.reasons() == [
-        {"Code": "AlreadyAtMaxCapacity", "CurrentCapacity": 6, "MaxCapacity": 6}
-    ]
+    assert scaled.reasons() == [{"Code": "AlreadyAtMaxCapacity", "MaxCapacity": 6}]
     (activity,) = scaled.activities(not_scaled=True)
     assert activity["Description"] == "Attempting to scale due to alarm triggered"
     assert activity["StatusCode"] == "Failed"
     scaled.variants.count = scaled.variants.desired = 2
     scaled.alarm(LOW, 1)
     scaled.tick()
-    assert scaled.reasons()[0] == {
-        "Code": "AlreadyAtMinCapacity",
-        "CurrentCapacity": 2,
-        "MinCapacity": 2,
-    }
+    assert scaled.reasons()[0] == {"Code": "AlreadyAtMinCapacity", "MinCapacity": 2}
 
 
 def test_during_an_update_nothing_is_scaled(scaled: Scaled) -> None:
@@ -314,6 +308,33 @@ def test_a_scheduled_action_sets_the_limits_and_scales(scaled: Scaled) -> None:
     limits = told["scheduled action name morning was triggered"]
     assert limits["Description"] == "Setting min capacity to 4 and max capacity to 6"
     assert limits["StatusMessage"] == "Successfully set min capacity to 4 and max capacity to 6"
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "refusal"),
+    [
+        ({"MinCapacity": 7}, "InService", "Minimum capacity cannot be greater than maximum"),
+        ({"MaxCapacity": 1}, "InService", "Minimum capacity cannot be greater than maximum"),
+        (
+            {"MinCapacity": 4},
+            "Updating",
+            "Resource Id [endpoint/text/variant/only] is not scalable. Reason: the endpoint is "
+            "Updating",
+        ),
+    ],
+)
+def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
+    scaled: Scaled, limits: dict[str, int], status: str, refusal: str
+) -> None:
+    scaled.variants.status = status
+    action = {**ACTION, "Schedule": "rate(1 minute)", "ScalableTargetAction": limits}
+    scaled.scaling.put_action(action)
+    assert scaled.tick(60) == []
+    (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 6)
+    (activity,) = scaled.activities()
+    assert activity["StatusCode"] == "Failed"
+    assert refusal in activity["StatusMessage"]
 
 
 def test_scheduled_actions_can_be_suspended(scaled: Scaled) -> None:

@@ -140,3 +140,11 @@ NOW = [("08/11/22 11:25:00", 9.0), ("08/11/22 11:24:00", 0.0), ("08/11/22 11:23:
 )
 def test_reasons(state: str, shown: list[tuple[str, float]], reason: str) -> None:
     assert condition(2, "notBreaching").reason(state, shown) == reason
+
+
+def test_one_period_without_data_is_told_of_one() -> None:
+    assert (
+        Condition("GreaterThanThreshold", 1, periods=1, datapoints=1, missing="notBreaching")
+        .reason("OK", [])
+        .startswith("Threshold Crossed: no datapoints were received for 1 period and 1 missing ")
+    )

@@ -53,7 +53,8 @@ class FakeInstance:
     """Keeps the models that it has."""
 
     def __init__(self, variant: str, *models: str) -> None:
-        self.variant, self.models, self.calls, self.healthy = variant, models, 0, True
+        self.variant, self.models, self.healthy = variant, models, True
+        self.calls = self.most_calls = 0
 
     def leave(self) -> None:
         """It may answer what it has."""
@@ -185,6 +186,15 @@ def test_the_least_busy_instance_answers() -> None:
     assert chosen == instances * 2
     fleet.end(chosen[1])
     assert begin(fleet) is instances[1]
+
+
+def test_the_most_calls_at_once_are_kept_when_they_are_answered() -> None:
+    instance = FakeInstance("only")
+    fleet = serving(instance)
+    for call in [begin(fleet) for _ in range(3)]:
+        fleet.end(call)
+    fleet.end(begin(fleet))
+    assert (instance.calls, instance.most_calls) == (0, 3)
 
 
 def test_an_instance_that_has_the_model_answers_though_it_is_busier() -> None:

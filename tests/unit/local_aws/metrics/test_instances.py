@@ -32,7 +32,7 @@ class Fleet:
             folder=folder,
             capacity=Capacity(memory=1000, disk=40),
         )
-        return SimpleNamespace(calls=0, running=running)
+        return SimpleNamespace(calls=0, most_calls=0, running=running)
 
 
 class Collected:
@@ -105,16 +105,19 @@ def test_a_single_models_container_counts_no_models(tmp_path: Path) -> None:
     assert "LoadedModelCount" not in Measured(Fleet(tmp_path, loaded=None)).after(60)
 
 
-def test_calls_under_way_are_those_of_a_container_and_nothing_where_there_are_none(
+def test_calls_at_once_are_the_most_of_a_container_and_nothing_where_there_are_none(
     measured: Measured,
 ) -> None:
     measured.after(60)
     first, second = measured.fleet.instances
-    first.calls = 6
+    first.calls, first.most_calls = 0, 6  # which are answered already
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [6]}
-    second.calls = 4
+    assert measured.after(10) == {}
+    first.calls = first.most_calls = 6
+    second.calls, second.most_calls = 3, 4
     measured.fleet.counts = {"only": 5}  # three have no process of their own
     assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.6]}
+    assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.2]}
 
 
 def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> None:
