@@ -97,10 +97,19 @@ def error_answer(error: ApiError) -> Answer:
     return status, {**headers, "x-amzn-ErrorType": error.code}, body
 
 
-async def send_answer(send: Callable[[Any], Awaitable[None]], answer: Answer) -> None:
-    """Send a whole answer through ASGI."""
+async def send_answer(
+    send: Callable[[Any], Awaitable[None]],
+    answer: Answer,
+    before_its_end: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Send a whole answer through ASGI; a connection that ends with it stays for what is given."""
     status, headers, body = answer
     named = {**headers, "x-amzn-RequestId": str(uuid.uuid4()), "Content-Length": str(len(body))}
     encoded = [(name.lower().encode(), value.encode()) for name, value in named.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send({"type": "http.response.body", "body": body})
+    await send(
+        {"type": "http.response.body", "body": body, "more_body": before_its_end is not None}
+    )
+    if before_its_end:
+        await before_its_end()
+        await send({"type": "http.response.body"})

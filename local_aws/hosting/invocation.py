@@ -15,6 +15,11 @@ Send = Callable[[Any], Awaitable[None]]
 MAX_BODY_BYTES = 6_291_456
 """Of a request and of an answer; source: InvokeEndpoint's API reference."""
 
+DISCARD_SECONDS = 30
+"""For which a body is read on that nobody needs any more. A connection that is closed with bytes
+unread is reset, and the client, which sends before it reads, never sees the answer (RFC 9112, 9.6,
+"the TCP reset problem"); the number is nginx's lingering_time."""
+
 _PASSED_ON = frozenset(
     (
         b"accept",
@@ -47,7 +52,7 @@ class Invocation:
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send
-        self._unread = True  # whether more of the body may come
+        self.unread = True  # whether more of the body may come
         self._first, self._size = b"", 0
         self.answer_headers: list[tuple[bytes, bytes]] = []
         self.answering = False  # from when on it is too late for an error
@@ -87,7 +92,7 @@ class Invocation:
             self._first = await self.receive_part()
             return
         body = bytearray()
-        while self._unread:
+        while self.unread:
             body += await self.receive_part()
             _refuse_too_large(len(body))
         self._first, self._size = bytes(body), len(body)
@@ -117,15 +122,22 @@ class Invocation:
                 await self.send_part(part, more=True)
             part = following
         await self.send_part(part, more=False)
-        return not self._unread and headers.get(b"connection", b"").lower() != b"close"
+        return not self.unread and headers.get(b"connection", b"").lower() != b"close"
 
     async def receive_part(self) -> bytes:
         """Return the next part of the body. Raises `ClientGoneError`."""
         message = await self._receive()
         if message["type"] != "http.request":
             raise ClientGoneError
-        self._unread = message.get("more_body", False)
+        self.unread = message.get("more_body", False)
         return bytes(message.get("body", b""))
+
+    async def discard_rest(self) -> None:
+        """Receive what is left of the body, for `DISCARD_SECONDS` at most."""
+        with suppress(ClientGoneError, TimeoutError):
+            async with asyncio.timeout(DISCARD_SECONDS):
+                while self.unread:
+                    await self.receive_part()
 
     async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Begin the answer of a success."""
@@ -138,12 +150,12 @@ class Invocation:
 
     async def _upload_rest(self, connection: Connection) -> "_Head":
         """Send the body no faster than the container takes it, and until it answers at most."""
-        if not self._unread:
+        if not self.unread:
             return await _answer_head(connection)
 
         async def upload() -> None:
             with suppress(OSError):  # a container that does not read on may have answered
-                while self._unread:
+                while self.unread:
                     await connection.writer.drain()
                     connection.writer.write(await self.receive_part())
 

@@ -57,7 +57,8 @@ class Invocations:
                 self._recorder.keep(config, endpoint, variant, invocation)
         except ApiError as error:
             if not invocation.answering:  # else it breaks off, as the container did
-                await send_answer(send, error_answer(error))
+                rest = invocation.discard_rest if invocation.unread else None
+                await send_answer(send, error_answer(error), before_its_end=rest)
         except ClientGoneError:
             pass
 

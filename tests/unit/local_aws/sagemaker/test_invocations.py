@@ -1,6 +1,7 @@
 import asyncio
 import http.client
 import itertools
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
@@ -9,6 +10,7 @@ import botocore.session
 import pytest
 
 from local_aws.errors import ApiError
+from local_aws.hosting import invocation
 from local_aws.hosting.invocation import MAX_BODY_BYTES, ClientGoneError, Invocation, model_error
 from local_aws.metrics.collected import Collected
 from local_aws.sagemaker.hosting_api import Hosting
@@ -147,6 +149,35 @@ async def test_a_body_has_at_most_6_mib(
     assert status == expected
     if expected == 413:
         assert b"The body has 6291457 bytes; at most 6291456 are allowed." in answer
+
+
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES, 4 * MAX_BODY_BYTES])
+async def test_who_sends_all_before_it_reads_gets_an_early_refusal(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    answer_with(monkeypatch, ApiError("ModelError", "no", status=424))
+    async with served(endpoint) as port:
+        headers = {"Connection": "close"}
+        status, answer = await asyncio.to_thread(request, port, bytes(size), headers)
+    assert status == (413 if size > MAX_BODY_BYTES else 424)
+    assert b"message" in answer.lower()
+
+
+async def test_a_client_that_does_not_send_the_rest_is_not_waited_for_for_ever(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invocation, "DISCARD_SECONDS", 0.1)
+    answer_with(monkeypatch, ApiError("ModelError", "no", status=424))
+    head = f"POST {TEXT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+
+    def ask(port: int) -> bytes:
+        with closing(socket.create_connection(("127.0.0.1", port))) as connection:
+            connection.sendall(f"{head}Content-Length: 10\r\n\r\n".encode() + b"half")
+            with connection.makefile("rb") as answer:
+                return answer.read()  # until the end of the connection
+
+    async with served(endpoint) as port:
+        assert (await asyncio.to_thread(ask, port)).startswith(b"HTTP/1.1 424")
 
 
 @pytest.mark.parametrize("error", [ClientGoneError(), ApiError("ModelError", "no", status=424)])
