@@ -2,10 +2,10 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 
 from cli.doctor.finding import Finding, ok, warning
+from cli.doctor.version import version_said
 
 CHECK = "AWS CLI"
 FIRST = {1: 29, 2: 13}
@@ -13,7 +13,6 @@ FIRST = {1: 29, 2: 13}
 .changes/1.29.0.json and .changes/2.13.0.json. Tried: 2.9.19, Debian 12's, asks AWS itself."""
 
 VERSION = re.compile(r"aws-cli/((\d+)\.(\d+)\S*)")
-SECONDS = 60
 
 
 def findings() -> Iterator[Finding]:
@@ -22,7 +21,7 @@ def findings() -> Iterator[Finding]:
     if program is None:
         yield ok(CHECK, "not on PATH, and nothing here needs it")
         return
-    told = VERSION.match(_said(program))
+    told = VERSION.match(version_said(program))
     if told is None:
         yield warning(CHECK, f"{program} does not say its version", "install it anew")
         return
@@ -35,13 +34,3 @@ def findings() -> Iterator[Finding]:
         f"{version} knows no AWS_ENDPOINT_URL: it asks AWS, not the local AWS",
         f'{major}.{FIRST[major]} or newer, or aws --endpoint-url "$AWS_ENDPOINT_URL"',
     )
-
-
-def _said(program: str) -> str:
-    asked = [program, "--version"]
-    try:
-        return subprocess.run(
-            asked, capture_output=True, text=True, timeout=SECONDS, check=False
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return ""

@@ -4,15 +4,14 @@ import importlib.metadata
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from cli.doctor.finding import Finding, missing, ok, warning
+from cli.doctor.version import version_said
 
 PIN = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(?:\[[^]]*\])?==([^\s;]+)")
-SECONDS = 60
 SHOWN = 3
 """Packages that a row names."""
 CDK = Path("node_modules/aws-cdk/package.json")
@@ -86,13 +85,8 @@ def _cdk(root: Path) -> Finding:
 
 def _version_of(program: str) -> str | None:
     """Return what a program says of itself, such as v24.1.0; None where it does not."""
-    asked = [program, "--version"]
-    try:
-        told = subprocess.run(asked, capture_output=True, text=True, timeout=SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    version = told.stdout.strip()
-    return version if told.returncode == 0 and re.match(r"v?\d", version) else None
+    version = version_said(program)
+    return version if re.match(r"v?\d", version) else None
 
 
 def _checkov(root: Path) -> Finding:

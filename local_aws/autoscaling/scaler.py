@@ -127,8 +127,9 @@ class Scaler:
         """Do what a scheduled action says: "sets the MinCapacity and MaxCapacity" (user guide).
 
         It fails with a minimum above the maximum that is in force, so that "you must include both
-        sizes", and where the resource is not "in a scalable state" (user guide, "How scheduled
-        scaling works"). That the limits stay then, and the activity's words, have no source.
+        sizes", and where the resource is not "in a scalable state" (user guide,
+        scheduled-scaling-policy-overview). That the limits stay then, and the activity's words,
+        have no source.
         """
         limits = action["ScalableTargetAction"]
         smallest, largest = (

@@ -18,7 +18,7 @@ MAX_BODY_BYTES = 6_291_456
 DISCARD_SECONDS = 30
 """For which a body is read on that nobody needs any more. A connection that is closed with bytes
 unread is reset, and the client, which sends before it reads, never sees the answer (RFC 9112, 9.6,
-"the TCP reset problem"); the number is nginx's lingering_time."""
+"the TCP reset problem"); the number is ours."""
 
 _PASSED_ON = frozenset(
     (

@@ -43,7 +43,7 @@ def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
         AlarmName=name,
         Namespace="AWS/SageMaker",
         MetricName="InvocationModelErrors",
-        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Dimensions=[{"Name": it, "Value": value} for it, value in place.items()],
         Statistic="Average",
         Period=60,
         EvaluationPeriods=3,
