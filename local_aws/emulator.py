@@ -10,6 +10,7 @@ from botocore.config import Config
 
 from local_aws.clock import speed_here
 from local_aws.folder import Folder
+from local_aws.front.request_guard import RequestGuard
 from local_aws.hosting.broker import stdin_closed
 
 SERVICES = (
@@ -96,7 +97,7 @@ async def _serve(app: Any, listener: int) -> None:
     config.keep_alive_timeout = 3600
     config.keep_alive_max_requests = MANY_REQUESTS
     config.loglevel = "WARNING"  # its URL is nobody's to ask
-    await serve(app, config, shutdown_trigger=stdin_closed)
+    await serve(RequestGuard(app), config, shutdown_trigger=stdin_closed)
 
 
 def close_what_clients_close() -> None:

@@ -27,13 +27,10 @@ class Ministack:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Hand one request over; both bodies flow as fast as the slower side takes them."""
-        if not scope["raw_path"].startswith(b"/"):  # OPTIONS * names no path
-            refused = ApiError("ValidationException", "The request names no path.")
-            return await send_answer(send, error_answer(refused))
         answering = False
         try:
             async with self._asked(scope, receive) as answer:
-                kept = [it for it in answer.raw_headers if it[0].lower() not in _NOT_RETURNED]
+                kept = [it for it in answer.raw_headers if _is_returned(it[0].lower())]
                 start = {"type": "http.response.start", "status": answer.status, "headers": kept}
                 answering = True
                 await send(start)
@@ -74,6 +71,11 @@ class Ministack:
                 trust_env=False,
             )
         return self._session
+
+
+def _is_returned(header: bytes) -> bool:
+    """Return whether an answer keeps a header; `Access-Control-Allow-Origin: *` is for nobody."""
+    return header not in _NOT_RETURNED and not header.startswith(b"access-control-")
 
 
 def _query(scope: Any) -> str:

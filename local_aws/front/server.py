@@ -21,6 +21,7 @@ from local_aws.front.application import Application
 from local_aws.front.calls import Calls
 from local_aws.front.ministack import Ministack
 from local_aws.front.protocol import Protocol
+from local_aws.front.request_guard import RequestGuard
 from local_aws.front.services import Services
 from local_aws.prerequisites import find_triton
 
@@ -33,7 +34,7 @@ def run(folder: Folder, port: int) -> None:
     triton = find_triton()
     running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
-    application: Application
+    application: RequestGuard
     server = http_server(lambda *request: application(*request), port)
 
     def end(*_: object) -> None:
@@ -47,7 +48,7 @@ def run(folder: Folder, port: int) -> None:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
         planes, runtime = services.control_planes, services.runtime
-        application = Application(planes, runtime, ministack, calls, services.site)
+        application = RequestGuard(Application(planes, runtime, ministack, calls, services.site))
         _call_after(emulator, end)
         try:
             uvloop.run(_serve(server, ministack))

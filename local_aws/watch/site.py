@@ -1,8 +1,8 @@
 """What answers below `/_local_aws/`: the state, and the page that shows it.
 
-No object of S3 is hidden by it: names of buckets "must begin and end with a letter or number"
-(S3 user guide, "General purpose bucket naming rules"), so that no path of a bucket begins so; where
-a bucket is named in the Host, the path is its own.
+It hides no bucket: the name of one "must begin and end with a letter or number" (S3 user guide,
+"General purpose bucket naming rules"). Where the `Host` names a bucket, it hides the keys that
+begin with `_local_aws/`. Which requests a browser may make is up to `front.request_guard`.
 """
 
 import asyncio
@@ -36,7 +36,6 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 _NUMBER = re.compile(r"\d{1,15}")
 
 _SECURITY = {
@@ -48,13 +47,8 @@ _SECURITY = {
 
 
 def is_for(scope: Any) -> bool:
-    """Whether a request is the site's: only who asks for this machine by a name of loopback is
-    answered, so that a page of another site whose name was made to lead here (DNS rebinding) is
-    not.
-    """
-    if not f"{scope['path']}/".startswith(PREFIX):
-        return False
-    return bool(_LOOPBACK.fullmatch(dict(scope["headers"]).get(b"host", b"").decode("latin-1")))
+    """Return whether a request is answered by the site."""
+    return f"{scope['path']}/".startswith(PREFIX)
 
 
 class Site:

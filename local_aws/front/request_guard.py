@@ -1,0 +1,86 @@
+"""Which HTTP requests the local AWS answers: those of programs on this machine.
+
+Whoever reaches the local AWS can run commands as its user (CodeBuild, Lambda), and nothing checks a
+signature. A web page in the user's browser could reach it, because browsers send requests to any
+address. So a browser gets the page below `/_local_aws/` and nothing else, and that only when no
+other site has caused the request.
+
+Sources: browsers name the page that causes a request in `Origin` (Fetch standard, "Origin header")
+and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot set or remove either.
+Names below `localhost` are this machine's (RFC 6761, 6.3), so that any other `Host` means a name
+that was made to lead here (DNS rebinding).
+"""
+
+import re
+from typing import Any
+
+from local_aws.api import error_answer, send_answer
+from local_aws.errors import ApiError
+from local_aws.hosting.invocation import Receive, Send
+from local_aws.watch import site
+
+_LOOPBACK = re.compile(
+    rb"(([a-z0-9_-]+\.)*localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE
+)
+"""A `Host`: also a bucket's, which may have dots (`models.eu.s3.localhost:4566`)."""
+
+_MINISTACK = re.compile(r"/_(ministack|localstack|aws|alb)(/|$)")
+"""Paths that ministack keeps for itself. No bucket is hidden by them: its name "must begin and end
+with a letter or number" (S3 user guide, general purpose bucket naming rules)."""
+
+_MINISTACK_ANSWERS = re.compile(
+    r"GET /_ministack/(health|lambda-(code|layers)/.+)|PUT /_ministack/cfn-(response|signal)/.+"
+)
+"""What `tritonsm up` and `doctor` ask, where GetFunction and GetLayerVersion say that code can be
+downloaded, and where custom resources and wait conditions report to CloudFormation."""
+
+
+class RequestGuard:
+    """An ASGI application that answers 403 where `rejection` has a reason, else `application`."""
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "websocket":  # nothing here speaks it
+            await send({"type": "websocket.close"})
+            return
+        reason = rejection(scope) if scope["type"] == "http" else None
+        if reason is not None:
+            error = ApiError("AccessDenied", reason, status=403)
+            await send_answer(send, error_answer(error))
+        else:
+            await self._application(scope, receive, send)
+
+
+def rejection(scope: Any) -> str | None:
+    """Return why a request, as an ASGI scope, is rejected; None if it is answered."""
+    hosts, origins, sites = [], [], []
+    for name, value in scope["headers"]:
+        if name == b"host":
+            hosts.append(value)
+        elif name == b"origin":
+            origins.append(value)
+        elif name == b"sec-fetch-site":
+            sites.append(value)
+    if len(hosts) != 1 or not _LOOPBACK.fullmatch(hosts[0]):
+        named = b", ".join(hosts).decode("latin-1")
+        return f"Host {named!r} is not this machine: use 127.0.0.1 or a name below localhost."
+    method, path = scope["method"], scope["path"]
+    if method == "OPTIONS":
+        return "OPTIONS is not answered: no web page may call the local AWS."
+    if not path.startswith("/"):
+        return "The request names no path."
+    if site.is_for(scope):
+        if any(it != b"http://" + hosts[0] for it in origins):
+            return f"Only the local AWS's own page may read {path}."
+        if any(it not in (b"none", b"same-origin") for it in sites):
+            return f"Another site led here: enter the address of {site.PREFIX} yourself."
+    elif origins or sites:
+        return f"Browsers are answered below {site.PREFIX} only: use the AWS CLI or an SDK."
+    if _MINISTACK.match(path) and not _MINISTACK_ANSWERS.fullmatch(f"{method} {path}"):
+        return (
+            f"{path} is closed: to begin with an empty local AWS, run tritonsm down, tritonsm up."
+        )
+    return None

@@ -1,0 +1,165 @@
+"""Requests that a browser sends for a web page of another origin, and what they would change."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import boto3
+
+BUCKET, KEY, SECRET = "victims-models", "secret.txt", "a secret of the victim"
+ENDPOINT = "victims-endpoint"
+JSON = {"X-Amz-Target": "", "Content-Type": "application/x-amz-json-1.1"}
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+TEXT = {"Content-Type": "text/plain"}
+"""The types of body that a page may send to another origin without asking by OPTIONS first."""
+
+_PART = (
+    '--x\r\nContent-Disposition: form-data; name="key"\r\n\r\nplanted.txt\r\n'
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nplanted\r\n--x--\r\n'
+)
+_DELETE = f"<Delete><Object><Key>{KEY}</Key></Object></Delete>"
+_TEMPLATE = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
+_TRUST = {"Version": "2012-10-17", "Statement": []}
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A request for the local AWS."""
+
+    method: str
+    path: str
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def sent(self, host: str, **more: str) -> bytes:
+        """Return it as bytes of HTTP/1.1, with these headers instead of its own."""
+        headers = {"Host": host, "Connection": "close", **self.headers}
+        headers |= {name.replace("_", "-"): value for name, value in more.items()}
+        if self.body:
+            headers["Content-Length"] = str(len(self.body))
+        lines = [f"{self.method} {self.path} HTTP/1.1", *(f"{k}: {v}" for k, v in headers.items())]
+        return "\r\n".join([*lines, "", self.body]).encode()
+
+
+def attacks(victim: Path) -> dict[str, Attack]:
+    """Return attacks by name; a build would write the file `victim`."""
+    project = {
+        "name": "planted",
+        "source": {
+            "type": "NO_SOURCE",
+            "buildspec": f"version: 0.2\nphases: {{build: {{commands: ['touch {victim}']}}}}",
+        },
+        "artifacts": {"type": "NO_ARTIFACTS"},
+        "environment": {
+            "type": "LINUX_CONTAINER",
+            "image": "aws/codebuild/standard:7.0",
+            "computeType": "BUILD_GENERAL1_SMALL",
+        },
+        "serviceRole": "arn:aws:iam::000000000000:role/planted",
+    }
+    return {
+        "read an object": Attack("GET", f"/{BUCKET}/{KEY}"),
+        "read a bucket": Attack("GET", f"/{BUCKET}"),
+        "read stacks": _form(Action="DescribeStacks"),
+        "read a parameter": _json("AmazonSSM.GetParameter", {"Name": f"/{KEY}"}),
+        "read endpoints": _json("SageMaker.ListEndpoints", {}),
+        "read the page's state": Attack("GET", "/_local_aws/state"),
+        "create a project of CodeBuild": _json("CodeBuild_20161006.CreateProject", project),
+        "start a build that runs commands": _json(
+            "CodeBuild_20161006.StartBuild",
+            {"projectName": "victim", "buildspecOverride": project["source"]["buildspec"]},  # type: ignore[index]
+        ),
+        "create a stack": _form(
+            Action="CreateStack", StackName="planted", TemplateBody=json.dumps(_TEMPLATE)
+        ),
+        "delete a stack": _form(Action="DeleteStack", StackName="victim"),
+        "create a role": _form(
+            Action="CreateRole", RoleName="planted", AssumeRolePolicyDocument=json.dumps(_TRUST)
+        ),
+        "create a role by an address alone": Attack(
+            "GET",
+            "/?"
+            + urlencode(
+                {
+                    "Action": "CreateRole",
+                    "Version": "2010-05-08",
+                    "RoleName": "planted-by-an-address",
+                    "AssumeRolePolicyDocument": json.dumps(_TRUST),
+                }
+            ),
+        ),
+        "delete objects": Attack("POST", f"/{BUCKET}?delete", _DELETE, TEXT),
+        "upload an object by a form": Attack(
+            "POST", f"/{BUCKET}", _PART, {"Content-Type": "multipart/form-data; boundary=x"}
+        ),
+        "put an object": Attack("PUT", f"/{BUCKET}/planted.txt", "planted", TEXT),
+        "delete a bucket's object": Attack("DELETE", f"/{BUCKET}/{KEY}"),
+        "reset everything": Attack("POST", "/_ministack/reset", "", TEXT),
+        "change the emulator's settings": Attack("POST", "/_ministack/config", "{}", TEXT),
+        "invoke an endpoint": Attack("POST", f"/endpoints/{ENDPOINT}/invocations", "{}", TEXT),
+    }
+
+
+def prepare() -> None:
+    """Create what the attacks read, change and delete."""
+    client: Any = boto3.client
+    client("s3").create_bucket(Bucket=BUCKET)
+    client("s3").put_object(Bucket=BUCKET, Key=KEY, Body=SECRET.encode())
+    client("ssm").put_parameter(Name=f"/{KEY}", Value=SECRET, Type="String")
+    client("cloudformation").create_stack(
+        StackName="victim",
+        TemplateBody=json.dumps({**_TEMPLATE, "Description": SECRET}),
+    )
+    client("cloudformation").get_waiter("stack_create_complete").wait(
+        StackName="victim", WaiterConfig={"Delay": 1}
+    )
+    client("codebuild").create_project(
+        name="victim",
+        source={"type": "NO_SOURCE", "buildspec": "version: 0.2\nphases: {build: {commands: []}}"},
+        artifacts={"type": "NO_ARTIFACTS"},
+        environment={
+            "type": "LINUX_CONTAINER",
+            "image": "aws/codebuild/standard:7.0",
+            "computeType": "BUILD_GENERAL1_SMALL",
+        },
+        serviceRole=_role("codebuild"),
+    )
+
+
+def state() -> dict[str, Any]:
+    """Return what any of the attacks would change."""
+    client: Any = boto3.client
+    stacks = client("cloudformation").describe_stacks()["Stacks"]
+    return {
+        "objects": [it["Key"] for it in client("s3").list_objects_v2(Bucket=BUCKET)["Contents"]],
+        "parameters": client("ssm").get_parameter(Name=f"/{KEY}")["Parameter"]["Value"],
+        "stacks": sorted((it["StackName"], it["StackStatus"]) for it in stacks),
+        "roles": sorted(it["RoleName"] for it in client("iam").list_roles()["Roles"]),
+        "projects": client("codebuild").list_projects()["projects"],
+        "builds": client("codebuild").list_builds()["ids"],
+    }
+
+
+def _role(service: str) -> str:
+    statement = {
+        "Effect": "Allow",
+        "Action": "sts:AssumeRole",
+        "Principal": {"Service": f"{service}.amazonaws.com"},
+    }
+    created = boto3.client("iam").create_role(
+        RoleName=f"victims-{service}",
+        AssumeRolePolicyDocument=json.dumps({**_TRUST, "Statement": [statement]}),
+    )
+    return str(created["Role"]["Arn"])
+
+
+def _json(target: str, request: dict[str, Any]) -> Attack:
+    return Attack("POST", "/", json.dumps(request), {**JSON, "X-Amz-Target": target})
+
+
+def _form(**fields: str) -> Attack:
+    version = "2010-05-08" if "Role" in fields["Action"] else "2010-05-15"
+    return Attack("POST", "/", urlencode({"Version": version, **fields}), FORM)
