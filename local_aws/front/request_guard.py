@@ -14,8 +14,7 @@ that was made to lead here (DNS rebinding).
 import re
 from typing import Any
 
-from local_aws.api import error_answer, send_answer
-from local_aws.errors import ApiError
+from local_aws.api import send_answer
 from local_aws.hosting.invocation import Receive, Send
 from local_aws.watch import site
 
@@ -34,6 +33,9 @@ _MINISTACK_ANSWERS = re.compile(
 """What `tritonsm up` and `doctor` ask, where GetFunction and GetLayerVersion say that code can be
 downloaded, and where custom resources and wait conditions report to CloudFormation."""
 
+_TEXT = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "AccessDenied"}
+"""Of a rejection: a browser shows it, and an SDK reads the type as the error's code."""
+
 
 class RequestGuard:
     """An ASGI application that answers 403 where `rejection` has a reason, else `application`."""
@@ -48,8 +50,7 @@ class RequestGuard:
             return
         reason = rejection(scope) if scope["type"] == "http" else None
         if reason is not None:
-            error = ApiError("AccessDenied", reason, status=403)
-            await send_answer(send, error_answer(error))
+            await send_answer(send, (403, _TEXT, f"{reason}\n".encode()))
         else:
             await self._application(scope, receive, send)
 

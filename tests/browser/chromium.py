@@ -16,8 +16,10 @@ SCHEMES = ("light", "dark")
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",
 )
-"""What lets it run as root in a container, and keeps it from asking the network for anything."""
+"""What lets it run as root in a container, keeps it from asking the network for anything, and gives
+an attacker a name that leads to this machine (DNS rebinding)."""
 
 
 class NoBrowser(Exception):

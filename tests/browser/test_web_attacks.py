@@ -1,0 +1,152 @@
+"""What a page of another origin tries on the local AWS, in a real browser."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.local.conftest import LocalAws, local_aws_in
+from tests.local.web_attacks import BUCKET, KEY, SECRET, Attack, attacks, prepare, state
+from tests.unit.local_aws.conftest import eventually
+
+SEND = """
+async ({ url, method, body, headers, mode }) => {
+  try {
+    const options = { method, headers, mode, body: method === "GET" ? undefined : body };
+    return await (await fetch(url, options)).text();
+  } catch (error) {
+    return String(error);
+  }
+}
+"""
+SUBMIT = """
+({ url, fields }) => {
+  const form = document.createElement("form"), frame = document.createElement("iframe");
+  frame.name = "answer";
+  Object.assign(form, { action: url, method: "post", target: "answer" });
+  for (const [name, value] of Object.entries(fields)) {
+    const input = document.createElement("input");
+    Object.assign(input, { type: "hidden", name, value });
+    form.append(input);
+  }
+  const loaded = new Promise((done) => { frame.onload = done; });
+  document.body.append(frame, form);
+  form.submit();
+  return loaded.then(() => null);
+}
+"""
+SHOW = """
+(url) => new Promise((done) => {
+  const image = new Image();
+  image.onload = image.onerror = () => done();
+  image.src = url;
+})
+"""
+
+
+@pytest.fixture(scope="module")
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+        prepare()
+        yield aws
+
+
+class _EvilPage(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>kittens</title>")
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def _another_server() -> Iterator[int]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _EvilPage) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield server.server_address[1]
+        server.shutdown()
+
+
+@pytest.fixture(params=["127.0.0.1", "localhost"])
+def evil(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Page]:
+    """A page of another port; to browsers, the one of `localhost` is another site, too."""
+    with _another_server() as port:
+        page = browser.new_page()
+        page.set_default_timeout(0)
+        page.goto(f"http://{request.param}:{port}/")
+        yield page
+        page.close()
+
+
+def _send(page: Page, origin: str, attack: Attack, mode: str) -> str:
+    options = {"url": origin + attack.path, "method": attack.method, "body": attack.body}
+    headers = dict(attack.headers)
+    answer: str = page.evaluate(SEND, {**options, "headers": headers, "mode": mode})
+    return answer
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_page_of_another_origin_neither_reads_deploys_builds_deletes_nor_resets(
+    victim: LocalAws, evil: Page, host: str, tmp_path: Path
+) -> None:
+    before, written = state(), tmp_path / "written"
+    origin = f"http://{host}:{victim.running.port}"
+    for name, attack in attacks(written).items():
+        for mode in ("cors", "no-cors"):
+            assert SECRET not in _send(evil, origin, attack, mode), name
+    template = json.dumps({"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
+    fields = {"Action": "CreateStack", "StackName": "planted", "TemplateBody": template}
+    evil.evaluate(SUBMIT, {"url": f"{origin}/", "fields": fields})
+    evil.evaluate(SHOW, f"{origin}{attacks(written)['create a role by an address alone'].path}")
+    assert state() == before
+    assert not written.exists()
+
+
+def test_a_name_that_was_made_to_lead_here_reads_and_changes_nothing(
+    victim: LocalAws, browser: Browser, tmp_path: Path
+) -> None:
+    before, written = state(), tmp_path / "written"
+    origin = f"http://evil.example:{victim.running.port}"
+    page = browser.new_page()
+    page.set_default_timeout(0)
+    answer = page.goto(f"{origin}/_local_aws/")
+    assert answer is not None
+    assert answer.status == 403
+    for name, attack in attacks(written).items():  # of the page's own origin, to the browser
+        assert "is not this machine" in _send(page, origin, attack, "same-origin"), name
+    page.close()
+    assert state() == before
+    assert not written.exists()
+
+
+def test_a_page_that_a_bucket_holds_calls_no_service(victim: LocalAws, browser: Browser) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(0)
+    origin = f"http://127.0.0.1:{victim.running.port}"
+    answer = page.goto(f"{origin}/{BUCKET}/{KEY}")
+    assert answer is not None
+    assert (answer.status, SECRET in answer.text()) == (403, False)
+    page.goto(f"{origin}/_local_aws/")
+    create = attacks(Path("unused"))["create a role"]
+    assert "Browsers are answered below" in _send(page, origin, create, "same-origin")
+    page.close()
+
+
+def test_the_page_of_the_local_aws_works_for_who_enters_its_address(
+    victim: LocalAws, browser: Browser
+) -> None:
+    page = browser.new_page()
+    page.set_default_timeout(0)
+    for host in ("127.0.0.1", "localhost"):
+        page.goto(f"http://{host}:{victim.running.port}/_local_aws/")
+        eventually(lambda: "No endpoint" in page.locator("body").inner_text())
+    page.close()
