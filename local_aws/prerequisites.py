@@ -67,8 +67,8 @@ class TritonInstallation:
         if self.isolated:
             return None
         return (
-            "this kernel grants no network namespaces: each Triton listens on every interface of "
-            "this machine"
+            "this kernel grants no namespaces: each Triton listens on every interface of this "
+            "machine, and models read and write all that you can"
         )
 
     @property

@@ -20,6 +20,7 @@ from pathlib import Path
 
 SIOCSIFFLAGS = 0x8914
 IFF_UP_RUNNING = 0x1 | 0x40
+PR_CAPBSET_DROP, LAST_CAPABILITY = 24, 63
 EXIT_SECONDS = 10
 WAITING = 256
 """How many may ask for a socket at once."""
@@ -37,6 +38,17 @@ def mount_private_shared_memory() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", 0, None) != 0:
         raise OSError(ctypes.get_errno(), "cannot mount a private /dev/shm")
+
+
+def give_up_capabilities() -> None:
+    """Keep the server from undoing how its files are mounted: it is root of this namespace.
+
+    What a program has that is executed is limited by the bounding set (capabilities(7)). In a user
+    namespace below this one, all mounts are locked (mount_namespaces(7)).
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(LAST_CAPABILITY + 1):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # this kernel may not have the last ones
 
 
 def hand_out(listener: socket.socket) -> None:
@@ -85,4 +97,5 @@ if __name__ == "__main__":
     if os.getpid() == 1:  # in namespaces of our own
         bring_loopback_up()
         mount_private_shared_memory()
+        give_up_capabilities()
     sys.exit(asyncio.run(run(sys.argv[1], sys.argv[2], sys.argv[3:])))

@@ -41,8 +41,8 @@ TIMED_OUT = (
     b"latency metrics for each container in Amazon CloudWatch, resolve the issue, and try again."
 )
 
-DOWNLOADED = "models", "model"
-"""Folders of a server's models, of which it has one until it is ended."""
+DOWNLOADED = "models", "model", "tmp"
+"""Folders of a server's models and temporary files, which are deleted when it is ended."""
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.happenings import Happening, Kind, Tell, untold
-from local_aws.hosting import archives, mounts, serve, stand_in_packages
+from local_aws.hosting import archives, sandbox, serve, stand_in_packages
 from local_aws.hosting.archives import S3Prefix
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import ModelStep, Report
@@ -106,7 +106,7 @@ def _begin_multi_model(
     command = serve.multi_model(
         described.get("Environment", {}), image=described.get("Image", ""), repository=str(empty)
     )
-    seen_at = mounts.seen_at(models, mounts.MODELS, isolated=host.triton.isolated)
+    seen_at = sandbox.seen_at(models, sandbox.MODELS, isolated=host.triton.isolated)
     triton = _triton(host, folder, command, (models, seen_at))
     caching = described.get("MultiModelConfig", {}).get("ModelCacheSetting", "Enabled")
     store = ModelStore(
@@ -134,7 +134,7 @@ def _begin_single_model(
         stand_in_packages.provide(repository, host.backends)
     except ApiError as error:
         raise LocalAwsError(error.message) from None
-    seen_at = mounts.seen_at(repository, mounts.MODEL, isolated=host.triton.isolated)
+    seen_at = sandbox.seen_at(repository, sandbox.MODEL, isolated=host.triton.isolated)
     command = serve.single_model(
         described.get("Environment", {}),
         image=described.get("Image", ""),

@@ -14,8 +14,9 @@ from functools import partial
 from pathlib import Path
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import broker, capacity, model_environment, mounts
+from local_aws.hosting import broker, capacity, model_environment, sandbox
 from local_aws.hosting.connections import Connections, http_connection
+from local_aws.hosting.package_cache import CACHE
 from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
@@ -62,10 +63,10 @@ class Triton:
         self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
         brokered = [sys.executable, broker.__file__, SOCKET, self.log.name]
-        isolation = UNSHARE if installation.isolated else ()
-        if models and models[0] != models[1]:
-            shown = [sys.executable, "-IS", mounts.__file__, *map(str, models)]
-            isolation = (*isolation, *shown)
+        isolation: Sequence[str] = ()
+        if installation.isolated:
+            kept = _programs(installation, backends)
+            isolation = (*UNSHARE, *sandbox.command(folder, models or (folder, folder), kept))
         with self.log.open("ab") as log:
             log.writelines(f"{line}\n".encode() for line in said)
             log.flush()
@@ -224,3 +225,15 @@ class Triton:
     def _tail(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join(lines[-15:])
+
+
+def _programs(installation: TritonInstallation, backends: Path) -> set[Path]:
+    """Return the folders of the programs and packages that a server needs.
+
+    Packages may be installed while it runs, for a stand-in: their folder must be there before.
+    """
+    CACHE.mkdir(parents=True, exist_ok=True)
+    pythons = installation.own_python, installation.model_python
+    prefixes = {Path(sys.prefix), Path(sys.base_prefix)}
+    libraries = {python.library_path.parent for python in pythons}
+    return {*prefixes, *libraries, installation.root.parents[1], backends, CACHE}

@@ -1,12 +1,14 @@
 """A local AWS for each module of tests, and a copy of this repository to change and deploy."""
 
+import itertools
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import boto3
 import pytest
@@ -20,6 +22,7 @@ from release.tree import Tree
 from tests import warm_app
 from tests.local.bootstrapping import bootstrap
 from tests.local.permissions import beyond_the_ledger
+from tests.local.tiny_models import Gate
 
 ROOT = Path(__file__).parents[2]
 APP = (
@@ -143,6 +146,14 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
     with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
         yield aws
         assert list(beyond_the_ledger(aws.folder.calls)) == []
+
+
+@pytest.fixture(scope="module")
+def new_gate() -> Iterator[Callable[[], Gate]]:
+    """Make gates for models, below a folder that their sandbox does not hide."""
+    numbers = itertools.count()
+    with TemporaryDirectory(dir="/var/tmp") as folder, ExitStack() as gates:
+        yield lambda: gates.enter_context(closing(Gate(Path(folder, str(next(numbers))))))
 
 
 @pytest.fixture(scope="module")

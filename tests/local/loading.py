@@ -39,7 +39,7 @@ class Server:
 
 @contextmanager
 def server_in(folder: Path) -> Iterator[Server]:
-    """Run a server in an empty folder."""
+    """Run a server in an empty folder, which sees what lies beside that."""
     (folder / "empty").mkdir()
     installation = find_triton()
     backends.install(installation, folder / "backends")
@@ -51,6 +51,7 @@ def server_in(folder: Path) -> Iterator[Server]:
         environment=command.environment,
         backends=folder / "backends",
         folder=folder,
+        models=(folder.parent, folder.parent),
     )
     try:
         triton.wait_until_healthy(LOAD_SECONDS)

@@ -2,6 +2,7 @@
 
 import hashlib
 import shutil
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
@@ -22,7 +23,7 @@ from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.permissions import callers
 from tests.local.repository import Repository
-from tests.local.tiny_models import CANNOT_LOAD, PAUSE, PLUS_ONE, TIMES, Gate
+from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES, Gate
 
 TRIAL = """
 account: "000000000000"
@@ -239,10 +240,10 @@ def test_rolling_back_brings_the_earlier_answer_without_a_build(
 
 
 def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
-    repository: Repository, live: EndpointClient, tmp_path: Path
+    repository: Repository, live: EndpointClient, new_gate: Callable[[], Gate]
 ) -> None:
-    gate = Gate(tmp_path / "gate")
-    model = PAUSE.replace("GATE", str(gate.path)) + PLUS_ONE.replace(
+    gate = new_gate()
+    model = gate.pause + PLUS_ONE.replace(
         "class TritonPythonModel:\n",
         "class TritonPythonModel:\n    def initialize(self, args):\n        pause()\n\n",
     )

@@ -2,6 +2,7 @@
 
 import gzip
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -126,10 +127,10 @@ def test_of_two_folders_without_an_ensemble_the_first_by_name_answers(
 
 
 def test_loads_that_do_not_end_stop_no_loaded_model(
-    local_aws: LocalAws, many: Asker, tmp_path: Path
+    local_aws: LocalAws, many: Asker, tmp_path: Path, new_gate: Callable[[], Gate]
 ) -> None:
     assert many.ask("twice") == 14
-    gate = Gate(tmp_path / "gate")
+    gate = new_gate()
     slow = ["slow-1", "slow-2", "slow-3", "slow-4"]
     for model in slow:
         upload(model, pack_python(tmp_path / model, gate.stops(5, at="initialize")))

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,10 +155,10 @@ def less_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
     caller: Caller,
     upload: Callable[[str, str], None],
-    tmp_path: Path,
+    new_gate: Callable[[], Gate],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    gate = Gate(tmp_path / "gate")
+    gate = new_gate()
     upload("hangs", gate.stops(3, at="execute"))
     first = caller.begin("hangs")
     gate.wait_until_reached()
@@ -177,10 +176,10 @@ def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
 def test_a_model_that_hangs_when_it_is_loaded_is_not_ready_and_others_are(
     caller: Caller,
     upload: Callable[[str, str], None],
-    tmp_path: Path,
+    new_gate: Callable[[], Gate],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    gate = Gate(tmp_path / "gate")
+    gate = new_gate()
     upload("loads", gate.stops(4, at="initialize"))
     with less_patience(monkeypatch):
         status, code, message = caller.failure("loads")

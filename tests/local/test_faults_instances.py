@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,8 @@ SERVER, STUB = "tritonserver", "triton_python_backend_stub"
 
 
 @pytest.fixture(scope="module")
-def gates(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Gate]:
-    folder = tmp_path_factory.mktemp("gates")
-    return {at: Gate(folder / at) for at in ("initialize", "execute")}
+def gates(new_gate: Callable[[], Gate]) -> dict[str, Gate]:
+    return {at: new_gate() for at in ("initialize", "execute")}
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from local_aws.errors import LocalAwsError
-from local_aws.hosting import backends, mounts
+from local_aws.hosting import backends, sandbox
 from local_aws.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
 from local_aws.hosting.serve import Command, multi_model, single_model
 from local_aws.hosting.triton import Response, Triton
@@ -115,11 +115,11 @@ class Start:
     @contextmanager
     def many(self, name: str, **environment: str) -> Iterator[Server]:
         """Run a server that is told what to load, as the image of 24.09 does."""
-        empty, models = self.root / f"{name}-empty", self.root / name / "models"
-        empty.mkdir()
-        models.mkdir(parents=True)
+        empty, models = self.root / name / "empty", self.root / name / "models"
+        empty.mkdir(parents=True)
+        models.mkdir()
         command = multi_model({**QUIET, **environment}, image=IMAGE, repository=str(empty))
-        with self._server(command, models, mounts.MODELS) as server:
+        with self._server(command, models, sandbox.MODELS) as server:
             yield server
 
     @contextmanager
@@ -127,9 +127,9 @@ class Start:
         """Run a server of one archive with one model, as the newest image does."""
         archive = write(self.root / name / "model", {f"{name}/{it}": model[it] for it in model})
         command = single_model(
-            {**QUIET, **environment}, image="", archive=archive, repository=str(mounts.MODEL)
+            {**QUIET, **environment}, image="", archive=archive, repository=str(sandbox.MODEL)
         )
-        with self._server(command, archive, mounts.MODEL) as server:
+        with self._server(command, archive, sandbox.MODEL) as server:
             yield server
 
     @contextmanager

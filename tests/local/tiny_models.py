@@ -1,11 +1,11 @@
 """Models that load in no time, for tests about what happens around a model."""
 
 import io
+import socket
 import tarfile
-from dataclasses import dataclass
+import threading
+from contextlib import suppress
 from pathlib import Path
-
-from tests.unit.local_aws.conftest import eventually
 
 CONFIG = """
 backend: "python"
@@ -31,14 +31,13 @@ CANNOT_LOAD = (
 
 EXIT = "import os; os._exit(1)"
 PAUSE = """
-import time
-from pathlib import Path
+import socket
 
 
 def pause():
-    Path("GATE.reached").touch()
-    while not Path("GATE.open").exists():
-        time.sleep(0.01)
+    with socket.socket(socket.AF_UNIX) as gate:
+        gate.connect("GATE")
+        gate.recv(1)
 """
 
 ENSEMBLE = """
@@ -153,20 +152,55 @@ def times(factor: int, *, initialize: str = "", execute: str = "") -> str:
     return code.replace("        given", f"        {execute}\n        given") if execute else code
 
 
-@dataclass(frozen=True)
 class Gate:
-    """Where models stop until it is opened; `path` is of files that do not exist yet."""
+    """Where models stop until it is opened: a socket, which their sandbox lets them connect to."""
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reached = threading.Event()
+        self._is_open = False
+        self._waiting: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    @property
+    def pause(self) -> str:
+        """The code of a function `pause`, which stops at the gate."""
+        return PAUSE.replace("GATE", str(self._path))
 
     def stops(self, factor: int, *, at: str) -> str:
         """Return a model that multiplies, and stops in one of its methods."""
-        return PAUSE.replace("GATE", str(self.path)) + times(factor, **{at: "pause()"})
+        return self.pause + times(factor, **{at: "pause()"})
 
     def wait_until_reached(self) -> None:
         """Return when a model stands before it."""
-        eventually(self.path.with_name(f"{self.path.name}.reached").exists)
+        self._reached.wait()
 
     def open(self) -> None:
         """Let all models through, now and later."""
-        self.path.with_name(f"{self.path.name}.open").touch()
+        with self._lock:
+            self._is_open = True
+            for model in self._waiting:
+                model.close()
+
+    def close(self) -> None:
+        """Let those through that wait, and end."""
+        self.open()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listener.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # it is shut down
+            while True:
+                model, _ = self._listener.accept()
+                with self._lock:
+                    if self._is_open:
+                        model.close()
+                    else:
+                        self._waiting.append(model)
+                self._reached.set()

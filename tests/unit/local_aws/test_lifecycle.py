@@ -214,8 +214,8 @@ def test_up_takes_the_port_that_it_is_given(
     [
         (
             *(IMAGE_PYTHON, False),
-            "warning: this kernel grants no network namespaces: each Triton listens on every "
-            "interface of this machine\n",
+            "warning: this kernel grants no namespaces: each Triton listens on every interface of "
+            "this machine, and models read and write all that you can\n",
         ),
         (
             *("3.12", True),

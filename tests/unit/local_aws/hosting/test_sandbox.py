@@ -1,0 +1,199 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from local_aws.hosting import broker, sandbox
+from local_aws.prerequisites import UNSHARE, _can_unshare
+
+pytestmark = pytest.mark.skipif(
+    not _can_unshare(), reason="this machine does not let processes have mounts of their own"
+)
+
+SHOW = """\
+import os, sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+import sandbox
+sandbox.ROOT = Path(sys.argv[2], "ml")
+sandbox.show(os.open(sys.argv[3], os.O_PATH), sandbox.ROOT / "models")
+top = sandbox.ROOT.parent
+for path in sorted(top.rglob("*")):
+    print(path.relative_to(top), path.is_symlink(), path.is_dir() or path.read_text())
+(sandbox.ROOT / "models" / "written").touch()
+"""
+TRY = """\
+import json, os, sys
+def attempt(path, mode):
+    try:
+        with open(path, mode) as file:
+            return file.read() if mode == "r" else "written"
+    except OSError as error:
+        return os.strerror(error.errno)
+print(json.dumps([attempt(path, mode) for path, mode in json.loads(sys.argv[1])]))
+"""
+MISSING, READ_ONLY = "No such file or directory", "Read-only file system"
+
+
+class User:
+    """Files of a user: a home with a project, in which an instance's folder and programs are."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "home"
+        self.project = self.home / "project"
+        self.folder = self.project / ".local_aws" / "instance"
+        self.models = self.folder / "models"
+        self.programs = self.home / ".venv"
+        for folder in (self.models / "flat" / "model", self.programs, self.home / ".aws"):
+            folder.mkdir(parents=True)
+        (self.home / ".aws" / "credentials").write_text("secret")
+        (self.project / "app.py").write_text("source")
+        (self.programs / "library").write_text("a library")
+        (self.models / "flat" / "model" / "config.pbtxt").write_text("max_batch_size: 8")
+
+    def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
+        """Run a command in the sandbox; its standard input stays open."""
+        endless, writing = os.pipe()
+        with pytest.MonkeyPatch.context() as patch, os.fdopen(endless), os.fdopen(writing):
+            patch.setenv("HOME", str(self.home))
+            patch.chdir(self.project)
+            kept = self.programs, Path(sys.prefix), Path(sys.base_prefix), self.home / "absent"
+            isolation = sandbox.command(self.folder, (self.models, sandbox.MODELS), kept)
+            return subprocess.run(
+                [*UNSHARE, *isolation, *command],
+                stdin=endless,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+
+    def attempt(self, *attempts: tuple[Path, str]) -> list[str]:
+        asked = json.dumps([(str(path), mode) for path, mode in attempts])
+        ran = self.run(sys.executable, "-IS", "-c", TRY, asked)
+        assert ran.returncode == 0, ran.stderr
+        answers: list[str] = json.loads(ran.stdout)
+        return answers
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> User:
+    return User(tmp_path)
+
+
+def test_a_server_sees_its_models_where_sagemaker_has_them(user: User) -> None:
+    seen = sandbox.MODELS / "flat" / "model" / "config.pbtxt"
+    ran = user.run("/bin/sh", "-c", f"cat {seen}; pwd; exit 7")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (7, f"max_batch_size: 8{user.folder}\n", "")
+    assert not seen.exists()
+
+
+def test_a_server_reads_neither_the_home_nor_the_project_but_its_programs(user: User) -> None:
+    assert user.attempt(
+        (user.home / ".aws" / "credentials", "r"),
+        (user.project / "app.py", "r"),
+        (user.programs / "library", "r"),
+        (user.models / "flat" / "model" / "config.pbtxt", "r"),
+    ) == [MISSING, MISSING, "a library", "max_batch_size: 8"]
+
+
+def test_a_server_reads_no_file_of_other_programs_in_tmp(user: User, tmp_path: Path) -> None:
+    (tmp_path / "ssh-agent").write_text("of another program")
+    assert user.attempt((tmp_path / "ssh-agent", "r")) == [MISSING]
+    assert user.run("/bin/sh", "-c", "ls -A /run").stdout == ""
+
+
+def test_a_server_writes_to_its_folder_its_models_and_private_folders_alone(user: User) -> None:
+    assert (
+        user.attempt(
+            (user.folder / "written", "w"),
+            (user.models / "written", "w"),
+            (sandbox.MODELS / "written-too", "w"),
+            (Path("/tmp/written"), "w"),
+            (user.home / "written", "w"),
+            (user.programs / "written", "w"),
+            (Path("/etc/written"), "w"),
+            (Path("/written"), "w"),
+        )
+        == ["written"] * 5 + [READ_ONLY] * 3
+    )
+    assert (user.folder / "written").exists()
+    assert (user.models / "written").exists()
+    assert (user.models / "written-too").exists()
+    assert (user.folder / "tmp" / "written").exists()
+    assert not Path("/tmp/written").exists()
+    assert not (user.home / "written").exists()
+
+
+def test_a_model_cannot_undo_it(user: User) -> None:
+    undo = (
+        f"umount {user.home}; mount -o remount,rw /; unshare --user --map-root-user --mount "
+        f"umount {user.home}; cat {user.home}/.aws/credentials /proc/1/root/etc/hostname"
+    )
+    log = user.folder / "log"
+    brokered = [sys.executable, broker.__file__, "socket", "log", "/bin/sh", "-c", undo]
+    user.run(*brokered)
+    assert "secret" not in log.read_text()
+    assert "credentials: No such file or directory" in log.read_text()
+    assert "/proc/1/root/etc/hostname: Permission denied" in log.read_text()
+
+
+def test_a_second_start_in_the_same_folder_succeeds(user: User) -> None:
+    for _ in range(2):
+        assert user.run("/bin/true").returncode == 0
+
+
+def test_a_home_that_is_a_program_s_own_folder_is_not_hidden(tmp_path: Path) -> None:
+    user = User(tmp_path)
+    user.programs = user.home
+    assert user.attempt((user.home / ".aws" / "credentials", "r")) == ["secret"]
+
+
+def test_a_home_at_the_root_hides_nothing_that_programs_need(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "home", lambda: Path("/"))
+    assert user.attempt((user.programs / "library", "r")) == ["a library"]
+
+
+def test_what_stands_beside_the_models_stays(tmp_path: Path) -> None:
+    models, parent = tmp_path / "models", tmp_path / "opt"
+    (parent / "python" / "bin").mkdir(parents=True)
+    (parent / "python" / "bin" / "python3").write_text("a program")
+    (parent / "file").write_text("a file")
+    (parent / "link").symlink_to("file")
+    (parent / "ml" / "hidden").mkdir(parents=True)
+    models.mkdir()
+    (models / "one").write_text("a model")
+    below = (str(Path(sandbox.__file__).parent), str(parent), str(models))
+    ran = subprocess.run(
+        [*UNSHARE, sys.executable, "-IS", "-c", SHOW, *below],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.splitlines() == [
+        "file False a file",
+        "link True a file",
+        "ml False True",
+        "ml/models False True",
+        "ml/models/one False a model",
+        "python False True",
+        "python/bin False True",
+        "python/bin/python3 False a program",
+    ], ran.stderr
+    assert (models / "written").exists()
+    assert sorted(path.name for path in parent.iterdir()) == ["file", "link", "ml", "python"]
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+@pytest.mark.parametrize("stands", [True, False])
+def test_a_server_sees_them_where_they_are_on_a_machine_that_cannot_mount(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolated: bool, stands: bool
+) -> None:
+    root = tmp_path / ("." if stands else "absent") / "ml"
+    monkeypatch.setattr(sandbox, "ROOT", root)
+    seen = sandbox.seen_at(tmp_path, root / "models", isolated=isolated)
+    assert seen == (root / "models" if isolated and stands else tmp_path)
