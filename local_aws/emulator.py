@@ -97,7 +97,7 @@ async def _serve(app: Any, listener: int) -> None:
     config.keep_alive_timeout = 3600
     config.keep_alive_max_requests = MANY_REQUESTS
     config.loglevel = "WARNING"  # its URL is nobody's to ask
-    await serve(RequestGuard(app), config, shutdown_trigger=stdin_closed)
+    await serve(RequestGuard(app, has_page=False), config, shutdown_trigger=stdin_closed)
 
 
 def close_what_clients_close() -> None:

@@ -34,6 +34,8 @@ class Application:
         """Answer one request."""
         if session_token(scope):
             receive = await self._calls.note(scope, receive)
+        if site.is_for(scope):
+            return await self._watch(scope, receive, send)
         if scope["method"] == "POST":
             if invocations.PATH.fullmatch(scope["path"]):
                 return await self._runtime(scope, receive, send)
@@ -41,8 +43,6 @@ class Application:
             service = self._services.get(prefix)
             if service and service.is_for(operation):
                 return await _operate(service, operation, receive, send)
-        if site.is_for(scope):
-            return await self._watch(scope, receive, send)
         return await self._ministack(scope, receive, send)
 
 

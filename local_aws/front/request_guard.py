@@ -8,11 +8,14 @@ other site has caused the request.
 Sources: browsers name the page that causes a request in `Origin` (Fetch standard, "Origin header")
 and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot set or remove either.
 Names below `localhost` are this machine's (RFC 6761, 6.3), so that any other `Host` means a name
-that was made to lead here (DNS rebinding).
+that was made to lead here (DNS rebinding). A page can also cause a `GET` that has neither header,
+or `Sec-Fetch-Site: none`: for the issuer of a certificate (RFC 5280, 4.2.2.1), or by speculation
+rules. So a `GET` acts on nothing.
 """
 
 import re
 from typing import Any
+from urllib.parse import parse_qs
 
 from local_aws.api import send_answer
 from local_aws.hosting.invocation import Receive, Send
@@ -38,24 +41,28 @@ _TEXT = {"Content-Type": "text/plain; charset=utf-8", "x-amzn-ErrorType": "Acces
 
 
 class RequestGuard:
-    """An ASGI application that answers 403 where `rejection` has a reason, else `application`."""
+    """An ASGI application that answers 403 where `rejection` has a reason, else `application`.
 
-    def __init__(self, application: Any) -> None:
-        self._application = application
+    `has_page` says whether that answers below `/_local_aws/`.
+    """
+
+    def __init__(self, application: Any, *, has_page: bool) -> None:
+        self._application, self._has_page = application, has_page
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "websocket":  # nothing here speaks it
             await send({"type": "websocket.close"})
             return
-        reason = rejection(scope) if scope["type"] == "http" else None
+        is_http = scope["type"] == "http"
+        reason = rejection(scope, has_page=self._has_page) if is_http else None
         if reason is not None:
             await send_answer(send, (403, _TEXT, f"{reason}\n".encode()))
         else:
             await self._application(scope, receive, send)
 
 
-def rejection(scope: Any) -> str | None:
+def rejection(scope: Any, *, has_page: bool) -> str | None:
     """Return why a request, as an ASGI scope, is rejected; None if it is answered."""
     hosts, origins, sites = [], [], []
     for name, value in scope["headers"]:
@@ -73,15 +80,22 @@ def rejection(scope: Any) -> str | None:
         return "OPTIONS is not answered: no web page may call the local AWS."
     if not path.startswith("/"):
         return "The request names no path."
-    if site.is_for(scope):
+    if has_page and site.is_for(scope):
         if any(it != b"http://" + hosts[0] for it in origins):
             return f"Only the local AWS's own page may read {path}."
         if any(it not in (b"none", b"same-origin") for it in sites):
             return f"Another site led here: enter the address of {site.PREFIX} yourself."
     elif origins or sites:
         return f"Browsers are answered below {site.PREFIX} only: use the AWS CLI or an SDK."
+    elif method in ("GET", "HEAD") and _acts(scope["query_string"]):
+        return f"{method} acts on nothing: POST the Action, as the AWS CLI and SDKs do."
     if _MINISTACK.match(path) and not _MINISTACK_ANSWERS.fullmatch(f"{method} {path}"):
         return (
             f"{path} is closed: to begin with an empty local AWS, run tritonsm down, tritonsm up."
         )
     return None
+
+
+def _acts(query: bytes) -> bool:
+    """Return whether a query names an operation of AWS's Query protocol."""
+    return b"=" in query and "Action" in parse_qs(query.decode("latin-1"), keep_blank_values=True)

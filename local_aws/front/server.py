@@ -48,7 +48,8 @@ def run(folder: Folder, port: int) -> None:
         calls, ministack = Calls(folder.calls), Ministack(url)
         services = Services(folder, triton, ministack=url, calls=calls)
         planes, runtime = services.control_planes, services.runtime
-        application = RequestGuard(Application(planes, runtime, ministack, calls, services.site))
+        answering = Application(planes, runtime, ministack, calls, services.site)
+        application = RequestGuard(answering, has_page=True)
         _call_after(emulator, end)
         try:
             uvloop.run(_serve(server, ministack))

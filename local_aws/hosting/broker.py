@@ -1,10 +1,10 @@
 """Runs a server in this process's namespaces and hands out sockets that reach it from outside.
 
-Started as a program: `broker.py SOCKET LOG COMMAND...`. A TCP socket belongs for good to the
-network namespace in which it was made (network_namespaces(7)): whoever connects to the Unix socket
-gets one over SCM_RIGHTS, and connects it to the server's port with nothing in between. Ends the
-server, and itself, when standard input is closed; so nothing is left when the parent dies, however
-it dies.
+Started as a program: `broker.py DESCRIPTOR COMMAND...`, of a Unix socket that listens. A TCP socket
+belongs for good to the network namespace in which it was made (network_namespaces(7)): whoever
+connects to the Unix socket gets one over SCM_RIGHTS, and connects it to the server's port with
+nothing in between. The server writes to this process's standard output and error. Ends the server,
+and itself, when standard input is closed; so nothing is left when the parent dies, however it dies.
 """
 
 import asyncio
@@ -16,14 +16,11 @@ import socket
 import struct
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 SIOCSIFFLAGS = 0x8914
 IFF_UP_RUNNING = 0x1 | 0x40
 PR_CAPBSET_DROP, LAST_CAPABILITY = 24, 63
 EXIT_SECONDS = 10
-WAITING = 256
-"""How many may ask for a socket at once."""
 
 
 def bring_loopback_up() -> None:
@@ -68,16 +65,11 @@ async def stdin_closed() -> None:
         pass
 
 
-async def run(path: str, log: str, command: list[str]) -> int:
+async def run(descriptor: int, command: list[str]) -> int:
     """Run `command` until it ends or standard input is closed; return its exit status."""
-    with socket.socket(socket.AF_UNIX) as listener:
+    with socket.socket(fileno=descriptor) as listener:
         listener.setblocking(False)
-        listener.bind(path)
-        listener.listen(WAITING)
-        with Path(log).open("ab") as output:
-            server = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output
-            )
+        server = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL)
         asyncio.get_running_loop().add_reader(listener, hand_out, listener)
         ended = asyncio.ensure_future(server.wait())
         await asyncio.wait(
@@ -98,4 +90,4 @@ if __name__ == "__main__":
         bring_loopback_up()
         mount_private_shared_memory()
         give_up_capabilities()
-    sys.exit(asyncio.run(run(sys.argv[1], sys.argv[2], sys.argv[3:])))
+    sys.exit(asyncio.run(run(int(sys.argv[1]), sys.argv[2:])))

@@ -1,11 +1,11 @@
 """Starts a server that sees its models where SageMaker has them, and not its user's files.
 
 Started as a program, in user, process and mount namespaces of its own:
-`sandbox.py FOLDER MODELS SEEN_AT HIDDEN... -- KEPT... -- COMMAND...`. FOLDER is the instance's and
-becomes the working directory. MODELS are seen at SEEN_AT. Below HIDDEN, the server sees FOLDER,
-MODELS and KEPT alone: the programs and packages that it needs. It writes to FOLDER, MODELS, a
-`/tmp` of its own and empty HIDDEN folders; all else is read-only if the kernel has Linux 5.12's
-mount_setattr(2).
+`sandbox.py FOLDER MODELS SEEN_AT HIDDEN... -- KEPT... -- COMMAND...`. FOLDER is the instance's;
+FOLDER/tmp becomes the working directory and `/tmp`. MODELS are seen at SEEN_AT. Below HIDDEN, the
+server sees FOLDER, MODELS and KEPT alone: the programs and packages that it needs. It writes to
+FOLDER/tmp and to empty HIDDEN folders. All else is read-only: the local AWS is in no sandbox and
+works in FOLDER and MODELS, where a link would lead it elsewhere.
 """
 
 import ctypes
@@ -64,13 +64,12 @@ def enter(
     for path in set(hidden) - {TEMPORARY}:
         if not path.exists():  # it lies below another one
             path.mkdir(parents=True)
-    for path in (folder, models):
-        _bind_writable(opened[path], path)
+    _bind_writable(opened[own], own)
     if seen_at != models:
         show(opened[models], seen_at)
     for descriptor in opened.values():
         os.close(descriptor)
-    os.chdir(folder)
+    os.chdir(own)
 
 
 def show(models: int, seen_at: Path) -> None:
@@ -87,7 +86,7 @@ def show(models: int, seen_at: Path) -> None:
     for descriptor in others.values():
         os.close(descriptor)
     seen_at.mkdir(parents=True)
-    _bind_writable(models, seen_at)
+    _bind(models, seen_at)
 
 
 def _hide(folder: Path, kept: dict[Path, int], empty: int | None = None) -> None:

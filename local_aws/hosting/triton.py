@@ -21,6 +21,8 @@ from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
 SOCKET = "triton.sock"
+WAITING = 256
+"""How many may ask for a connection at once."""
 BROKER_SECONDS = 60  # it answers at once: only a busy machine takes long
 
 
@@ -62,16 +64,17 @@ class Triton:
         self._folder = os.open(folder, os.O_PATH | os.O_DIRECTORY)  # -1 once stopped
         self._lock, self._stopping = threading.Lock(), threading.Lock()
         server = [str(installation.binary), f"--backend-directory={backends}", *arguments]
-        brokered = [sys.executable, broker.__file__, SOCKET, self.log.name]
         isolation: Sequence[str] = ()
         if installation.isolated:
             kept = _programs(installation, backends)
             isolation = (*UNSHARE, *sandbox.command(folder, models or (folder, folder), kept))
-        with self.log.open("ab") as log:
+        with self.log.open("ab") as log, self._listener() as listener:
             log.writelines(f"{line}\n".encode() for line in said)
             log.flush()
+            brokered = [sys.executable, broker.__file__, str(listener.fileno())]
             self._process = subprocess.Popen(
                 [*isolation, *brokered, *server],
+                pass_fds=[listener.fileno()],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -205,6 +208,13 @@ class Triton:
             made.close()
             raise
         return made
+
+    def _listener(self) -> socket.socket:
+        """Return the broker's socket, which is made here: a sandbox has no folder to write to."""
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(f"/proc/self/fd/{self._folder}/{SOCKET}")
+        listener.listen(WAITING)
+        return listener
 
     def _open_folder(self) -> int:
         """Return a descriptor of the folder that is the caller's, whenever `stop` is called."""

@@ -48,8 +48,18 @@ def command(program: str, *arguments: str, before: str = "") -> list[str]:
 
 def start(server: list[str]) -> "subprocess.Popen[bytes]":
     """Start the broker as `Triton` does."""
-    program = [sys.executable, broker.__file__, "s", "log", *server]
-    return subprocess.Popen(program, stdin=subprocess.PIPE)
+    with listening() as listener, Path("log").open("ab") as log:
+        program = [sys.executable, broker.__file__, str(listener.fileno()), *server]
+        return subprocess.Popen(
+            program, pass_fds=[listener.fileno()], stdin=subprocess.PIPE, stdout=log, stderr=log
+        )
+
+
+def listening() -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind("s")
+    listener.listen()
+    return listener
 
 
 def close(process: "subprocess.Popen[bytes]") -> int:
@@ -103,23 +113,27 @@ def test_nothing_is_left_when_the_parent_is_killed(folder: Path) -> None:
     server = command(WAITING)
     program = (
         "import subprocess, sys\n"
-        "process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)\n"
+        "process = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, close_fds=False)\n"
         "print(process.pid, flush=True)\nprocess.wait()\n"
     )
-    brokered = [sys.executable, broker.__file__, "s", "log", *server]
-    with subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", program, *brokered], stdout=subprocess.PIPE, text=True
-    ) as parent:
-        assert parent.stdout
-        pid = int(parent.stdout.readline())
-        served = eventually(lambda: pid_in(folder))
-        parent.kill()
+    with listening() as listener:
+        brokered = [sys.executable, broker.__file__, str(listener.fileno()), *server]
+        with subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", program, *brokered],
+            pass_fds=[listener.fileno()],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as parent:
+            assert parent.stdout
+            pid = int(parent.stdout.readline())
+            served = eventually(lambda: pid_in(folder))
+            parent.kill()
     eventually(lambda: not runs(pid) and not runs(served))
 
 
 def test_an_interrupt_is_left_to_the_parent(folder: Path) -> None:
     process = start(command(WAITING))
-    eventually(lambda: pid_in(folder) and (folder / "s").exists())
+    eventually(lambda: pid_in(folder))
     os.kill(process.pid, signal.SIGINT)
     asked().close()
     close(process)
@@ -155,14 +169,6 @@ def test_who_asks_and_leaves_disturbs_nobody(folder: Path) -> None:
     close(process)
 
 
-def test_a_socket_that_cannot_be_made_starts_no_server(folder: Path) -> None:
-    (folder / "s").touch()
-    process = start(command(WAITING))
-    assert process.wait() == 1
-    assert not pid_in(folder)
-    close(process)
-
-
 def test_a_server_that_does_not_end_when_asked_is_killed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,4 +179,4 @@ def test_a_server_that_does_not_end_when_asked_is_killed(
     monkeypatch.setattr(broker, "EXIT_SECONDS", 0.1)
     monkeypatch.setattr(broker, "stdin_closed", closed_once_it_runs)
     stubborn = command(WAITING, before="signal.signal(signal.SIGTERM, signal.SIG_IGN)")
-    assert asyncio.run(broker.run("s", "log", stubborn)) == -signal.SIGKILL
+    assert asyncio.run(broker.run(listening().detach(), stubborn)) == -signal.SIGKILL
