@@ -13,10 +13,10 @@ from pathlib import Path
 from local_aws.errors import LocalAwsError
 
 UNSHARE = (
-    *("unshare", "--user", "--map-root-user", "--net", "--pid", "--mount"),
+    *("unshare", "--user", "--map-root-user", "--net", "--pid", "--ipc", "--mount"),
     *("--fork", "--kill-child", "--mount-proc"),
 )
-"""Runs a command in network, process and mount namespaces of its own, without being root."""
+"""Runs a command in namespaces of its own (network, processes, memory, mounts), without root."""
 IMAGE_PYTHON = "3.10"
 """In the image of 24.09, the SageMaker release closest to the local Triton."""
 

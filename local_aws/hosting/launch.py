@@ -70,7 +70,7 @@ def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, A
     folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
     shutil.rmtree(folder, ignore_errors=True)
     _forget_old_logs(host.folder)
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)  # a model may leave what cannot be deleted
     place = endpoint, variant["VariantName"], f"i-{uuid.uuid4().hex[:17]}"
 
     def tell(kind: Kind, message: str) -> None:

@@ -11,9 +11,11 @@ works in FOLDER and MODELS, where a link would lead it elsewhere.
 import ctypes
 import errno
 import os
+import pwd
 import struct
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path("/opt/ml")
@@ -26,10 +28,17 @@ MODEL = ROOT / "model"
 TEMPORARY = Path("/tmp")
 SOCKETS = Path("/run")
 """Of other programs, such as Docker, which a network namespace does not close."""
+DEVICES = Path("/dev")
+KEPT_DEVICES = [DEVICES / name for name in ("full", "null", "random", "urandom", "zero")]
 
-MS_BIND, MS_REC = 0x1000, 0x4000
+MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC = 1, 0x20, 0x1000, 0x4000
+KEPT_FLAGS = os.ST_NOSUID | os.ST_NODEV | os.ST_NOEXEC
+"""Of a mount; they have the same numbers in statvfs(3) and mount(2)."""
 # linux/mount.h and linux/fcntl.h; the system call has one number on all machines.
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
+SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING = 250, 1  # on x86-64, which local Tritons are for
+
+_libc = ctypes.CDLL(None, use_errno=True)
 
 
 def seen_at(folder: Path, place: Path, *, isolated: bool) -> Path:
@@ -40,12 +49,27 @@ def seen_at(folder: Path, place: Path, *, isolated: bool) -> Path:
 def command(folder: Path, models: tuple[Path, Path], kept: Iterable[Path]) -> list[str]:
     """Return what precedes a command that runs in a sandbox; `models` are MODELS and SEEN_AT.
 
-    Hidden are the home and the working directory, which is the user's project.
+    Hidden are the homes of the user and the working directory, which is the user's project.
     """
-    hidden = {Path.home(), Path.cwd(), TEMPORARY, SOCKETS} - {Path("/")}
+    homes = {Path.cwd(), TEMPORARY, SOCKETS}
+    for home in (Path.home, lambda: Path(pwd.getpwuid(os.getuid()).pw_dir)):
+        with suppress(RuntimeError, KeyError):  # a user whom the machine does not know
+            homes.add(home())
+    hidden = {path.resolve() for path in homes} - {Path("/")}
+    needed = {*kept, Path(__file__).parent, *links(Path(sys.executable))}
+    needed |= {path.resolve() for path in needed}
     program = [sys.executable, "-IS", __file__]
-    paths = [folder, *models, *sorted(hidden), "--", *kept, Path(__file__).parent, "--"]
-    return [*program, *map(str, paths)]
+    shown = [folder.resolve(), models[0].resolve(), models[1]]
+    return [*program, *map(str, [*shown, *sorted(hidden), "--", *sorted(needed), "--"])]
+
+
+def links(program: Path) -> set[Path]:
+    """Return the links by which a program is reached, one after the other."""
+    hops: set[Path] = set()
+    while program.is_symlink() and program not in hops:
+        hops.add(program)
+        program = program.parent / program.readlink()
+    return hops
 
 
 def enter(
@@ -54,21 +78,26 @@ def enter(
     """Become the process that the module describes. Raises `OSError` if the kernel refuses."""
     own = folder / "tmp"
     own.mkdir(exist_ok=True)
-    needed = {*kept, folder, models, own}
-    opened = {path: os.open(path, os.O_PATH) for path in needed if path.exists()}
+    opened = _opened({*kept, folder, models, own, *KEPT_DEVICES})
+    pointing = {path: path.readlink() for path in kept if path.is_symlink()}
     _set_read_only("/", AT_RECURSIVE, read_only=True)
-    for path in _outermost(hidden):
+    _hide(DEVICES, opened)
+    (DEVICES / "shm").mkdir()
+    (DEVICES / "fd").symlink_to("/proc/self/fd")
+    for path in sorted(hidden):  # those that lie below another one come after it
+        if any(outer in path.parents for outer in hidden):
+            path.mkdir(parents=True, exist_ok=True)
         if path.is_dir() and path not in opened:
-            below = {it: opened[it] for it in opened if path in it.parents}
-            _hide(path, below, opened[own] if path == TEMPORARY else None)
-    for path in set(hidden) - {TEMPORARY}:
-        if not path.exists():  # it lies below another one
-            path.mkdir(parents=True)
+            _hide(path, opened, opened[own] if path == TEMPORARY else None)
+            _link(path, pointing)
+    for path in (folder, models):
+        _bind_read_only(opened[path], path)
     _bind_writable(opened[own], own)
     if seen_at != models:
         show(opened[models], seen_at)
     for descriptor in opened.values():
         os.close(descriptor)
+    _libc.syscall(SYS_KEYCTL, KEYCTL_JOIN_SESSION_KEYRING, None)  # a new one, without keys
     os.chdir(own)
 
 
@@ -78,33 +107,44 @@ def show(models: int, seen_at: Path) -> None:
     Only root can make it, but anyone can mount in a namespace: its parent is covered by an empty
     folder, into which all else that was there is mounted again. Programs may lie there.
     """
-    others = {path: os.open(path, os.O_PATH) for path in ROOT.parent.iterdir() if path != ROOT}
-    links = {path: path.readlink() for path in others if path.is_symlink()}
-    _hide(ROOT.parent, {path: others[path] for path in others if path not in links})
-    for path, target in links.items():
-        path.symlink_to(target)
-    for descriptor in others.values():
+    others = [path for path in ROOT.parent.iterdir() if path != ROOT]
+    pointing = {path: path.readlink() for path in others if path.is_symlink()}
+    opened = _opened(set(others) - set(pointing))
+    _hide(ROOT.parent, opened)
+    _link(ROOT.parent, pointing)
+    for descriptor in opened.values():
         os.close(descriptor)
     seen_at.mkdir(parents=True)
-    _bind(models, seen_at)
+    _bind_read_only(models, seen_at)
 
 
-def _hide(folder: Path, kept: dict[Path, int], empty: int | None = None) -> None:
-    """Cover a folder by an `empty` one, else one in memory, in which `kept` are seen alone.
+def _opened(paths: Iterable[Path]) -> dict[Path, int]:
+    """Return a descriptor of each path that exists and is no link."""
+    existing = (path for path in paths if path.exists() and not path.is_symlink())
+    return {path: os.open(path, os.O_PATH) for path in existing}
 
-    Folders are given by their descriptors.
-    """
+
+def _hide(folder: Path, opened: Mapping[Path, int], empty: int | None = None) -> None:
+    """Cover a folder by an `empty` one, else one in memory, in which what is open is seen alone."""
     if empty is None:
         _mount("tmpfs", folder, "tmpfs", 0)
     else:
         _bind_writable(empty, folder)
-    for path in _outermost(kept):
+    for path in _outermost(path for path in opened if folder in path.parents):
         path.parent.mkdir(parents=True, exist_ok=True)
-        if Path(f"/proc/self/fd/{kept[path]}").is_dir():
+        if Path(f"/proc/self/fd/{opened[path]}").is_dir():
             path.mkdir(exist_ok=True)  # `empty` may have it since an earlier start
         else:
             path.touch()
-        _bind(kept[path], path)
+        _bind(opened[path], path)
+
+
+def _link(folder: Path, pointing: Mapping[Path, Path]) -> None:
+    """Make links anew that a folder had before it was hidden."""
+    for path, target in pointing.items():
+        if folder in path.parents and not path.is_symlink() and not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.symlink_to(target)
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
@@ -123,20 +163,25 @@ def _bind_writable(descriptor: int, at: Path) -> None:
     _set_read_only(str(at), 0, read_only=False)
 
 
+def _bind_read_only(descriptor: int, at: Path) -> None:
+    """Mount it so on every kernel: the local AWS, which is in no sandbox, works there."""
+    _bind(descriptor, at)
+    flags = os.statvfs(at).f_flag & KEPT_FLAGS
+    _mount("none", at, None, MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
+
+
 def _mount(source: str, at: Path, kind: str | None, flags: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
     encoded = os.fsencode(source), os.fsencode(at), kind and kind.encode()
-    if libc.mount(*encoded, ctypes.c_ulong(flags), None) != 0:
+    if _libc.mount(*encoded, ctypes.c_ulong(flags), None) != 0:
         raise OSError(ctypes.get_errno(), f"cannot mount {source} at {at}")
 
 
 def _set_read_only(path: str, flags: int, *, read_only: bool) -> None:
-    """Set whether a mount is read-only. An older kernel leaves it as it is for its user."""
-    libc = ctypes.CDLL(None, use_errno=True)
+    """Set whether a mount is read-only. A kernel before 5.12 leaves it as it is for its user."""
     to_set, to_clear = (MOUNT_ATTR_RDONLY, 0) if read_only else (0, MOUNT_ATTR_RDONLY)
     attributes = struct.pack("QQQQ", to_set, to_clear, 0, 0)
     arguments = AT_FDCWD, os.fsencode(path), flags, attributes, ctypes.c_size_t(len(attributes))
-    if libc.syscall(SYS_MOUNT_SETATTR, *arguments) != 0 and ctypes.get_errno() != errno.ENOSYS:
+    if _libc.syscall(SYS_MOUNT_SETATTR, *arguments) != 0 and ctypes.get_errno() != errno.ENOSYS:
         raise OSError(ctypes.get_errno(), f"cannot change the mount {path}")
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from local_aws.hosting import backends
 from local_aws.hosting.package_cache import CACHE, install
 
+MOST_CHARACTERS = 1 << 20
+
 _BACKEND = re.compile(r"""^\s*(?:backend|platform)\s*:\s*["'](\w+)["']""", re.MULTILINE)
 
 
@@ -18,7 +20,7 @@ def provide(repository: Path, backend_directory: Path, *, cache: Path = CACHE) -
 
     Raises `LocalAwsError` when it cannot be installed.
     """
-    configs = [path.read_text(errors="replace") for path in repository.rglob("config.pbtxt")]
+    configs = [_beginning(path) for path in repository.rglob("config.pbtxt")]
     for backend in sorted({name for config in configs for name in _BACKEND.findall(config)}):
         requirements = Path(backends.__file__).parent / backend / "requirements.txt"
         packages = backend_directory / backend / "site-packages"
@@ -27,3 +29,9 @@ def provide(repository: Path, backend_directory: Path, *, cache: Path = CACHE) -
             installed = install(requirements, python=version, cache=cache)
             packages.unlink(missing_ok=True)  # a link to a cache that is gone
             packages.symlink_to(installed)
+
+
+def _beginning(config: Path) -> str:
+    """Return what a configuration begins with: it is an archive's, and may be of any size."""
+    with config.open(errors="replace") as file:
+        return file.read(MOST_CHARACTERS)

@@ -21,6 +21,8 @@ from local_aws.hosting.serve import SAGEMAKER_PORT
 from local_aws.prerequisites import UNSHARE, TritonInstallation, search_path
 
 SOCKET = "triton.sock"
+MOST_BYTES = 16 << 20
+"""Of an answer to anything but an invocation: a model may answer in Triton's place."""
 WAITING = 256
 """How many may ask for a connection at once."""
 BROKER_SECONDS = 60  # it answers at once: only a busy machine takes long
@@ -168,7 +170,10 @@ class Triton:
             connection.request(method, path, body=body, headers=headers or {})
             sent()
             answer = connection.getresponse()
-            return Response(answer.status, dict(answer.getheaders()), answer.read())
+            body = answer.read(MOST_BYTES + 1)
+            if len(body) > MOST_BYTES:
+                raise ConnectionError(f"the container answered with more than {MOST_BYTES} bytes")
+            return Response(answer.status, dict(answer.getheaders()), body)
         except http.client.HTTPException as error:
             raise ConnectionError(f"the container broke off: {error!r}") from error
 
@@ -242,8 +247,9 @@ def _programs(installation: TritonInstallation, backends: Path) -> set[Path]:
 
     Packages may be installed while it runs, for a stand-in: their folder must be there before.
     """
-    CACHE.mkdir(parents=True, exist_ok=True)
-    pythons = installation.own_python, installation.model_python
-    prefixes = {Path(sys.prefix), Path(sys.base_prefix)}
-    libraries = {python.library_path.parent for python in pythons}
+    with suppress(OSError):  # a home that is read-only has no packages of stand-ins
+        CACHE.mkdir(parents=True, exist_ok=True)
+    python = installation.model_python
+    libraries = {installation.own_python.library_path.parent, python.library_path.parent}
+    prefixes = {Path(sys.prefix), Path(sys.base_prefix), *sandbox.links(python.program)}
     return {*prefixes, *libraries, installation.root.parents[1], backends, CACHE}
