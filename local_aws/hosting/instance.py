@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from local_aws.errors import ApiError, LocalAwsError
+from local_aws.errors import ApiError, LocalAwsError, plain_message
 from local_aws.happenings import Kind
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.connections import Connections
 from local_aws.hosting.container import INVOKE_SECONDS, Container
 from local_aws.hosting.health import wait_for_failure
 from local_aws.hosting.invocation import Invocation, model_error
-from local_aws.hosting.triton import Triton
+from local_aws.hosting.triton import Triton, UnhealthyError
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each
 # time, as Docker does it (Engine API, RestartPolicy); up to a minute, and from the start again once
@@ -107,9 +107,18 @@ class Instance:
         """Wait for the server that was started, and replace it from then on.
 
         `seconds` are those that each server has to become healthy. Raises `LocalAwsError` when the
-        first does not.
+        first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence is also in
+        cloud-custodian/cloud-custodian, tests/data/placebo/test_sagemaker_endpoint_tag): its log is
+        in CloudWatch Logs.
         """
-        self._become_healthy(seconds)
+        try:
+            self._become_healthy(seconds)
+        except UnhealthyError as error:
+            _log.warning("variant %s: %s", self.variant, error)
+            raise LocalAwsError(
+                f"The primary container for production variant {self.variant} did not pass the "
+                "ping health check. Please check CloudWatch logs for this endpoint."
+            ) from None
         threading.Thread(target=self._replace_the_failed, args=(seconds,), daemon=True).start()
 
     @property
@@ -292,5 +301,5 @@ def _no_answer(error: Exception) -> ApiError:
     """Return a ModelError; source of the one after a minute: RamVegiraju/SageMaker-Deployment#3."""
     if isinstance(error, TimeoutError):
         return model_error(0, TIMED_OUT)
-    why = str(error) or type(error).__name__
+    why = plain_message(error) or type(error).__name__
     return ApiError("ModelError", f"The container did not answer: {why}", status=424)

@@ -32,6 +32,10 @@ class Response:
     body: bytes
 
 
+class UnhealthyError(LocalAwsError):
+    """A server that has ended, or was not healthy in time; the message has the end of its log."""
+
+
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
@@ -85,13 +89,13 @@ class Triton:
             )
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Return when /ping answers 200. Raises `LocalAwsError` with the end of the log."""
+        """Return when /ping answers 200. Raises `UnhealthyError`."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self._process.poll() is None:
             if self.failed_ping(5) is None:
                 return
             time.sleep(0.05)
-        raise LocalAwsError(
+        raise UnhealthyError(
             f"The container did not pass the ping health check. Log: {self.log}\n{self._tail()}"
         )
 

@@ -18,6 +18,7 @@ from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import Call
 from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.invocation import model_error
+from local_aws.hosting.triton import UnhealthyError
 from tests.unit.local_aws.conftest import PATIENCE, eventually
 
 
@@ -43,7 +44,7 @@ class FakeServer:
         assert timeout == PATIENCE
         self.healthy.wait()
         if self.dead.is_set():
-            raise LocalAwsError("The container did not pass the ping health check.")
+            raise UnhealthyError("Log: /home/me/triton.log\nno backend")
 
     def wait(self, timeout: float) -> bool:
         assert timeout > 0
@@ -276,12 +277,19 @@ def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
     ]
 
 
-def test_a_first_server_that_is_not_healthy_is_not_replaced(servers: Servers) -> None:
+def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in_aws_s_words(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
     servers.on_start = lambda server: server.dead.set()
     instance = Instance("only", servers.begin)
     instance.start()
-    with pytest.raises(LocalAwsError, match="did not pass the ping health check"):
+    with pytest.raises(LocalAwsError) as raised:
         instance.wait_until_healthy(PATIENCE)
+    assert str(raised.value) == (
+        "The primary container for production variant only did not pass the ping health check. "
+        "Please check CloudWatch logs for this endpoint."
+    )
+    assert "no backend" in caplog.text
     instance.stop()
     assert [it.stopped for it in servers.started] == [True]
 
@@ -412,6 +420,7 @@ def test_a_connection_is_kept_when_all_has_gone_through_it(
     [
         (ConnectionError("the container broke off"), "the container broke off"),
         (EOFError("the container broke off"), "the container broke off"),
+        (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
     ],
 )
 def test_a_container_that_breaks_off_is_a_model_error_and_its_connection_is_closed(
