@@ -128,7 +128,7 @@ def test_a_member_without_an_effect_here_is_refused_by_name(
 
 
 def test_every_other_member_of_an_invocation_is_supported() -> None:
-    model = botocore.session.get_session().get_service_model("sagemaker-runtime")
+    model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
     members = set(model.operation_model("InvokeEndpoint").input_shape.members)
     tried = {"EnableExplanations", "InferenceComponentName", "PrefixAwareId", "SessionId"}
     supported = SUPPORTED["sagemaker-runtime"]["InvokeEndpointInput"].split()
