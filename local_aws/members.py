@@ -1,10 +1,15 @@
 """The members of requests that the local AWS supports; every other one is refused by name.
 
 By service, and by the name of botocore's structure. Most of them have an effect. Those are only
-kept and described: descriptions and tags; `ContainerHostname`, `ImageConfig`, `VpcConfig`,
-`EnableNetworkIsolation` (no image is pulled, and no container has a network); `KmsKeyId` of
-volumes; `InferenceAmiVersion`; `ModelDataDownloadTimeoutInSeconds`; `RoutingStrategy` (calls go to
-the least busy instance); `RoleARN` of scalable targets; `imagePullCredentialsType`.
+kept and described:
+
+- descriptions and tags
+- `ContainerHostname`, `ImageConfig`, `VpcConfig`, `EnableNetworkIsolation`: no image is pulled, and
+  no container has a network
+- `ExecutionRoleArn` of endpoint configurations, `RoleARN` of scalable targets
+- `KmsKeyId` of volumes, `InferenceAmiVersion`, `imagePullCredentialsType`
+- `ModelDataDownloadTimeoutInSeconds`
+- `RoutingStrategy`: calls go to the least busy instance
 """
 
 from collections.abc import Iterator
@@ -33,8 +38,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CaptureOption": "CaptureMode",
         "ContainerDefinition": "ContainerHostname Environment Image ImageConfig Mode ModelDataUrl "
         "MultiModelConfig",
-        "CreateEndpointConfigInput": "DataCaptureConfig EndpointConfigName KmsKeyId "
-        "ProductionVariants Tags",
+        "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation EndpointConfigName "
+        "ExecutionRoleArn KmsKeyId ProductionVariants Tags VpcConfig",
         "CreateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName Tags",
         "CreateModelInput": "Containers EnableNetworkIsolation ExecutionRoleArn ModelName "
         "PrimaryContainer Tags VpcConfig",
