@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -67,7 +68,17 @@ def run(
     told = _Told()
     with ExitStack() as opened:
         kept = opened.enter_context(log.open("w")) if log else None
-        process = opened.enter_context(_started(arguments, environment, cwd))
+        process = opened.enter_context(
+            _started(
+                arguments,
+                env={**os.environ, **(environment or {}), "CI": "1"},  # CI: events go to stdout
+                cwd=cwd,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+        )
         show = opened.enter_context(_shown(told, title, building))
         assert process.stdout is not None
         for line in process.stdout:
@@ -79,42 +90,27 @@ def run(
 
 
 def run_in_its_words(*arguments: str) -> int:
-    """Run the CLI, which prints what it likes; return its exit code.
-
-    It is in a process group of its own: an interruption ends the group, and neither the CLI nor the
-    app that it runs says a word of it.
-    """
-    with subprocess.Popen(
-        [str(CLI), *arguments], stdin=subprocess.DEVNULL, process_group=0
-    ) as process:
-        try:
-            return process.wait()
-        except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGTERM)
-            process.wait()
-            raise
+    """Run the CLI, which prints what it likes; return its exit code."""
+    with _started(arguments) as process:
+        return process.wait()
 
 
 @contextmanager
-def _started(
-    arguments: Sequence[str], environment: Mapping[str, str] | None, cwd: Path | None
-) -> Iterator["subprocess.Popen[str]"]:
-    """Start the CLI; leave when it has ended."""
+def _started(arguments: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[str]"]:
+    """Start the CLI; leave when it has ended.
+
+    It is in a process group of its own: an interruption ends the group, which has the program that
+    starts Node.js, Node.js, and the app, and none of them says a word of it.
+    """
     with subprocess.Popen(
-        [str(CLI), *arguments],
-        env={**os.environ, **(environment or {}), "CI": "1"},  # CI: events go to stdout
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
+        [str(CLI), *arguments], stdin=subprocess.DEVNULL, process_group=0, **options
     ) as process:
         try:
             yield process
         except BaseException:
-            process.terminate()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
             raise
 
 

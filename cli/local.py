@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from local_aws import lifecycle
 from local_aws.environment import client_environment
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
@@ -18,13 +19,13 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(command: Callable[[], int]) -> int:
-    """Run a command with the local AWS; return its exit code, 1 where none is up."""
+    """Run a command with the local AWS; return its exit code, 1 where none is up, or stays up."""
     try:
-        enter()
+        with lifecycle.while_running(Folder.default(), enter()):
+            return command()
     except LocalAwsError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    return command()
 
 
 def enter() -> Running:

@@ -39,7 +39,8 @@ class FolderAsS3:
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803, ARG002
         """Return an object by its key."""
-        return {"Body": io.BytesIO((self._folder / Key).read_bytes()), "ETag": Key}
+        content = (self._folder / Key).read_bytes()
+        return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": Key}
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from local_aws.environment import client_environment
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder
 from local_aws.hosting.capacity import DISK, MEMORY
+from local_aws.hosting.health import FAILED_PINGS, most_failed_pings
 from local_aws.hosting.launch import INSTANCES, instances_at_most
 from local_aws.metrics.gpu_trace import GPU_TRACE, GpuTrace
 from local_aws.quotas.account import QUOTAS, AccountQuotas, quotas_here
@@ -51,6 +52,11 @@ def add_to(commands: Commands) -> None:
         "--speed",
         metavar="X",
         help="seconds of AWS's waits and periods in one second; default: 60",
+    )
+    up.add_argument(
+        "--failed-pings",
+        metavar="N",
+        help="replace a container after so many failed pings in a row; default: only report them",
     )
     up.add_argument(
         "--gpu-trace",
@@ -100,8 +106,13 @@ def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace
 def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
     trace = options.gpu_trace and str(Path(options.gpu_trace).resolve())
-    given = {INSTANCES: options.instances, SPEED: options.speed, GPU_TRACE: trace}
-    for name, value in given.items():
+    variables = {
+        INSTANCES: options.instances,
+        SPEED: options.speed,
+        FAILED_PINGS: options.failed_pings,
+        GPU_TRACE: trace,
+    }
+    for name, value in variables.items():
         if value is not None:
             os.environ[name] = value
     if options.quota:
@@ -110,6 +121,7 @@ def _up(options: argparse.Namespace) -> None:
     if quotas := quotas_here():
         AccountQuotas(quotas)
     speed_here()  # what is wrong is said before anything starts
+    most_failed_pings()
     GpuTrace.here()
     running = lifecycle.up(folder, port=options.port)
     print(f"local AWS at {running.url}, log {folder.log}")

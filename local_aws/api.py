@@ -11,6 +11,7 @@ from botocore.validate import ParamValidator
 
 from local_aws.constraints import refuse_violations
 from local_aws.errors import ApiError
+from local_aws.members import refuse_unsupported
 
 Answer = tuple[int, dict[str, str], bytes]
 Operation = Callable[[dict[str, Any]], dict[str, Any]]
@@ -26,6 +27,7 @@ class JsonService:
     def __init__(
         self, service: str, operations: Mapping[str, Operation], *, rest_elsewhere: bool = False
     ) -> None:
+        self._service = service
         self._model = botocore.session.get_session().get_service_model(service)
         self._operations = operations
         self._rest_elsewhere = rest_elsewhere
@@ -62,6 +64,7 @@ class JsonService:
             raise ApiError("SerializationException", str(error)) from None
         if report.has_errors():
             raise ApiError("ValidationException", report.generate_report())
+        refuse_unsupported(self._service, request, shape)
         refuse_violations(request, shape)
         return self._operations[name](request)
 

@@ -44,7 +44,7 @@ class Clock:
 
     def __init__(self, speed: float = _DEFAULT) -> None:
         self._speed = speed
-        self._ahead = 0.0
+        self._begun, self._ahead = time.monotonic(), 0.0
 
     def now(self) -> float:
         """Return the seconds since some moment."""
@@ -55,6 +55,13 @@ class Clock:
         begun = time.monotonic()
         if not until.wait(seconds / self._speed):
             self._ahead += seconds - (time.monotonic() - begun)
+
+    def fill(self, seconds: float, until: threading.Event) -> None:
+        """Return when `seconds` have passed since the clock was made, or the event is set.
+
+        What took its time counts for as many of AWS's seconds as pass meanwhile.
+        """
+        until.wait(max(0.0, self._begun + seconds / self._speed - time.monotonic()))
 
 
 class Ticker:

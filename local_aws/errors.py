@@ -16,3 +16,10 @@ class ApiError(Exception):
     def __init__(self, code: str, message: str, *, status: int = 400, **fields: Any) -> None:
         super().__init__(message)
         self.code, self.message, self.status, self.fields = code, message, status, fields
+
+
+def plain_message(error: Exception) -> str:
+    """Return the message of an error, without the path that an `OSError` names."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error)

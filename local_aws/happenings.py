@@ -10,6 +10,7 @@ class Kind(StrEnum):
 
     INSTANCE_STARTED = "instance started"
     INSTANCE_HEALTHY = "instance healthy"
+    INSTANCE_UNHEALTHY = "instance unhealthy"
     INSTANCE_REPLACED = "instance replaced"
     INSTANCE_LEAVING = "instance leaving"
     INSTANCE_ENDED = "instance ended"

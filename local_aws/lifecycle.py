@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -18,6 +19,7 @@ from local_aws.prerequisites import find_triton
 
 START_SECONDS = 300  # where it fails to start, its process ends: only a busy machine takes long
 STOP_SECONDS = 60
+LOOK_SECONDS = 0.5
 GIVEN_BACK_BYTES = 1 << 20
 """Blocks of so many are given back at once. glibc keeps what is smaller than the largest block that
 was ever freed, up to 32 MiB, unless its variable says how much (mallopt(3), M_MMAP_THRESHOLD): 60
@@ -82,6 +84,38 @@ def down(folder: Folder) -> bool:
         os.killpg(running.pid, signal.SIGKILL)
     folder.forget()
     return True
+
+
+@contextmanager
+def while_running(folder: Folder, running: Running) -> Iterator[None]:
+    """Interrupt the block, as Ctrl-C does, when the local AWS ends. Raises `LocalAwsError` then.
+
+    The cdk CLI asks again and again for minutes, and says nothing.
+    """
+    done, gone = threading.Event(), threading.Event()
+
+    def watch() -> None:
+        while not done.wait(LOOK_SECONDS):
+            if not _still_runs(running):
+                gone.set()
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                return
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    except BaseException:
+        if not gone.is_set():
+            raise
+    finally:
+        done.set()
+        watching.join()
+    if gone.is_set():
+        raise LocalAwsError(
+            f"the local AWS has ended: {folder.log} says why, and tritonsm up starts a new one, "
+            "with nothing deployed"
+        )
 
 
 @contextmanager

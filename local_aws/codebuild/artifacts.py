@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Record = dict[str, Any]
-KNOWN = {"encryptionDisabled", "location", "name", "namespaceType", "packaging", "path", "type"}
 S3_KEY = "alias/aws/s3"
 """The encryption key of a project that names none; S3 takes it without its name."""
 
@@ -32,9 +31,6 @@ def check(described: Record) -> None:
         if described.get("encryptionDisabled"):
             raise _invalid("encryptionDisabled is for artifacts of type S3 alone")
         return
-    unknown = sorted(name for name in described.keys() - KNOWN if described[name])
-    if unknown:
-        raise _invalid(f"the local AWS does not know {', '.join(unknown)}: leave it out")
     bucket = described.get("location", "")
     if not bucket or "/" in bucket:
         raise _invalid(f"location is {bucket!r}: write the name of the output bucket")

@@ -4,7 +4,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -105,17 +105,17 @@ class CodeBuild:
         build.stop()
         return {"build": build.record}
 
-    def list_builds(self, _request: Record) -> Record:
-        """ListBuilds, newest first."""
+    def list_builds(self, request: Record) -> Record:
+        """ListBuilds, newest first unless `sortOrder` is ASCENDING."""
         with self._lock:
-            return {"ids": list(reversed(self._builds))}
+            return {"ids": _sorted(self._builds, request)}
 
     def list_builds_for_project(self, request: Record) -> Record:
-        """ListBuildsForProject, newest first."""
+        """ListBuildsForProject, newest first unless `sortOrder` is ASCENDING."""
         name = self._projects.get(request["projectName"])["name"]
         with self._lock:
-            builds = reversed(self._builds.values())
-            return {"ids": [it.record["id"] for it in builds if it.record["projectName"] == name]}
+            builds = [id_ for id_, it in self._builds.items() if it.record["projectName"] == name]
+            return {"ids": _sorted(builds, request)}
 
     def stop(self) -> None:
         """End every build; return when none of their processes is left."""
@@ -194,3 +194,9 @@ class CodeBuild:
             },
             self._clock,
         )
+
+
+def _sorted(builds: Iterable[str], request: Record) -> list[str]:
+    """Return builds, given from the oldest to the newest, in the order of a request."""
+    ids = list(builds)
+    return ids if request.get("sortOrder") == "ASCENDING" else ids[::-1]

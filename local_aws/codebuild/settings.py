@@ -38,18 +38,11 @@ OVERRIDES = {
 }
 """Parameter of StartBuild -> what of the project it replaces, for one build."""
 
-PROJECT = {*DEFAULTS, "environment", "name", "serviceRole", "source"}
-REQUEST = {*OVERRIDES, "environmentVariablesOverride", "idempotencyToken", "projectName"}
-ENVIRONMENT = {
-    "computeType", "environmentVariables", "image", "imagePullCredentialsType", "privilegedMode",
-    "type",
-}  # fmt: skip
 GPU_COMPUTE_TYPES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 
 
 def overridden(project: Record, request: Record) -> Record:
     """Return what holds for one build. Raises `ApiError` for what cannot be."""
-    _only(request, REQUEST)
     settings = copy.deepcopy(project)
     for parameter, path in OVERRIDES.items():
         if parameter in request:
@@ -68,7 +61,6 @@ def overridden(project: Record, request: Record) -> Record:
 
 def check(settings: Record) -> None:
     """Raise `ApiError` for what CodeBuild, or this one, refuses in a project or a build."""
-    _only(settings, PROJECT)
     if settings["cache"]["type"] != "NO_CACHE":
         raise _invalid("The local AWS has no caches: leave out cache.")
     if settings["logsConfig"].get("s3Logs", {}).get("status") == "ENABLED":
@@ -79,7 +71,6 @@ def check(settings: Record) -> None:
 
 
 def _check_environment(environment: Record) -> None:
-    _only(environment, ENVIRONMENT)
     kind, size = environment["type"], environment["computeType"]
     if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
         # guide, build-env-ref-compute-types: the rows of this type
@@ -90,12 +81,6 @@ def _check_environment(environment: Record) -> None:
                 f"The local AWS has no {variable['type']} variables: "
                 f"give {variable['name']} as PLAINTEXT."
             )
-
-
-def _only(given: Record, known: set[str]) -> None:
-    unknown = sorted(name for name in given.keys() - known if given[name])
-    if unknown:
-        raise _invalid(f"The local AWS does not know {', '.join(unknown)}: leave it out.")
 
 
 def _invalid(message: str) -> ApiError:

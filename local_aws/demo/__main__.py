@@ -58,9 +58,10 @@ def run_demo(options: argparse.Namespace) -> int:
         environment = client_environment(running, folder)
         os.environ.update(environment)
         try:
-            _deploy_and_ask(folder, environment)
-            if not options.keep:
-                _destroy(folder, environment)
+            with lifecycle.while_running(folder, running):
+                _deploy_and_ask(folder, environment)
+                if not options.keep:
+                    _destroy(folder, environment)
         except BaseException:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave it half-done
             lifecycle.down(folder)

@@ -44,18 +44,25 @@ def registries(ministack: Any) -> JsonService:
                 f"ecr:BatchGetImage on resource: arn:aws:ecr:{REGION}:{registry}:repository/{name} "
                 "because no resource-based policy allows the ecr:BatchGetImage action",
             )
+        if MEDIA_TYPE not in request.get("acceptedMediaTypes", [MEDIA_TYPE]):
+            raise ApiError(
+                "InvalidParameterException",
+                f"The local AWS has AWS's images as {MEDIA_TYPE} alone: add it to "
+                "acceptedMediaTypes.",
+            )
         tags = {f"{it}-py3{cpu}" for it in IMAGES[registry] for cpu in ("", "-cpu")}
-        asked = request["imageIds"]
+        known = [{"imageTag": tag} for tag in tags]  # by a digest, which nobody knows here, none
+        image_ids = request["imageIds"]
         return {
-            "images": [_image(registry, it) for it in asked if it.get("imageTag") in tags],
+            "images": [_image(registry, it) for it in image_ids if it in known],
             "failures": [
                 {
                     "imageId": it,
                     "failureCode": "ImageNotFound",
                     "failureReason": "Requested image not found",
                 }
-                for it in asked
-                if it.get("imageTag") not in tags
+                for it in image_ids
+                if it not in known
             ],
         }
 

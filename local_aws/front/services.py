@@ -17,6 +17,7 @@ from local_aws.hosting import backends
 from local_aws.hosting.container import ModelStep
 from local_aws.hosting.container_logs import ContainerLogs
 from local_aws.hosting.fleet import Fleet
+from local_aws.hosting.health import most_failed_pings
 from local_aws.hosting.launch import Host, instances_at_most
 from local_aws.metrics.collected import Collected
 from local_aws.metrics.gpu_trace import GpuTrace
@@ -85,6 +86,7 @@ class Services:
                 report=report,
                 follow=self._logs.follow,
                 tell=events.tell,
+                most_failed_pings=most_failed_pings(),
             ),
             fleet=Fleet,
             clock=lambda: Clock(speed),

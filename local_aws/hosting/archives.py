@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 from isal import igzip
 
-from local_aws.errors import ApiError
+from local_aws.errors import ApiError, plain_message
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -29,6 +29,13 @@ PATH_BYTES = 1024
 
 # Ours: a path and what else stands in a member's extended headers, which tarfile holds in memory.
 HEADER_BYTES = 1 << 20
+
+
+# Ours: what unpacks to more than the first, and to more than so many times its size, is refused
+# before it fills this machine's disk. Weights unpack to twice their size at most, zeros to 1032
+# times (zlib.net/zlib_tech.html).
+LEAST_BOMB_BYTES = 1 << 30
+BOMB_RATIO = 100
 
 
 @dataclass(frozen=True)
@@ -94,10 +101,12 @@ def fetch(
                 _Rationed(unzipped) as rationed,
                 tarfile.open(fileobj=rationed, mode="r|", bufsize=BUFFER_BYTES) as tar,
             ):
-                size = _unpack(tar, rationed, unpacked, limit)
+                most = max(LEAST_BOMB_BYTES, BOMB_RATIO * answer["ContentLength"])
+                size = _unpack(tar, rationed, unpacked, limit, most)
         except Exception as error:  # tarfile's, isal's, and those of a connection that breaks off
             raise ApiError(
-                "ValidationError", f"Failed to extract model data s3://{bucket}/{key}: {error}"
+                "ValidationError",
+                f"Failed to extract model data s3://{bucket}/{key}: {_reason(error)}",
             ) from error
         shutil.rmtree(to, ignore_errors=True)
         unpacked.rename(to)
@@ -124,8 +133,11 @@ class _Rationed(io.BufferedIOBase):
         return part
 
 
-def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int) -> int:
-    """Unpack what stays inside the folder `to`; return how many bytes the files have."""
+def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, most: int) -> int:
+    """Unpack what stays inside the folder `to`; return how many bytes the files have.
+
+    There is room for `limit` bytes; an archive with more than `most` is a bomb.
+    """
     size = 0
     # Pythons before 3.11.4, such as Debian's, have no filters: `_check_member` is for them, too.
     tar.extraction_filter = getattr(tarfile, "data_filter", None)
@@ -133,6 +145,8 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int) -> 
         size += member.size
         if size > limit:
             raise TooLargeError(size, limit)
+        if size > most:
+            raise ValueError(f"a bomb: it unpacks to more than {most} bytes")
         if count > MEMBERS:
             raise ValueError(f"more than {MEMBERS} members")
         _check_member(member)
@@ -141,6 +155,13 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int) -> 
     rationed.allow(limit)
     _check_end(tar)
     return size
+
+
+def _reason(error: Exception) -> str:
+    """Return what is wrong, without the folder on this machine that tarfile may name."""
+    if member := getattr(error, "tarinfo", None):  # of tarfile's own filter
+        return f"{member.name!r} leads out, or has no place in an archive"
+    return plain_message(error)
 
 
 def _check_member(member: tarfile.TarInfo) -> None:

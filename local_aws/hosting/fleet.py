@@ -55,7 +55,7 @@ class Fleet:
             for it in config["ProductionVariants"]
         }
         self.config = config["EndpointConfigName"]
-        self._most = host.instances
+        self._most, self._most_failed_pings = host.instances, host.most_failed_pings
         self._serving = {name: [] for name in self._kinds}
         self.scale(counts)
 
@@ -130,7 +130,7 @@ class Fleet:
 
     def _grow(self, wanted: Mapping[str, int]) -> None:
         new = [
-            Instance(name, self._kinds[name].begin)
+            Instance(name, self._kinds[name].begin, most_failed_pings=self._most_failed_pings)
             for name, count in wanted.items()
             for _ in range(count - len(self._serving[name]))
         ]

@@ -34,6 +34,11 @@ headers except those supported by the API"; that the inference id is among them 
 
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]+")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_OF_THIS_MACHINE = re.compile(
+    r"(?<![\w/])/(?!opt/ml/)(?:[^/\s\"'\\]+/)*?(?=backends/|python3\.\d+/|site-packages/)"
+)
+"""Where this machine keeps what a container has elsewhere: backends and Python's packages."""
+
 _RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
 
 
@@ -177,8 +182,11 @@ class Invocation:
 
 
 def model_error(status: int, body: bytes) -> ApiError:
-    """Return the error with which InvokeEndpoint passes on a container's refusal."""
-    message = body.decode(errors="replace")
+    """Return the error with which InvokeEndpoint passes on a container's refusal.
+
+    Without the folders of this machine, which a Python model's traceback names.
+    """
+    message = _OF_THIS_MACHINE.sub("", body.decode(errors="replace"))
     kind = "client" if 400 <= status < 500 else "server"  # 0 is what never came
     return ApiError(
         "ModelError",

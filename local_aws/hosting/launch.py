@@ -46,6 +46,7 @@ def instances_at_most() -> int:
 class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
+    A container is replaced after `most_failed_pings` in a row, or never for that.
     `report` is told by endpoint, variant and instance what happens to models, `follow` what a
     server writes, and `tell` what happens to instances and endpoints.
     """
@@ -58,6 +59,7 @@ class Host:
     report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
     follow: Callable[[str, str, str, Triton], None] = lambda *_: None
     tell: Tell = untold
+    most_failed_pings: int | None = None
 
 
 _numbers = itertools.count(1)

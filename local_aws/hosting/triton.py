@@ -37,6 +37,10 @@ class Response:
     body: bytes
 
 
+class UnhealthyError(LocalAwsError):
+    """A server that has ended, or was not healthy in time; the message has the end of its log."""
+
+
 class Triton:
     """A running server. `arguments` are tritonserver's; `environment` is the container's.
 
@@ -91,22 +95,23 @@ class Triton:
             )
 
     def wait_until_healthy(self, timeout: float) -> None:
-        """Return when /ping answers 200. Raises `LocalAwsError` with the end of the log."""
+        """Return when /ping answers 200. Raises `UnhealthyError`."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline and self._process.poll() is None:
-            if self.is_healthy(5):
+            if self.failed_ping(5) is None:
                 return
             time.sleep(0.05)
-        raise LocalAwsError(
+        raise UnhealthyError(
             f"The container did not pass the ping health check. Log: {self.log}\n{self._tail()}"
         )
 
-    def is_healthy(self, timeout: float) -> bool:
-        """Say whether a ping is answered with 200 within `timeout` seconds."""
+    def failed_ping(self, timeout: float) -> str | None:
+        """Return what is wrong with the answer to a ping; None if it is 200 within `timeout` s."""
         try:
-            return self.request("GET", self._ping, timeout=timeout).status == 200
-        except OSError:
-            return False
+            status = self.request("GET", self._ping, timeout=timeout).status
+        except OSError as error:
+            return f"GET {self._ping} is not answered ({error})"
+        return None if status == 200 else f"GET {self._ping} is answered with {status}"
 
     def wait(self, timeout: float) -> bool:
         """Return True when the server has ended, and False when it runs after `timeout` s."""

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from local_aws.clock import Clock
-from local_aws.errors import ApiError, LocalAwsError
+from local_aws.errors import ApiError, LocalAwsError, plain_message
 from local_aws.happenings import Happening, Kind, Tell, untold
 from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.launch import Host
@@ -20,6 +20,10 @@ from local_aws.sagemaker.registry import Plan
 from local_aws.sagemaker.resources import Record
 
 DRAIN_SECONDS = 60
+LEAST_SECONDS = 60.0
+"""Of AWS's: for so long at least an endpoint is Creating or Updating, so that whoever looks after a
+request sees it. There it takes minutes; how many is said nowhere."""
+
 MOST_REASON = 1024
 """Characters of a FailureReason: the service's model."""
 
@@ -68,6 +72,12 @@ class Endpoint:
     def status(self) -> str:
         """Return its EndpointStatus."""
         return str(self.description["EndpointStatus"])
+
+    @property
+    def configurations(self) -> set[str]:
+        """Return the names of what serves, and of what an operation in progress brings."""
+        pending = self.description.get("PendingDeploymentSummary", {})
+        return {it["EndpointConfigName"] for it in (self.description, pending) if it}
 
     @property
     def variants(self) -> list[Record]:
@@ -186,6 +196,6 @@ def end(fleet: Fleet) -> None:
 def reason(error: Exception) -> str:
     """Return a FailureReason: what says itself what to do; of anything else, where to read it."""
     if isinstance(error, ApiError | LocalAwsError | OSError):
-        return str(error)[:MOST_REASON]
+        return plain_message(error)[:MOST_REASON]
     log.error("the instances did not start", exc_info=error)
     return "An internal error of the local AWS; its log says which."

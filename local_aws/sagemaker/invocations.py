@@ -6,9 +6,12 @@ import uuid
 from collections.abc import Callable
 from typing import Any
 
+import botocore.session
+
 from local_aws.api import error_answer, not_emulated, send_answer
 from local_aws.errors import ApiError
 from local_aws.hosting.invocation import ClientGoneError, Invocation, Receive, Send
+from local_aws.members import SUPPORTED, refuse
 from local_aws.metrics.collected import Collected, Place
 from local_aws.metrics.invocations import measured
 from local_aws.sagemaker.capture import Captured, Recorder, chosen
@@ -20,6 +23,19 @@ OPERATIONS = {
     "invocations-response-stream": "InvokeEndpointWithResponseStream",
 }
 """The operations of `sagemaker-runtime` by how their paths end; source: botocore's model."""
+
+_INPUT: Any = (
+    botocore.session.get_session()
+    .get_service_model("sagemaker-runtime")
+    .operation_model("InvokeEndpoint")
+    .input_shape
+)
+_UNSUPPORTED = {
+    shape.serialization["name"].lower().encode(): name
+    for name, shape in _INPUT.members.items()
+    if name not in SUPPORTED["sagemaker-runtime"][_INPUT.name].split()
+}
+"""Headers of InvokeEndpoint's other members -> the members."""
 
 PATH = re.compile(f"/endpoints/[^/]+/({'|'.join(OPERATIONS)})")
 
@@ -46,11 +62,13 @@ class Invocations:
         _, _, endpoint, operation = scope["path"].split("/")
         config = self._hosting.capture(endpoint)
         kind = Captured if config and chosen(config) else Invocation
-        invocation = kind(dict(scope["headers"]), receive, send)
+        headers = dict(scope["headers"])
+        invocation = kind(headers, receive, send)
         invocation.answer_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
         try:
             if operation != "invocations":
                 raise not_emulated(OPERATIONS[operation])
+            refuse("sagemaker-runtime", [_UNSUPPORTED[it] for it in headers if it in _UNSUPPORTED])
             await invocation.begin()
             variant = await self._answer(endpoint, invocation)
             if config and isinstance(invocation, Captured):

@@ -20,23 +20,12 @@ Record = dict[str, Any]
 MOST_ENVIRONMENT_BYTES = 32 * 1024
 """Of keys and values together; source: ContainerDefinition's API reference."""
 
-_NOT_EMULATED = {
-    "container": ("AdditionalModelDataSources", "ModelDataSource", "ModelPackageName"),
-    "model": ("InferenceExecutionConfig",),
-    "variant": ("InstancePools", "ManagedInstanceScaling", "ServerlessConfig"),
-    "endpoint configuration": (
-        "AsyncInferenceConfig", "ExplainerConfig", "ShadowProductionVariants",
-    ),
-}  # fmt: skip
-"""Members that change what answers an invocation: to pass over them would be kinder than AWS."""
-
 
 def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
     """Raise `ApiError` if CreateModel does.
 
     `assumable` says whether SageMaker may assume the role of an ARN.
     """
-    _refuse_not_emulated("model", request)
     containers = request.get("Containers", [])
     # Source, of both: aws/amazon-sagemaker-operator-for-k8s#164, "either a single primary
     # container, xor a list of container definitions".
@@ -60,10 +49,8 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
 
 def check_endpoint_config(request: Record) -> None:
     """Raise `ApiError` if CreateEndpointConfig does."""
-    _refuse_not_emulated("endpoint configuration", request)
     variants = request["ProductionVariants"]
     for variant in variants:
-        _refuse_not_emulated("variant", variant)
         name = variant["VariantName"]
         if "ModelName" not in variant:
             raise _invalid(
@@ -83,8 +70,6 @@ def check_desired(wanted: list[Record], known: Collection[str]) -> None:
         name = each["VariantName"]
         if name not in known:  # no source
             raise _invalid(f"Could not find variant {name}.")
-        if "ServerlessUpdateConfig" in each:
-            raise _invalid("The local AWS has no serverless variants.")
         if each.get("DesiredInstanceCount") == 0:
             # Only variants with inference components scale to zero: the developer guide,
             # endpoint-auto-scaling-zero-instances.
@@ -99,7 +84,6 @@ def check_desired(wanted: list[Record], known: Collection[str]) -> None:
 
 
 def _check_container(container: Record, s3: "S3Client") -> None:
-    _refuse_not_emulated("container", container)
     if "Image" not in container:  # no source
         raise _invalid("A container needs an Image.")
     environment = container.get("Environment", {})
@@ -126,12 +110,6 @@ def _exists(data: S3Prefix, s3: "S3Client", *, many: bool) -> bool:
     except (BotoCoreError, ClientError):  # also what S3 would not even be asked for
         return False
     return True
-
-
-def _refuse_not_emulated(kind: str, request: Record) -> None:
-    for member in _NOT_EMULATED[kind]:
-        if member in request:
-            raise _invalid(f"The local AWS has no {member}: leave it out of the {kind}.")
 
 
 def _invalid(message: str) -> ApiError:

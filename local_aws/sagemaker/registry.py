@@ -79,13 +79,7 @@ class Registry:
             return dict(ENDPOINT_CONFIG.find(self._configs, request["EndpointConfigName"]))
 
     def delete_endpoint_config(self, request: Record) -> Record:
-        """DeleteEndpointConfig: also one that an endpoint uses, or is being updated to.
-
-        The API reference says that one "must not", and what is lost then, but it is not refused:
-        SDK v2's `Predictor.delete_endpoint` deletes the configuration first, and Terraform's
-        provider deletes what still serves (hashicorp/terraform-provider-aws#40048). The endpoint
-        can then not be updated any more.
-        """
+        """DeleteEndpointConfig."""
         with self._lock:
             self._delete(ENDPOINT_CONFIG, self._configs, request["EndpointConfigName"])
             return {}

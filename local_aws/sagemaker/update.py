@@ -9,7 +9,7 @@ from local_aws.happenings import Kind
 from local_aws.hosting.fleet import Fleet
 from local_aws.sagemaker import variants
 from local_aws.sagemaker.deployment import ALL, Deployment, Step
-from local_aws.sagemaker.endpoint import Endpoint, Site, end, reason
+from local_aws.sagemaker.endpoint import LEAST_SECONDS, Endpoint, Site, end, reason
 from local_aws.sagemaker.registry import Plan
 
 POLL_SECONDS = 10.0
@@ -119,6 +119,7 @@ class Update:
         )
         try:
             end(self._old)
+            self._clock.fill(LEAST_SECONDS, self._site.stopping)
         finally:
             with endpoint.lock:
                 if not self._site.stopping.is_set():
@@ -168,6 +169,7 @@ class Update:
             self._endpoint.share = Fraction(0)
         try:
             end(self._new)
+            self._clock.fill(LEAST_SECONDS, self._site.stopping)
         finally:
             self._be_as_before(why)
 

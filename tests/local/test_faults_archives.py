@@ -1,8 +1,10 @@
 """What callers see when an archive is none, or not yet a model, and what others see meanwhile."""
 
 import gzip
+import sys
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,9 @@ import pytest
 
 from tests.local.asking import Asker, meanwhile
 from tests.local.conftest import LocalAws
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import CONFIG, Gate, pack, pack_python, times, write
+from tests.local.hosting import configure, host, multi_model, single_model
+from tests.local.tiny_models import CANNOT_LOAD, CONFIG, Gate, pack, pack_python, times, write
+from tests.unit.local_aws.conftest import eventually
 
 BUCKET = "shop-archives"
 NOT_EXTRACTED, NOT_LOADED = (400, "ValidationError"), (424, "ModelError")
@@ -81,14 +84,19 @@ def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
     assert "Traceback" not in local_aws.folder.log.read_text()
 
 
-def test_a_bomb_is_refused_where_the_volume_is_full(local_aws: LocalAws, many: Asker) -> None:
+@pytest.mark.parametrize(
+    ("size", "said"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
+)
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    local_aws: LocalAws, many: Asker, size: int, said: str
+) -> None:
     before = unpacked(local_aws)
-    beyond = tarfile.TarInfo("zeros")
-    beyond.size = 40 << 30  # of which it need not have one byte
-    upload("bomb", gzip.compress(beyond.tobuf(tarfile.GNU_FORMAT)))
+    zeros = tarfile.TarInfo("zeros")
+    zeros.size = size  # of which it need not have one byte
+    upload("bomb", gzip.compress(zeros.tobuf(tarfile.GNU_FORMAT)))
     failure = many.failure("bomb")
     assert (failure.status, failure.code) == NOT_EXTRACTED
-    assert "No space left on device" in failure.message
+    assert said in failure.message
     assert unpacked(local_aws) == before
     assert many.ask("twice") == 14
 
@@ -104,6 +112,39 @@ def test_without_a_model_or_with_a_broken_configuration_it_is_not_loaded_until_r
         assert "error (400)" in failure.message
         upload(model, good)
         assert many.ask(model) == 21
+
+
+def test_no_answer_names_a_folder_of_this_machine(
+    local_aws: LocalAws, many: Asker, tmp_path: Path
+) -> None:
+    upload("fails", pack_python(tmp_path / "fails", f"import numpy\nnumpy.load('x')\n{times(2)}"))
+    onnx = {"m/config.pbtxt": CONFIG.replace("python", "onnxruntime"), "m/1/model.onnx": "none"}
+    upload("none", pack(write(tmp_path / "none", onnx)))
+    for model, named in (("fails", "numpy/lib/npyio.py"), ("none", "onnxruntime/model.py")):
+        failure = many.failure(model)
+        assert (failure.status, failure.code) == NOT_LOADED
+        assert named in failure.message
+        for folder in (local_aws.folder.root, Path(sys.prefix), Path(sys.base_prefix)):
+            assert f"{folder}/" not in failure.message
+
+
+def test_a_container_that_does_not_become_healthy_is_explained_in_cloudwatch_logs(
+    local_aws: LocalAws, many: Asker, tmp_path: Path
+) -> None:
+    upload("broken", pack_python(tmp_path / "broken", times(2).replace(*CANNOT_LOAD)))
+    configure("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
+    sagemaker, logs = boto3.client("sagemaker"), boto3.client("logs")
+    sagemaker.create_endpoint(EndpointName="broken", EndpointConfigName="broken")
+    describe = partial(sagemaker.describe_endpoint, EndpointName="broken")
+    eventually(lambda: describe()["EndpointStatus"] == "Failed")
+    assert describe()["FailureReason"] == (
+        "The primary container for production variant AllTraffic did not pass the ping health "
+        "check. Please check CloudWatch logs for this endpoint."
+    )
+    group = "/aws/sagemaker/Endpoints/broken"
+    eventually(
+        lambda: logs.filter_log_events(logGroupName=group, filterPattern="OSError")["events"]
+    )
 
 
 def test_without_a_configuration_a_python_model_has_no_inputs(

@@ -64,7 +64,9 @@ class Account:
         self._clock = FakeClock()
         self._clock.then = lambda _: self._bake()
         self.hosting = Hosting(
-            SimpleNamespace(s3=self.s3, instances=2, tell=untold),  # type: ignore[arg-type]
+            SimpleNamespace(  # type: ignore[arg-type]
+                s3=self.s3, instances=2, tell=untold, most_failed_pings=None
+            ),
             fleet=Fleet,
             clock=lambda: self._clock,  # type: ignore[arg-type, return-value]
             alarms=lambda names: {it: _alarms()[it] for it in names if it in _alarms()},

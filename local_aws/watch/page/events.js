@@ -8,7 +8,7 @@ const GROUPS = { endpoint: "endpoints", instance: "instances", model: "models", 
 const SAID = ["scaling", "scaling failed", "alarm", "endpoint rolled back"];
 const SIGNS = {
   "model evicted": "⏏", "model failed": "✕", "model loaded": "●", "instance healthy": "●",
-  "instance replaced": "↻", "instance ended": "■", scaling: "⇕", alarm: "▲", "endpoint rolled back": "↩",
+  "instance unhealthy": "✕", "instance replaced": "↻", "instance ended": "■", scaling: "⇕", alarm: "▲", "endpoint rolled back": "↩",
 };
 
 const hidden = new Set();

@@ -47,7 +47,7 @@ export class Past {
     if (event.model !== null) {
       stepped(row(instance, event.model, event.name), event.kind, at);
     } else if (event.kind === "instance healthy") {
-      instance.healthy = at;
+      instance.healthy ??= at; // later ones: it passes pings again
     } else if (event.kind === "instance leaving") {
       instance.leaving = at;
     } else if (event.kind === "instance replaced") {

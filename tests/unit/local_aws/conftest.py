@@ -93,7 +93,7 @@ class FakeS3:
         etag = f'"{hashlib.md5(content).hexdigest()}"'
         if etag == IfNoneMatch:
             raise ClientError({"Error": {"Code": "304", "Message": "Not Modified"}}, "GetObject")
-        return {"Body": io.BytesIO(content), "ETag": etag}
+        return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": etag}
 
     def head_object(self, *, Bucket: str, Key: str) -> None:  # noqa: N803
         if (Bucket, Key) not in self.objects:

@@ -1,4 +1,5 @@
 import threading
+import time
 
 import pytest
 
@@ -20,6 +21,16 @@ def test_a_sleep_ends_at_once_when_everything_stops() -> None:
     before = clock.now()
     clock.sleep(3600, stopping)
     assert clock.now() - before < 3600
+
+
+def test_what_is_filled_up_lasts_as_long_as_aws_s_seconds_take_here() -> None:
+    clock, before = Clock(speed=1000), time.monotonic()
+    clock.fill(20, threading.Event())
+    assert time.monotonic() - before >= 0.02
+    clock.fill(20, threading.Event())  # they have passed
+    stopping = threading.Event()
+    stopping.set()
+    Clock(speed=1e-9).fill(20, stopping)
 
 
 def test_a_speed_is_a_positive_number(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from local_aws.__main__ import main
 from local_aws.clock import SPEED
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
+from local_aws.hosting.health import FAILED_PINGS, most_failed_pings
 from local_aws.hosting.launch import INSTANCES
 from local_aws.metrics.gpu_trace import GPU_TRACE
 
@@ -66,11 +67,12 @@ def test_up_passes_the_port_on_and_says_where_it_listens(
 def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in (INSTANCES, SPEED):
+    for name in (INSTANCES, SPEED, FAILED_PINGS):
         monkeypatch.setenv(name, "1")
     monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
-    assert main(["up", "--instances", "3", "--speed", "10"]) == 0
-    assert (os.environ[INSTANCES], os.environ[SPEED]) == ("3", "10")
+    assert main(["up", "--instances", "3", "--speed", "10", "--failed-pings", "5"]) == 0
+    assert [os.environ[it] for it in (INSTANCES, SPEED, FAILED_PINGS)] == ["3", "10", "5"]
+    assert most_failed_pings() == 5
     assert "at most 3 processes stand" in capsys.readouterr().out
 
 
@@ -87,14 +89,14 @@ def test_up_passes_on_where_the_gpu_trace_is(
     assert "trace.csv:1: write the columns first" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("option", ["--instances", "--speed"])
+@pytest.mark.parametrize("option", ["--instances", "--speed", "--failed-pings"])
 def test_what_is_no_number_starts_nothing(
     folder: Folder,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     option: str,
 ) -> None:
-    for name in (INSTANCES, SPEED):
+    for name in (INSTANCES, SPEED, FAILED_PINGS):
         monkeypatch.setenv(name, "1")
     assert main(["up", option, "many"]) == 1
     assert "is 'many'" in capsys.readouterr().err

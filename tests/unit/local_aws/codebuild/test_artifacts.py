@@ -150,8 +150,6 @@ def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> 
         ({**S3, "location": "a/b"}, "location is 'a/b': write the name of the output bucket"),
         ({"type": "S3", "location": "a"}, "there is no name: write the artifact's, or"),
         ({**S3, "packaging": "ZIP"}, 'name is "/": write the name of the ZIP file'),
-        ({**S3, "overrideArtifactName": True}, "the local AWS does not know overrideArtifactName"),
-        ({**S3, "bucketOwnerAccess": "FULL"}, "the local AWS does not know bucketOwnerAccess"),
     ],
 )
 def test_what_is_no_place_for_artifacts_is_refused(described: dict[str, Any], message: str) -> None:
@@ -162,5 +160,4 @@ def test_what_is_no_place_for_artifacts_is_refused(described: dict[str, Any], me
 
 
 def test_what_is_turned_off_need_not_be_known() -> None:
-    check({**S3, "overrideArtifactName": False, "namespaceType": "BUILD_ID"})
     check({"type": "NO_ARTIFACTS", "encryptionDisabled": False})

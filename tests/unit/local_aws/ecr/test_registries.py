@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import platform_facts
-from local_aws.ecr.registries import registries
+from local_aws.ecr.registries import MEDIA_TYPE, REPOSITORY, registries
 from local_aws.errors import ApiError
 from platform_facts import Processor, Support
 
@@ -56,3 +56,30 @@ def test_every_other_operation_is_ministack_s() -> None:
     service = registries(OwnRegistry())
     assert service.is_for("BatchGetImage")
     assert not service.is_for("CreateRepository")
+
+
+@pytest.mark.parametrize(
+    ("image", "more", "answered"),
+    [
+        ({"imageTag": "24.09-py3"}, {"acceptedMediaTypes": [MEDIA_TYPE]}, True),
+        ({"imageTag": "24.09-py3", "imageDigest": f"sha256:{'0' * 64}"}, {}, False),
+    ],
+)
+def test_an_image_of_aws_is_known_by_its_tag(
+    image: dict[str, str], more: dict[str, Any], answered: bool
+) -> None:
+    request = {"registryId": "763104351884", "repositoryName": REPOSITORY, "imageIds": [image]}
+    answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **more})
+    assert (len(answer["images"]), len(answer["failures"])) == (answered, not answered)
+
+
+def test_a_manifest_of_another_type_is_refused() -> None:
+    request = {
+        "registryId": "763104351884",
+        "repositoryName": REPOSITORY,
+        "imageIds": [{"imageTag": "24.09-py3"}],
+        "acceptedMediaTypes": ["application/vnd.oci.image.manifest.v1+json"],
+    }
+    with pytest.raises(ApiError, match="add it to acceptedMediaTypes") as refused:
+        registries(OwnRegistry()).call("BatchGetImage", request)
+    assert refused.value.code == "InvalidParameterException"

@@ -23,10 +23,10 @@ ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onn
 PLACE: Any = {"bucket": "models", "key": "text/minilm.tar.gz", "limit": 1 << 20}
 
 
-def fetch(s3: Any, content: bytes | None, to: Path) -> None:
+def fetch(s3: Any, content: bytes | None, to: Path, **more: Any) -> None:
     if content is not None:
         s3.objects["models", "text/minilm.tar.gz"] = content
-    archives.fetch(s3, to=to, **PLACE)
+    archives.fetch(s3, to=to, **{**PLACE, **more})
 
 
 def files_below(folder: Path) -> dict[str, bytes]:
@@ -147,6 +147,38 @@ def test_more_bytes_than_there_is_room_for_are_not_written(s3: Any, tmp_path: Pa
     with pytest.raises(ApiError, match="No space left on device: more than 1048576 bytes"):
         fetch(s3, tar_gz({"zeros": bytes((1 << 20) + 1)}), tmp_path / "does not")
     assert [it.name for it in tmp_path.iterdir()] == ["fits"]
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "LEAST_BOMB_BYTES", 100_000)
+    fetch(s3, tar_gz({"zeros": bytes(100_000)}), tmp_path / "small")
+    fetch(s3, tar_gz({"noise": os.urandom(100_001)}), tmp_path / "packed")
+    with pytest.raises(ApiError, match="a bomb: it unpacks to more than 100000 bytes") as refused:
+        fetch(s3, tar_gz({"zeros": bytes(60_000), "more": bytes(40_001)}), tmp_path / "bomb")
+    assert refused.value.code == "ValidationError"
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["packed", "small"]
+
+
+def test_two_gigabytes_of_zeros_are_refused_by_their_header(s3: Any, tmp_path: Path) -> None:
+    member = tarfile.TarInfo("zeros")
+    member.size = 2 << 30  # of which none is there, nor asked for
+    with pytest.raises(ApiError, match="a bomb: it unpacks to more than 1073741824 bytes"):
+        fetch(s3, gzip.compress(member.tobuf()), tmp_path / "bomb", limit=30 << 30)
+
+
+def test_what_is_wrong_names_no_folder_of_this_machine(s3: Any, tmp_path: Path) -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, target in (("here", "."), ("here/up", "..")):
+            link = tarfile.TarInfo(name)
+            link.type, link.linkname = tarfile.SYMTYPE, target
+            archive.addfile(link)
+    for bad in (gzip.compress(content.getvalue()), tar_gz({"a" * 300: b""})):
+        with pytest.raises(ApiError) as refused:
+            fetch(s3, bad, tmp_path / "model")
+        assert str(tmp_path) not in refused.value.message
 
 
 def test_an_archive_that_is_known_is_not_unpacked_again(s3: Any, tmp_path: Path) -> None:
@@ -287,7 +319,7 @@ def test_a_model_that_is_not_whole_yet_has_another_name(s3: Any, tmp_path: Path)
             seen.append((tmp_path / "model").exists())
             return super().readinto(buffer)
 
-    s3.get_object = lambda **_: {"Body": Body(GOOD), "ETag": ""}
+    s3.get_object = lambda **_: {"Body": Body(GOOD), "ContentLength": 1, "ETag": ""}
     archives.fetch(s3, to=tmp_path / "model", **PLACE)
     assert seen
     assert not any(seen)

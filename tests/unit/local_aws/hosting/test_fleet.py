@@ -32,7 +32,7 @@ class FakeTriton:
         self.installation, self.options = arguments[0], options
         self.waited: list[float] = []
         self.stopped = 0
-        self.ended = threading.Event()
+        self.ended, self.pinged = threading.Event(), threading.Event()
         type(self).made.append(self)
 
     def wait_until_healthy(self, timeout: float) -> None:
@@ -42,11 +42,20 @@ class FakeTriton:
 
     def wait(self, timeout: float) -> bool:
         assert timeout > 0
-        return self.ended.wait()
+        self.pinged.wait()
+        return self.ended.is_set()
+
+    def failed_ping(self, timeout: float) -> str:
+        assert timeout > 0
+        return "no answer"
 
     def stop(self) -> None:
         self.stopped += 1
+        self.end()
+
+    def end(self) -> None:
         self.ended.set()
+        self.pinged.set()
 
 
 class FakeInstance:
@@ -356,7 +365,7 @@ def test_a_single_models_server_that_dies_is_replaced_with_its_model(
     s3.objects["models", "search/minilm.tar.gz"] = tar_gz({"minilm/config.pbtxt": b"ensemble"})
     single = {"PrimaryContainer": {"ModelDataUrl": "s3://models/search/minilm.tar.gz"}}
     fleet = started(dataclasses.replace(host, s3=s3), "search", config({}), {"m": single})
-    triton.made[0].ended.set()
+    triton.made[0].end()
     eventually(lambda: len(triton.made) == 2 and triton.made[1].waited)
     folder = triton.made[1].options["folder"]
     assert folder != triton.made[0].options["folder"]
@@ -364,6 +373,17 @@ def test_a_single_models_server_that_dies_is_replaced_with_its_model(
     assert "--load-model=minilm" in triton.made[1].options["arguments"]
     fleet.stop()
     assert [made.stopped for made in triton.made] == [1, 1]
+
+
+def test_instances_are_replaced_after_as_many_failed_pings_as_their_host_says(
+    triton: type[FakeTriton], host: Host
+) -> None:
+    chosen = dataclasses.replace(host, most_failed_pings=1)
+    fleet = started(chosen, "search", config({}), {"m": model()})
+    triton.made[0].pinged.set()
+    eventually(lambda: len(triton.made) == 2 and triton.made[1].waited)
+    assert triton.made[0].stopped == 1
+    fleet.stop()
 
 
 def test_a_single_model_without_its_archive_does_not_start(

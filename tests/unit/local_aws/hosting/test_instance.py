@@ -12,11 +12,13 @@ import uvloop
 
 from local_aws.errors import ApiError, LocalAwsError
 from local_aws.happenings import Kind
+from local_aws.hosting import health
 from local_aws.hosting import instance as instance_module
 from local_aws.hosting.capacity import Capacity
 from local_aws.hosting.container import Call
 from local_aws.hosting.instance import Instance, Running
 from local_aws.hosting.invocation import model_error
+from local_aws.hosting.triton import UnhealthyError
 from tests.unit.local_aws.conftest import PATIENCE, eventually
 
 
@@ -42,15 +44,16 @@ class FakeServer:
         assert timeout == PATIENCE
         self.healthy.wait()
         if self.dead.is_set():
-            raise LocalAwsError("The container did not pass the ping health check.")
+            raise UnhealthyError("Log: /home/me/triton.log\nno backend")
 
     def wait(self, timeout: float) -> bool:
         assert timeout > 0
         return self.dead.wait(None if self.pings == [True] else 0)
 
-    def is_healthy(self, timeout: float) -> bool:
+    def failed_ping(self, timeout: float) -> str | None:
         assert timeout > 0
-        return self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
+        answered = self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
+        return None if answered else "GET /ping is answered with 400"
 
     def stop(self) -> None:
         self.stopped = True
@@ -274,12 +277,19 @@ def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
     ]
 
 
-def test_a_first_server_that_is_not_healthy_is_not_replaced(servers: Servers) -> None:
+def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in_aws_s_words(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
     servers.on_start = lambda server: server.dead.set()
     instance = Instance("only", servers.begin)
     instance.start()
-    with pytest.raises(LocalAwsError, match="did not pass the ping health check"):
+    with pytest.raises(LocalAwsError) as raised:
         instance.wait_until_healthy(PATIENCE)
+    assert str(raised.value) == (
+        "The primary container for production variant only did not pass the ping health check. "
+        "Please check CloudWatch logs for this endpoint."
+    )
+    assert "no backend" in caplog.text
     instance.stop()
     assert [it.stopped for it in servers.started] == [True]
 
@@ -327,14 +337,53 @@ def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
     servers.started[0].dead.set()
 
 
-def test_a_server_that_fails_pings_again_and_again_is_replaced(
-    instance: Instance, servers: Servers, caplog: pytest.LogCaptureFixture
+def test_a_server_is_replaced_after_as_many_failed_pings_in_a_row_as_are_chosen(
+    servers: Servers, caplog: pytest.LogCaptureFixture
 ) -> None:
+    instance = Instance("only", servers.begin, most_failed_pings=3)
+    instance.start()
+    instance.wait_until_healthy(PATIENCE)
     fail_pings(instance, servers, [False, False, True, False, False, False, True])
     eventually(lambda: len(servers.started) == 3)
     assert servers.started[1].pings == [True]  # all but the last, which is never asked for
     assert servers.started[1].stopped
-    assert "the container of variant only fails its pings and is replaced" in caplog.text
+    assert "The container fails its pings and is replaced." in caplog.text
+    instance.stop()
+
+
+def test_failed_pings_replace_no_server_by_default_and_each_change_is_reported_once(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[tuple[Kind, str]] = []
+
+    def begin() -> Running:
+        return replace(servers.begin(), tell=lambda *it: told.append(it))
+
+    instance = Instance("only", begin)
+    servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
+    instance.start()
+    instance.wait_until_healthy(PATIENCE)
+    eventually(lambda: servers.started[0].pings == [True])
+    instance.stop()
+    fails = (
+        Kind.INSTANCE_UNHEALTHY,
+        "The container fails the ping health check: GET /ping is answered with 400. "
+        "It keeps serving.",
+    )
+    passes = Kind.INSTANCE_HEALTHY, "The container passes the ping health check again."
+    assert told[1:-1] == [fails, passes, fails]
+    assert caplog.text.count("fails the ping health check") == 2
+    assert len(servers.started) == 1
+
+
+def test_a_server_that_dies_is_replaced_although_failed_pings_replace_none(
+    instance: Instance, servers: Servers
+) -> None:
+    fail_pings(instance, servers, [False])
+    eventually(lambda: len(servers.started) == 2)
+    servers.on_start = lambda _: None
+    servers.started[1].dead.set()
+    eventually(lambda: len(servers.started) == 3)
 
 
 def test_a_server_is_pinged_as_often_as_it_is_said(
@@ -347,7 +396,7 @@ def test_a_server_is_pinged_as_often_as_it_is_said(
         return len(asked) == 4
 
     monkeypatch.setattr(FakeServer, "wait", wait)
-    monkeypatch.setattr(instance_module, "PING_SECONDS", 7.0)
+    monkeypatch.setattr(health, "PING_SECONDS", 7.0)
     servers.started[0].dead.set()
     eventually(lambda: len(asked) >= 4)
     assert asked[:4] == [7.0] * 4
@@ -371,6 +420,7 @@ def test_a_connection_is_kept_when_all_has_gone_through_it(
     [
         (ConnectionError("the container broke off"), "the container broke off"),
         (EOFError("the container broke off"), "the container broke off"),
+        (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
     ],
 )
 def test_a_container_that_breaks_off_is_a_model_error_and_its_connection_is_closed(

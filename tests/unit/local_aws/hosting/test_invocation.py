@@ -525,6 +525,18 @@ async def test_an_answer_counts_though_the_container_reads_no_further() -> None:
             *(500, b"\xff"),
             'Received server error (500) from primary with message "\N{REPLACEMENT CHARACTER}"',
         ),
+        (
+            *(
+                400,
+                rb"At:\n  /home/me/.venv/lib/python3.11/site-packages/numpy/linalg.py(206): inv\n"
+                rb"  /home/me/aws/backends/onnxruntime/model.py(18): load\n"
+                rb"  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n",
+            ),
+            "Received client error (400) from primary with message "
+            r'"At:\n  python3.11/site-packages/numpy/linalg.py(206): inv\n'
+            r"  backends/onnxruntime/model.py(18): load\n"
+            r'  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n"',
+        ),
     ],
 )
 def test_a_containers_refusal_is_worded_as_sagemaker_words_it(

@@ -69,6 +69,14 @@ def test_the_log_begins_with_what_was_said_before_the_start(start: MakeTriton) -
     assert triton.log.read_text() == "WARNING: one model\n         it is taken\nstarting\n"
 
 
+def test_a_ping_passes_with_the_status_200_alone(start: MakeTriton) -> None:
+    triton = start("--unhealthy")  # it answers its first ping with 503
+    while (problem := triton.failed_ping(PATIENCE)) and "not answered" in problem:
+        pass  # it starts
+    assert problem == "GET /ping is answered with 503"
+    assert triton.failed_ping(PATIENCE) is None
+
+
 def test_a_server_may_say_at_another_path_that_it_is_healthy(start: MakeTriton) -> None:
     start("--unhealthy", ping="/connection").wait_until_healthy(PATIENCE)
 
@@ -249,7 +257,7 @@ def test_whether_a_server_has_ended_is_known_after_a_while(triton: Triton, insta
     assert not triton.wait(0)
     os.kill(pid_in(instance), 9)
     assert triton.wait(PATIENCE)
-    assert not triton.is_healthy(PATIENCE)
+    assert "is not answered" in str(triton.failed_ping(PATIENCE))
 
 
 def test_the_log_has_what_the_server_printed(shared: Triton) -> None:

@@ -100,10 +100,16 @@ class Fleets:
 
 
 class FakeClock:
-    """A time that passes only where something sleeps; `then` is called whenever it has passed."""
+    """A time that passes only where something sleeps; `then` is called whenever it has passed.
+
+    `filled` says whether the least time of a transition has passed, `waiting` that it is awaited.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.filled = threading.Event()
+        self.filled.set()
+        self.waiting = False
         self.then: Callable[[float], None] = lambda _: None
 
     def now(self) -> float:
@@ -113,6 +119,12 @@ class FakeClock:
         assert not until.is_set()
         self.seconds += seconds
         self.then(self.seconds)
+
+    def fill(self, seconds: float, until: threading.Event) -> None:
+        assert seconds > 0
+        self.waiting = True
+        eventually(lambda: self.filled.is_set() or until.is_set())
+        self.waiting = False
 
 
 @pytest.fixture
@@ -128,13 +140,14 @@ def alarms() -> dict[str, str]:
 
 
 @pytest.fixture
-def fleets() -> Iterator[Fleets]:
+def fleets(clock: FakeClock) -> Iterator[Fleets]:
     """What starts instead of Triton processes; at the end, no transition is under way."""
     made = Fleets()
     before = set(threading.enumerate())
     yield made
     made.ready.set()
     made.quiet.set()
+    clock.filled.set()
     eventually(lambda: not any(it.daemon for it in set(threading.enumerate()) - before))
 
 

@@ -9,6 +9,7 @@ from tests.unit.local_aws.conftest import eventually
 from tests.unit.local_aws.sagemaker.conftest import (
     CONTAINER,
     VARIANT,
+    FakeClock,
     FakeFleet,
     Fleets,
     config,
@@ -26,6 +27,7 @@ from tests.unit.local_aws.sagemaker.endpoints import (
     set_by_hand,
     status,
     update,
+    variant_of,
 )
 
 # Creation
@@ -298,7 +300,7 @@ UNFORESEEN = "An internal error of the local AWS; its log says which."
     ("error", "reason"),
     [
         (KeyError("m"), UNFORESEEN),
-        (OSError(8, "Exec format error"), "[Errno 8] Exec format error"),
+        (OSError(8, "Exec format error", "/home/me/tritonserver"), "Exec format error"),
         (ApiError("ValidationError", "Failed to download"), "Failed to download"),
     ],
 )
@@ -363,17 +365,107 @@ def test_an_endpoint_whose_configuration_is_gone_takes_no_update(hosting: Hostin
     assert status(hosting) == "InService"
 
 
-def test_what_an_endpoint_is_updated_to_can_be_deleted_meanwhile(
+def test_a_configuration_that_a_creation_needs_is_not_deleted(
     hosting: Hosting, fleets: Fleets
+) -> None:
+    fleets.ready.clear()
+    create(hosting)
+    with pytest.raises(ApiError) as refused:
+        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    assert refusal(refused) == (
+        f'Cannot delete endpoint configuration "{ARN}:endpoint-config/one": '
+        f'endpoint "{ARN}:endpoint/text", which is Creating, needs it.'
+    )
+    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
+    fleets.ready.set()
+    in_service(hosting)
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+
+
+@pytest.mark.parametrize("name", ["one", "two"])
+def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
+    hosting: Hosting, fleets: Fleets, name: str
 ) -> None:
     create(hosting)
     in_service(hosting)
     fleets.ready.clear()
     update(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
+    with pytest.raises(ApiError, match="which is Updating, needs it"):
+        hosting.delete_endpoint_config({"EndpointConfigName": name})
     hosting.delete_model({"ModelName": "m"})
     fleets.ready.set()
     assert in_service(hosting)["EndpointConfigName"] == "two"
+    hosting.describe_endpoint_config({"EndpointConfigName": name})
+
+
+def test_a_configuration_that_is_scaled_is_not_deleted(hosting: Hosting, clock: FakeClock) -> None:
+    create(hosting)
+    in_service(hosting)
+    clock.filled.clear()
+    set_by_hand(hosting, DesiredInstanceCount=2)
+    with pytest.raises(ApiError, match="which is Updating, needs it"):
+        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
+
+
+# What takes no time here
+
+
+def test_a_new_weight_is_seen_as_an_update(
+    hosting: Hosting, fleets: Fleets, clock: FakeClock
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    clock.filled.clear()
+    set_by_hand(hosting, DesiredWeight=0.25)
+    eventually(lambda: clock.waiting)
+    assert status(hosting) == "Updating"
+    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.25)
+    clock.filled.set()
+    in_service(hosting)
+    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
+    assert fleets.started[0].events == []
+
+
+def test_an_update_that_fails_at_once_is_seen_as_an_update(
+    hosting: Hosting, fleets: Fleets, clock: FakeClock
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    clock.filled.clear()
+    fleets.fail("Failed to download model data")
+    update(hosting)
+    eventually(lambda: clock.waiting)
+    described = hosting.describe_endpoint(TEXT)
+    assert (described["EndpointStatus"], described["EndpointConfigName"]) == ("Updating", "one")
+    assert "FailureReason" not in described
+    assert fleets.made[1].events[-1] == "stopped"
+    clock.filled.set()
+    assert in_service(hosting)["FailureReason"] == "Failed to download model data"
+
+
+@pytest.mark.parametrize("fails", [True, False])
+def test_an_endpoint_is_seen_creating_however_soon_that_ends(
+    hosting: Hosting, fleets: Fleets, clock: FakeClock, fails: bool
+) -> None:
+    clock.filled.clear()
+    if fails:
+        fleets.fail("Failed to download model data")
+    create(hosting)
+    eventually(lambda: clock.waiting)
+    assert status(hosting) == "Creating"
+    clock.filled.set()
+    eventually(lambda: status(hosting) == ("Failed" if fails else "InService"))
+
+
+def test_stop_waits_for_no_least_time(hosting: Hosting, clock: FakeClock) -> None:
+    create(hosting)
+    in_service(hosting)
+    clock.filled.clear()
+    update(hosting)
+    eventually(lambda: clock.waiting)
+    hosting.stop()
+    eventually(lambda: not clock.waiting)
 
 
 @pytest.mark.parametrize("operation", ["create", "update"])

@@ -12,6 +12,7 @@ import pytest
 from local_aws.errors import ApiError
 from local_aws.hosting import invocation
 from local_aws.hosting.invocation import MAX_BODY_BYTES, ClientGoneError, Invocation, model_error
+from local_aws.members import SUPPORTED
 from local_aws.metrics.collected import Collected
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import OPERATIONS, PATH, Invocations
@@ -103,6 +104,35 @@ def test_an_invocation_names_its_targets_to_the_fleet(
         {"weights": weights, "target_model": "m-1.tar.gz", "target_variant": "only"},
         {"weights": weights, "target_model": None, "target_variant": None},
     ]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("EnableExplanations", "`true`"),
+        ("InferenceComponentName", "part"),
+        ("PrefixAwareId", "user-1"),
+        ("SessionId", "NEW_SESSION"),
+        ("TargetContainerHostname", "second"),
+    ],
+)
+def test_a_member_without_an_effect_here_is_refused_by_name(
+    endpoint: Invocations, client_for: ClientFor, member: str, value: str
+) -> None:
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ValidationError) as refused:
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}", **{member: value})
+    assert refused.value.response["Error"]["Message"] == (
+        f"The local AWS does not support {member}: leave it out."
+    )
+
+
+def test_every_other_member_of_an_invocation_is_supported() -> None:
+    model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
+    members = set(model.operation_model("InvokeEndpoint").input_shape.members)
+    tried = {"EnableExplanations", "InferenceComponentName", "PrefixAwareId", "SessionId"}
+    supported = SUPPORTED["sagemaker-runtime"]["InvokeEndpointInput"].split()
+    assert members - tried - {"TargetContainerHostname"} == set(supported)
 
 
 def test_a_containers_refusal_reaches_the_caller_with_its_status_and_message(

@@ -40,10 +40,6 @@ def _an_archive(s3: Any) -> None:
             {"Containers": [CONTAINER] * 2},
             "The local AWS has no inference pipelines: give one container.",
         ),
-        (
-            {"PrimaryContainer": CONTAINER, "InferenceExecutionConfig": {"Mode": "Direct"}},
-            "The local AWS has no InferenceExecutionConfig: leave it out of the model.",
-        ),
     ],
 )
 def test_a_model_has_one_container_with_an_image(
@@ -68,10 +64,6 @@ def test_a_model_has_one_container_with_an_image(
             {"ModelDataUrl": "https://models/m.tar.gz"},
             "The local AWS has no https model data: "
             "write s3:// instead of https://models/m.tar.gz.",
-        ),
-        (
-            {"ModelDataSource": {}},
-            "The local AWS has no ModelDataSource: leave it out of the container.",
         ),
         (
             {"Environment": {"A": "é" * (MOST_ENVIRONMENT_BYTES // 2)}},
@@ -117,23 +109,12 @@ def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> N
             {"ProductionVariants": [VARIANT]},
             "The local AWS has no inference components: give variant only a ModelName.",
         ),
-        (
-            {"ProductionVariants": [{**ONE, "ServerlessConfig": {}}]},
-            "The local AWS has no ServerlessConfig: leave it out of the variant.",
-        ),
         *(
             (
                 {"ProductionVariants": [{it: ONE[it] for it in ONE if it != member}]},
                 f"Variant only needs an {member}.",
             )
             for member in ("InstanceType", "InitialInstanceCount")
-        ),
-        *(
-            (
-                {"ProductionVariants": [ONE], member: {}},
-                f"The local AWS has no {member}: leave it out of the endpoint configuration.",
-            )
-            for member in ("AsyncInferenceConfig", "ExplainerConfig", "ShadowProductionVariants")
         ),
     ],
 )

@@ -132,14 +132,6 @@ def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
     assert variant_of(hosting, "CurrentInstanceCount") == (1,)
 
 
-def test_what_is_not_emulated_is_not_passed_over(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    with pytest.raises(ApiError, match="no serverless variants"):
-        set_by_hand(hosting, ServerlessUpdateConfig={"MaxConcurrency": 1})
-    assert status(hosting) == "InService"
-
-
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [

@@ -1,0 +1,92 @@
+"""What a command does whose local AWS ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import cdk_cli
+from cli import local
+from local_aws import lifecycle
+from local_aws.folder import Folder, Running
+from tests.unit.local_aws.conftest import eventually
+
+UNTIL_KILLED = "import signal; signal.pause()"
+# As Node.js from PyPI: a program that starts another one, which goes on without it.
+CDK = f"""#!{sys.executable}
+import os, pathlib, signal, sys
+def end(*_):
+    pathlib.Path(__file__).with_name("ended").touch()
+    sys.exit(1)
+if os.fork():
+    os.wait()
+signal.signal(signal.SIGTERM, end)
+os.kill(int(os.environ["LOCAL_AWS"]), signal.SIGKILL)
+while True:
+    signal.pause()
+"""
+
+
+@pytest.fixture
+def server() -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that stands in for the local AWS."""
+    with subprocess.Popen([sys.executable, "-c", UNTIL_KILLED]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def running(
+    server: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Running:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.environ", dict(os.environ))  # a command points it at the local AWS
+    monkeypatch.setattr(lifecycle, "LOOK_SECONDS", 0.01)
+    folder, made = Folder.default(), Running(pid=server.pid, port=4566, python="3.10")
+    folder.root.mkdir()
+    folder.remember(made)
+    return made
+
+
+def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_aws(
+    running: Running,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cdk = tmp_path / "cdk"
+    cdk.write_text(CDK)
+    cdk.chmod(0o755)
+    monkeypatch.setattr(cdk_cli, "CLI", cdk)
+    os.environ["LOCAL_AWS"] = str(running.pid)
+    assert local.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
+    eventually((tmp_path / "ended").exists)
+    assert capsys.readouterr().err == (
+        f"error: the local AWS has ended: {Folder.default().log} says why, and tritonsm up starts "
+        "a new one, with nothing deployed\n"
+    )
+
+
+def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(running: Running) -> None:
+    def command() -> int:
+        os.kill(running.pid, signal.SIGKILL)
+        with suppress(KeyboardInterrupt):
+            signal.pause()
+        return 0
+
+    assert local.run(command) == 1
+
+
+def test_a_command_whose_local_aws_stays_up_ends_as_it_likes(running: Running) -> None:
+    with lifecycle.while_running(Folder.default(), running):
+        pass
+    with (
+        pytest.raises(KeyboardInterrupt),
+        lifecycle.while_running(Folder.default(), running),
+    ):
+        raise KeyboardInterrupt
