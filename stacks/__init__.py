@@ -6,14 +6,17 @@ from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stacks.stage_keys import naming_keys
+from stacks.template_limits import UNLIMITED, check_templates
 from stacks.time_budget import TimeBudget
 
 __all__ = [
+    "UNLIMITED",
     "CaptureStack",
     "DeliveryStack",
     "EndpointStack",
     "ModelStack",
     "NetworkStack",
     "TimeBudget",
+    "check_templates",
     "naming_keys",
 ]

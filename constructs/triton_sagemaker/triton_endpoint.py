@@ -62,6 +62,8 @@ class TritonEndpoint(ITritonEndpoint):
     - `data_capture` records requests and responses.
     - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
       which there is otherwise, goes with a first deploy that fails, and with the reason.
+    - `updated` is the resource after which the new configuration serves: depend on it rather than
+      on the whole construct, whose dashboard and alarms serve nobody.
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
     the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
@@ -116,8 +118,7 @@ class TritonEndpoint(ITritonEndpoint):
         self._most_instances = max(it.instances.initial_count for it in variants)
         self.endpoint = self._endpoint(keep_instance_counts)
         self.node.default_child = self.endpoint
-        if checked:
-            self._check_updates(checked)
+        self.updated = self._check_updates(checked) if checked else self.endpoint
 
     @property
     @jsii.member(jsii_name="connections")
@@ -186,13 +187,15 @@ class TritonEndpoint(ITritonEndpoint):
             topics=topics,
         )
 
-    def _check_updates(self, checked: CheckedUpdates) -> None:
+    def _check_updates(self, checked: CheckedUpdates) -> Construct:
+        """Return the check after an update."""
         name, config = self.endpoint_name, self.config.attr_endpoint_config_name
         checks = checked.checks
         guard = checks.guard(self, endpoint_name=name, config_name=config, updates=checked)
         self.endpoint.node.add_dependency(guard)
         check = checks.check(self, endpoint_name=name, config_name=config)
         check.node.add_dependency(self.endpoint)
+        return check
 
     def _own_role(
         self, *, in_vpc: bool, volume_key: kms.IKey | None, data_capture: DataCapture | None

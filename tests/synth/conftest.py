@@ -12,13 +12,15 @@ from aws_cdk.assertions import Template
 from aws_cdk.cx_api import CloudAssembly
 
 import app as stage_app
+from stacks import UNLIMITED
 from stages import stage_names
 from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = {
     **json.loads((ROOT / "cdk.json").read_text())["context"],
-    "aws:cdk:disable-creation-stack-traces": True,  # as in app.py
+    "aws:cdk:disable-creation-stack-traces": True,  # as in app.py, with the next
+    **UNLIMITED,
 }
 
 Assembly = Callable[[str], CloudAssembly]
@@ -38,8 +40,7 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     @functools.cache
     def synthesise(stage: str) -> CloudAssembly:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)), stack_traces=False)
-        stage_app.add_stacks(app, stage)
-        return app.synth()
+        return stage_app.synthesise(app, stage)
 
     return synthesise
 

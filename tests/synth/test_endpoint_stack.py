@@ -19,7 +19,8 @@ MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
-BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
+BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
+ENTRY = "AWS::SSM::Parameter"
 
 
 def text_endpoint(
@@ -88,11 +89,18 @@ def test_an_endpoint_takes_over_only_when_every_model_is_built(templates: Templa
     assert [kinds.count(BUILD) for kinds in waits_for(two_models, MODEL)] == [2]
 
 
-def test_the_catalog_flips_last(templates: Templates) -> None:
-    # Without it, clients would ask for an archive that is not built, or of the old instances.
-    two_models = templates("examples")["examples-text"]
-    entries = waits_for(two_models, ENTRY)
-    assert [(kinds.count(BUILD), kinds.count(ENDPOINT)) for kinds in entries] == [(2, 1), (2, 1)]
+def test_an_entry_waits_for_its_own_builds_and_the_check_alone(templates: Templates) -> None:
+    # Clients are sent to an archive that is built, when instances serve it; a dashboard or an alarm
+    # that fails must not keep them on the old one.
+    resources = templates("examples")["examples-text"]["Resources"]
+    entries = [it for it in resources.values() if it["Type"] == ENTRY]
+    assert len(entries) == 2
+    for entry in entries:
+        needed = {resources[name]["Type"]: resources[name] for name in entry["DependsOn"]}
+        assert needed.keys() == {BUILD, CHECK}
+        model = json.loads(entry["Properties"]["Value"])["model"]
+        assert needed[BUILD]["Properties"]["Model"] == model
+    assert [ENDPOINT in kinds for kinds in waits_for({"Resources": resources}, CHECK)] == [True]
 
 
 # Builds
