@@ -11,8 +11,10 @@ import logging
 import math
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from local_aws.cloudwatch.data import statistic_by_period, statistic_of
 from local_aws.cloudwatch.evaluation import Condition
 from local_aws.cloudwatch.expressions import Expression
 
@@ -72,15 +74,11 @@ class Evaluator:
         width = period_seconds / self._speed
         last = math.floor(now / width) - 1  # the one that is under way is not complete
         first = last - condition.range + 1
+        data = partial(statistic_by_period, self._cloudwatch, width=width, first=first, last=last)
         if expression:
-            by_period = expression.values(
-                {
-                    name: self._data(metric, width, first, last)
-                    for name, metric in expression.metrics.items()
-                }
-            )
+            by_period = expression.values({it: data(of) for it, of in expression.metrics.items()})
         else:
-            by_period = self._data(alarm, width, first, last)
+            by_period = data(alarm)
         points = [by_period.get(it) for it in range(first, last + 1)]
         state = condition.state(points) or alarm["StateValue"]
         found = [(period, value) for period, value in sorted(by_period.items(), reverse=True)]
@@ -90,7 +88,7 @@ class Evaluator:
                 "version": "1.0",
                 "queryDate": _iso(now),
                 "startDate": _iso(first * width),
-                **({} if expression else {"statistic": _statistic(alarm)}),
+                **({} if expression else {"statistic": statistic_of(alarm)}),
                 "period": period_seconds,
                 "recentDatapoints": [value for _, value in reversed(evaluated)],
                 "threshold": condition.threshold,
@@ -114,31 +112,6 @@ class Evaluator:
                 is_json=True,
             )
 
-    def _data(self, metric: Record, width: float, first: int, last: int) -> dict[int, float]:
-        """Return a metric's statistic by period, from the first to the last that is asked for.
-
-        `metric` names it as an alarm on it does.
-        """
-        key = (metric["Namespace"], metric["MetricName"], self._dimensions(metric))
-        by_period: dict[int, list[Record]] = {}
-        for point in reversed(self._cloudwatch._metrics.get(key) or []):
-            period = math.floor(point["Timestamp"] / width)
-            if period < first - 1:  # data comes in the order of time, but for some of a period
-                break
-            if first <= period <= last and _has_unit(point, metric):
-                by_period.setdefault(period, []).append(point)
-        found = {}
-        for period, points in by_period.items():
-            statistics = self._cloudwatch._calc_stats(points)
-            value = self._cloudwatch._stat_value(statistics, _statistic(metric), points)
-            if statistics and value is not None:
-                found[period] = float(value)
-        return found
-
-    def _dimensions(self, metric: Record) -> str:
-        named = self._cloudwatch._dims_from_list(metric.get("Dimensions") or [])
-        return str(self._cloudwatch._dims_key(named))
-
 
 def condition_of(alarm: Record) -> Condition:
     """Return what an alarm asks for; all of its data points where it does not say how many."""
@@ -150,19 +123,6 @@ def condition_of(alarm: Record) -> Condition:
         datapoints=alarm.get("DatapointsToAlarm") or periods,
         missing=alarm.get("TreatMissingData") or "missing",
     )
-
-
-def _statistic(metric: Record) -> str:
-    return str(metric.get("ExtendedStatistic") or metric.get("Statistic") or "Average")
-
-
-def _has_unit(point: Record, metric: Record) -> bool:
-    """Whether a point counts: an alarm's Unit, if it has one, must be the data's.
-
-    "If you specify a unit that the metric is not published with, this causes the alarm to be stuck
-    in INSUFFICIENT_DATA": API reference of PutMetricAlarm.
-    """
-    return not metric.get("Unit") or point["Unit"] == metric["Unit"]
 
 
 def _iso(seconds: float) -> str:
