@@ -87,6 +87,7 @@ class EndpointStack(Stack):
                 checks=models.update_checks, catalog=catalog.prefix, archives=self._named_archives()
             ),
             data_capture=self._data_capture(captured),
+            detailed_observability=endpoint.detailed_observability,
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
@@ -184,9 +185,8 @@ class EndpointStack(Stack):
         )
 
     def _published_metrics(self) -> PublishedMetrics | None:
-        """Triton's own metrics, in a namespace of the endpoint's; older releases have none."""
-        since = platform_facts.serve_option_since("publish_metrics") or ""
-        if not self._stage.wants_metrics(self._short_name) or self._release.name < since:
+        """Triton's own metrics, in a namespace of the endpoint's."""
+        if not self._settings.publish_metrics:
             return None
         return PublishedMetrics(
             log_group=metrics_log_name(self._endpoint_name),
