@@ -15,7 +15,6 @@ from cdk_nag import AwsSolutionsChecks
 import checked_yaml
 from model_build import PYTHON_VARIABLE, BuildError
 from stacks import (
-    UNLIMITED,
     CaptureStack,
     DeliveryStack,
     EndpointStack,
@@ -24,12 +23,14 @@ from stacks import (
     TimeBudget,
     check_templates,
     naming_keys,
+    take_limits_over,
 )
 from stages import UnknownStage, load_stage, naming_lines
 
 
 def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     """Add what stays, and one stack an endpoint, checked by cdk-nag in every synth."""
+    take_limits_over(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
@@ -69,8 +70,7 @@ def synthesise(app: App, stage_name: str, python: str | None = None) -> CloudAss
 
 if __name__ == "__main__":
     # Traces hold temporary paths: without them, two synths are byte-identical.
-    context = {"aws:cdk:disable-creation-stack-traces": True, **UNLIMITED}
-    app = App(context=context, stack_traces=False)
+    app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
     try:
         synthesise(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))
     except (UnknownStage, checked_yaml.InvalidFile, BuildError) as error:

@@ -6,11 +6,10 @@ from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stacks.stage_keys import naming_keys
-from stacks.template_limits import UNLIMITED, check_templates
+from stacks.template_limits import check_templates, take_limits_over
 from stacks.time_budget import TimeBudget
 
 __all__ = [
-    "UNLIMITED",
     "CaptureStack",
     "DeliveryStack",
     "EndpointStack",
@@ -19,4 +18,5 @@ __all__ = [
     "TimeBudget",
     "check_templates",
     "naming_keys",
+    "take_limits_over",
 ]

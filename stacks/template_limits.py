@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from aws_cdk import Acknowledgment, App, Validations
 from aws_cdk.cx_api import CloudAssembly
 
 import checked_yaml
@@ -13,8 +14,18 @@ MAX_BYTES = 1_000_000
 """CloudFormation user guide, cloudformation-limits: resources of a template, and "1 MB" of one that
 is passed in an S3 object, as the cdk CLI passes it: with its indentation."""
 
-UNLIMITED = {"@aws-cdk/core:stackResourceLimit": 0}
-"""The context in which the CDK leaves the number of resources to `check_templates`."""
+RULE_OF_RESOURCES = "CloudFormation-Validate::F0007"
+
+
+def take_limits_over(app: App) -> None:
+    """Have the CDK leave the number of resources to `check_templates`, which names a stage's key.
+
+    It raises otherwise when a template is made, and its own validation when it is written. To be
+    called before there are stacks.
+    """
+    app.node.set_context("@aws-cdk/core:stackResourceLimit", 0)
+    reason = "It is checked at the keys of the stage's file."
+    Validations.of(app).acknowledge(Acknowledgment(id=RULE_OF_RESOURCES, reason=reason))
 
 
 def check_templates(stage_name: str, assembly: CloudAssembly) -> None:

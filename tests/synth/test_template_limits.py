@@ -3,6 +3,9 @@
 import dataclasses
 import hashlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,7 +22,7 @@ from model_build import ModelPlan
 from stacks import check_templates, endpoint_stack
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
 from stages import load_stage, naming_lines
-from tests.synth.conftest import CONTEXT
+from tests.synth.conftest import CONTEXT, ROOT
 
 Synth = Callable[[int], CloudAssembly]
 
@@ -79,6 +82,29 @@ def test_too_many_models_are_named_with_their_line_and_a_way_on(synth: Synth) ->
         f"endpoints.text.models: the stack many-text has 501 resources, CloudFormation takes "
         f"{MAX_RESOURCES}: serve some of the models from another endpoint of the stage"
     )
+
+
+TOO_MANY = """
+import json, sys
+from aws_cdk import App, CfnResource, Stack
+from stacks import take_limits_over
+
+app = App(context=json.load(open("cdk.json"))["context"], outdir=sys.argv[1])
+take_limits_over(app)
+stack = Stack(app, "many")
+for number in range(501):
+    CfnResource(stack, f"Handle{number}", type="AWS::CloudFormation::WaitConditionHandle")
+app.synth()
+"""
+
+
+def test_the_cdk_does_not_refuse_what_is_refused_at_the_key_of_a_stage(tmp_path: Path) -> None:
+    # Its own validation, which tests are spared, ends in a traceback.
+    environment = {name: it for name, it in os.environ.items() if name != "CDK_VALIDATION"}
+    subprocess.run(
+        [sys.executable, "-c", TOO_MANY, str(tmp_path)], cwd=ROOT, env=environment, check=True
+    )
+    assert len(json.loads((tmp_path / "many.template.json").read_text())["Resources"]) == 501
 
 
 def test_a_template_of_more_bytes_than_cloudformation_takes_is_refused(tmp_path: Path) -> None:
