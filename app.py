@@ -9,6 +9,7 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C: no traceback, of imports neither
 
 from aws_cdk import App, Environment, Tags, Validations
+from aws_cdk.cx_api import CloudAssembly
 from cdk_nag import AwsSolutionsChecks
 
 import checked_yaml
@@ -20,13 +21,16 @@ from stacks import (
     ModelStack,
     NetworkStack,
     TimeBudget,
+    check_templates,
     naming_keys,
+    take_limits_over,
 )
 from stages import UnknownStage, load_stage, naming_lines
 
 
 def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     """Add what stays, and one stack an endpoint, checked by cdk-nag in every synth."""
+    take_limits_over(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     stage = load_stage(stage_name)
     env = Environment(account=stage.account, region=stage.region)
@@ -55,11 +59,19 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
         TimeBudget.of(stage_name, endpoints).attach_to(models)
 
 
+def synthesise(app: App, stage_name: str, python: str | None = None) -> CloudAssembly:
+    """Return the cloud assembly of a stage, none of whose templates CloudFormation refuses."""
+    add_stacks(app, stage_name, python)
+    assembly = app.synth()
+    with naming_lines(stage_name):
+        check_templates(stage_name, assembly)
+    return assembly
+
+
 if __name__ == "__main__":
     # Traces hold temporary paths: without them, two synths are byte-identical.
     app = App(context={"aws:cdk:disable-creation-stack-traces": True}, stack_traces=False)
     try:
-        add_stacks(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))
-        app.synth()
+        synthesise(app, app.node.try_get_context("stage") or "", os.environ.get(PYTHON_VARIABLE))
     except (UnknownStage, checked_yaml.InvalidFile, BuildError) as error:
         sys.exit(f"error: {error}")

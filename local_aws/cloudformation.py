@@ -20,6 +20,7 @@ NUMBERS = {
     "InitialSamplingPercentage": int,
     "MaxCapacity": int,
     "MaximumExecutionTimeoutInSeconds": int,
+    "MetricPublishFrequencyInSeconds": int,
     "MinCapacity": int,
     "ModelDataDownloadTimeoutInSeconds": int,
     "QueuedTimeoutInMinutes": int,
@@ -33,8 +34,9 @@ NUMBERS = {
 }
 BOOLEANS = {
     "DisableScaleIn", "DynamicScalingInSuspended", "DynamicScalingOutSuspended", "EnableCapture",
-    "EnableNetworkIsolation", "EncryptionDisabled", "PrivilegedMode", "RetainAllVariantProperties",
-    "RetainDeploymentConfig", "ScheduledScalingSuspended",
+    "EnableDetailedObservability", "EnableEnhancedMetrics", "EnableNetworkIsolation",
+    "EncryptionDisabled", "PrivilegedMode", "RetainAllVariantProperties", "RetainDeploymentConfig",
+    "ScheduledScalingSuspended",
 }  # fmt: skip
 
 

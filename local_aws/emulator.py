@@ -39,10 +39,11 @@ def run(folder: Folder, port: int, listener: int) -> None:
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
     from ministack.services import cloudwatch, cloudwatch_logs
+    from ministack.services.cloudformation import provisioners
 
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
-    from local_aws.cloudwatch import log_events
+    from local_aws.cloudwatch import expressions, log_events
     from local_aws.cloudwatch.evaluator import Evaluator
     from local_aws.cloudwatch.retention import Retention
     from local_aws.codebuild import cloudformation as codebuild
@@ -51,6 +52,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     _functions_call_as_their_roles()
     close_what_clients_close()
     log_events.install(cloudwatch_logs)
+    expressions.install(cloudwatch, provisioners)
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:

@@ -8,6 +8,7 @@ kept and described:
   no container has a network
 - `ExecutionRoleArn` of endpoint configurations, `RoleARN` of scalable targets
 - `KmsKeyId` of volumes, `InferenceAmiVersion`, `imagePullCredentialsType`
+- `MetricsConfig`: metrics are published once a minute
 - `ModelDataDownloadTimeoutInSeconds`
 - `RoutingStrategy`: calls go to the least busy instance
 """
@@ -39,7 +40,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "ContainerDefinition": "ContainerHostname Environment Image ImageConfig Mode ModelDataUrl "
         "MultiModelConfig",
         "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation EndpointConfigName "
-        "ExecutionRoleArn KmsKeyId ProductionVariants Tags VpcConfig",
+        "ExecutionRoleArn KmsKeyId MetricsConfig ProductionVariants Tags VpcConfig",
         "CreateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName Tags",
         "CreateModelInput": "Containers EnableNetworkIsolation ExecutionRoleArn ModelName "
         "PrimaryContainer Tags VpcConfig",
@@ -59,6 +60,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "ListEndpointsInput": f"{_LIST} LastModifiedTimeAfter LastModifiedTimeBefore StatusEquals",
         "ListModelsInput": _LIST,
         "ListTagsInput": "MaxResults NextToken ResourceArn",
+        "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
+        "MetricPublishFrequencyInSeconds",
         "MultiModelConfig": "ModelCacheSetting",
         "ProductionVariant": "ContainerStartupHealthCheckTimeoutInSeconds InferenceAmiVersion "
         "InitialInstanceCount InitialVariantWeight InstanceType ModelDataDownloadTimeoutInSeconds "

@@ -6,6 +6,7 @@ from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stacks.stage_keys import naming_keys
+from stacks.template_limits import check_templates, take_limits_over
 from stacks.time_budget import TimeBudget
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     "ModelStack",
     "NetworkStack",
     "TimeBudget",
+    "check_templates",
     "naming_keys",
+    "take_limits_over",
 ]

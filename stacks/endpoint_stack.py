@@ -1,5 +1,6 @@
 """What changes: one endpoint with the models that it serves."""
 
+import itertools
 from functools import cache
 from pathlib import Path
 
@@ -86,6 +87,7 @@ class EndpointStack(Stack):
                 checks=models.update_checks, catalog=catalog.prefix, archives=self._named_archives()
             ),
             data_capture=self._data_capture(captured),
+            detailed_observability=endpoint.detailed_observability,
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
@@ -106,7 +108,7 @@ class EndpointStack(Stack):
             prefix=f"{endpoint_name}/",
         )
         for model in self.endpoint.models.values():
-            model.node.add_dependency(*built)
+            model.node.add_dependency(*itertools.chain.from_iterable(built.values()))
         if endpoint.scaling:
             self._scale(endpoint.scaling)
         if stage.production:
@@ -129,14 +131,13 @@ class EndpointStack(Stack):
     def _place_of_model(self, number: int) -> checked_yaml.Keys:
         return ("endpoints", self._short_name, "models", number)
 
-    def _build_all(self) -> list[BuiltModel]:
-        """One build for each model and kind of GPU, however many variants share it."""
+    def _build_all(self) -> dict[str, list[BuiltModel]]:
+        """Return the builds by model: one for each kind of GPU, however many variants share it."""
         targets = {str(it): it for it in map(self._target, self._settings.variants)}
-        return [
-            self._build(plan, source, target)
+        return {
+            plan.name: [self._build(plan, source, target) for target in targets.values()]
             for plan, source in zip(self._plans, map(self._source, self._plans), strict=True)
-            for target in targets.values()
-        ]
+        }
 
     def _build(self, plan: ModelPlan, source: s3_assets.Asset, target: BuildTarget) -> BuiltModel:
         try:
@@ -184,9 +185,8 @@ class EndpointStack(Stack):
         )
 
     def _published_metrics(self) -> PublishedMetrics | None:
-        """Triton's own metrics, in a namespace of the endpoint's; older releases have none."""
-        since = platform_facts.serve_option_since("publish_metrics") or ""
-        if not self._stage.wants_metrics(self._short_name) or self._release.name < since:
+        """Triton's own metrics, in a namespace of the endpoint's."""
+        if not self._settings.publish_metrics:
             return None
         return PublishedMetrics(
             log_group=metrics_log_name(self._endpoint_name),
@@ -246,7 +246,12 @@ class EndpointStack(Stack):
         named = (self._hosting_mode.target_model(plan.target_model) for plan in self._plans)
         return [it for it in named if it]
 
-    def _publish(self, catalog: ModelCatalog, built: list[BuiltModel]) -> None:
+    def _publish(self, catalog: ModelCatalog, built: dict[str, list[BuiltModel]]) -> None:
+        """Name the models' archives current.
+
+        An entry depends on its own builds and on the check alone: a dashboard that fails must not
+        keep clients on old archives, and the template grows linearly with its models.
+        """
         for number, plan in enumerate(self._plans):
             entry = CatalogEntry(
                 model=plan.name,
@@ -256,7 +261,7 @@ class EndpointStack(Stack):
                 signature=plan.signature.model_dump(),
             )
             try:
-                catalog.publish(entry, after=[*built, self.endpoint])
+                catalog.publish(entry, after=[*built[plan.name], self.endpoint.updated])
             except ValueError as error:
                 raise checked_yaml.Misfits([(self._place_of_model(number), str(error))]) from None
 

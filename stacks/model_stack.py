@@ -65,10 +65,10 @@ class ModelStack(Stack):
                 self,
                 f"Log-{name}",
                 endpoint_name=f"{stage_name}-{name}",
-                metrics=stage.wants_metrics(name),
+                metrics=endpoint.publish_metrics,
                 retention=RETENTION[stage.log_retention_days],
             )
-            for name in stage.endpoints
+            for name, endpoint in stage.endpoints.items()
         }
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)

@@ -60,4 +60,4 @@ class AlarmThresholds:
     unloads_per_minute: Thresholds = field(default_factory=lambda: {Severity.WARNING: 10})
     """Models that had to leave memory: many mean that the working set does not fit."""
     loaded_models_below: Thresholds = field(default_factory=lambda: {Severity.WARNING: 1})
-    """Models in memory: none means that nobody is served, or nobody asks."""
+    """Models in memory while there are requests: none means that nobody is served."""

@@ -51,8 +51,10 @@ class EndpointMetrics(ABC):
 
     Everything is published once a minute, unless the configuration's MetricsConfig says otherwise,
     with the dimensions EndpointName and VariantName; multi-model endpoints have no metrics by
-    model. Of times, percentiles are among the "valid statistics" of ModelLatency alone. Source: the
-    developer guide's pages on CloudWatch metrics of endpoints and of multi-model endpoints.
+    model. None has a unit: only alarms read it, and one with a wrong unit never sees data ("We
+    recommend omitting Unit": API reference, PutMetricAlarm). Of times, percentiles are among the
+    "valid statistics" of ModelLatency alone. Source: the developer guide's pages on CloudWatch
+    metrics of endpoints and of multi-model endpoints.
     """
 
     @abstractmethod
@@ -61,19 +63,19 @@ class EndpointMetrics(ABC):
 
     def metric_invocations(self, **options: Unpack[MetricOptions]) -> Metric:
         """Requests, a count."""
-        return self._metric(INVOCATIONS, "Invocations", "Sum", Unit.NONE, options)
+        return self._metric(INVOCATIONS, "Invocations", "Sum", options)
 
     def metric_invocations_per_instance(self, **options: Unpack[MetricOptions]) -> Metric:
         """Requests that each instance got, a count."""
-        return self._metric(INVOCATIONS, "InvocationsPerInstance", "Sum", Unit.NONE, options)
+        return self._metric(INVOCATIONS, "InvocationsPerInstance", "Sum", options)
 
     def metric_server_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
         """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
-        return self._metric(INVOCATIONS, "Invocation5XXErrors", "Average", Unit.NONE, options)
+        return self._metric(INVOCATIONS, "Invocation5XXErrors", "Average", options)
 
     def metric_client_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
         """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
-        return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", Unit.NONE, options)
+        return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", options)
 
     def metric_model_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
         """Share of requests that the container did not answer with 2xx, 0 to 1.
@@ -83,74 +85,65 @@ class EndpointMetrics(ABC):
         a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
         507 (triton-inference-server/server, src/sagemaker_server.cc).
         """
-        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", Unit.NONE, options)
+        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", options)
 
     def metric_model_latency(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that the container took, in microseconds."""
-        return self._metric(INVOCATIONS, "ModelLatency", "p99", Unit.MICROSECONDS, options)
+        return self._metric(INVOCATIONS, "ModelLatency", "p99", options)
 
     def metric_overhead_latency(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that SageMaker added, in microseconds."""
-        return self._metric(INVOCATIONS, "OverheadLatency", "Average", Unit.MICROSECONDS, options)
+        return self._metric(INVOCATIONS, "OverheadLatency", "Average", options)
 
     def metric_model_cache_hit_rate(self, **options: Unpack[MetricOptions]) -> Metric:
         """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelCacheHit", "Average", Unit.NONE, options)
+        return self._metric(INVOCATIONS, "ModelCacheHit", "Average", options)
 
     def metric_model_loading_wait(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that requests waited for their model, in microseconds. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelLoadingWaitTime", "Maximum", Unit.MICROSECONDS, options
-        )
+        return self._metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", options)
 
     def metric_model_downloading_time(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that archives took from S3, in microseconds. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelDownloadingTime", "Maximum", Unit.MICROSECONDS, options
-        )
+        return self._metric(INVOCATIONS, "ModelDownloadingTime", "Maximum", options)
 
     def metric_model_loading_time(self, **options: Unpack[MetricOptions]) -> Metric:
         """Time that the container took to load models, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelLoadingTime", "Maximum", Unit.MICROSECONDS, options)
+        return self._metric(INVOCATIONS, "ModelLoadingTime", "Maximum", options)
 
     def metric_model_unloads(self, **options: Unpack[MetricOptions]) -> Metric:
         """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
-        return self._metric(
-            INVOCATIONS, "ModelUnloadingTime", "SampleCount", Unit.MICROSECONDS, options
-        )
+        return self._metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount", options)
 
     def metric_loaded_models(self, **options: Unpack[MetricOptions]) -> Metric:
         """Models in the containers' memory, a count over all instances. Multi-model only."""
-        return self._metric(INSTANCES, "LoadedModelCount", "Sum", Unit.NONE, options)
+        return self._metric(INSTANCES, "LoadedModelCount", "Sum", options)
 
     def metric_cpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
         """Percent of one core: 0 to 100 times the number of cores."""
-        return self._metric(INSTANCES, CPU_UTILIZATION, "Average", Unit.PERCENT, options)
+        return self._metric(INSTANCES, CPU_UTILIZATION, "Average", options)
 
     def metric_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
         """Percent of the instances' memory, 0 to 100."""
-        return self._metric(INSTANCES, "MemoryUtilization", "Average", Unit.PERCENT, options)
+        return self._metric(INSTANCES, "MemoryUtilization", "Average", options)
 
     def metric_gpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
         """Percent of one GPU: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, GPU_UTILIZATION, "Average", Unit.PERCENT, options)
+        return self._metric(INSTANCES, GPU_UTILIZATION, "Average", options)
 
     def metric_gpu_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
         """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, "GPUMemoryUtilization", "Average", Unit.PERCENT, options)
+        return self._metric(INSTANCES, "GPUMemoryUtilization", "Average", options)
 
     def metric_disk_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
         """Percent of the storage for models, 0 to 100."""
-        return self._metric(INSTANCES, "DiskUtilization", "Average", Unit.PERCENT, options)
+        return self._metric(INSTANCES, "DiskUtilization", "Average", options)
 
-    def _metric(
-        self, namespace: str, name: str, statistic: str, unit: Unit, options: MetricOptions
-    ) -> Metric:
+    def _metric(self, namespace: str, name: str, statistic: str, options: MetricOptions) -> Metric:
         asked: dict[str, Any] = {
             "dimensions_map": self._dimensions(options.get("variant")),
             "period": MINUTE,
             "statistic": statistic,
-            "unit": unit,
             **options,
         }
         asked.pop("variant", None)

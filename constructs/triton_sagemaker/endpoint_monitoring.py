@@ -82,12 +82,10 @@ class EndpointMonitoring(Construct):
                 alarm_description=(
                     f"{severity}: {measure.title} of {endpoint_name}, variant {variant_name}"
                 ),
-                comparison_operator=measure.comparison,
                 datapoints_to_alarm=DATAPOINTS,
                 evaluation_periods=MINUTES,
-                metric=measure.metric,
-                threshold=threshold * measure.scale,
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+                **measure.condition(threshold),
             )
             alarm.add_alarm_action(*map(actions.SnsAction, self.topics))
             yield alarm

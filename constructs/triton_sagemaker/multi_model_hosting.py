@@ -107,7 +107,8 @@ class MultiModelHosting(HostingMode):
             [
                 Measure("Unloads", "models that left memory a minute",
                         metrics.metric_model_unloads(), limits.unloads_per_minute),
-                Measure("LoadedModels", "too few models in memory", metrics.metric_loaded_models(),
-                        limits.loaded_models_below, BELOW),
+                Measure("LoadedModels", "requests while too few models are in memory",
+                        metrics.metric_loaded_models(), limits.loaded_models_below, BELOW,
+                        requests=metrics.metric_invocations()),
             ],
         )  # fmt: skip

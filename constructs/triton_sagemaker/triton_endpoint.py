@@ -19,7 +19,7 @@ from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_checks import MAX_ROLLBACK_ALARMS, longest_start, problems
 from triton_sagemaker.endpoint_interface import ITritonEndpoint
 from triton_sagemaker.endpoint_log import EndpointLog
-from triton_sagemaker.endpoint_metrics import VariantMetrics
+from triton_sagemaker.endpoint_metrics import MINUTE, VariantMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
@@ -60,8 +60,12 @@ class TritonEndpoint(ITritonEndpoint):
     - `encryption_key` encrypts volumes; leave it out for types with NVMe storage, which have none:
       AWS's documents differ on whether SageMaker ignores or refuses it there.
     - `data_capture` records requests and responses.
+    - `detailed_observability` publishes OpenTelemetry metrics of GPUs, hosts and containers, which
+      CloudWatch charges by the GB; AWS's default is to publish them.
     - `log` is where instances write. Make it in a stack that stays: one of this construct's own,
       which there is otherwise, goes with a first deploy that fails, and with the reason.
+    - `updated` is the resource after which the new configuration serves: depend on it rather than
+      on the whole construct, whose dashboard and alarms serve nobody.
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
     the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
@@ -86,6 +90,7 @@ class TritonEndpoint(ITritonEndpoint):
         role: iam.IRole | None = None,
         encryption_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
+        detailed_observability: bool = False,
         checked: CheckedUpdates | None = None,
         log: EndpointLog | None = None,
     ) -> None:
@@ -109,15 +114,14 @@ class TritonEndpoint(ITritonEndpoint):
         )
         self._connections = network.connections(self)
         self.models = dict(self._models(network.property(self._connections), network_isolation))
-        self.config = self._config(encryption_key, data_capture)
+        self.config = self._config(encryption_key, data_capture, detailed_observability)
         if rollback_alarms is None:
             rollback_alarms = list(self._default_rollback_alarms(rollback_error_rate))
         self._update, self._rollback_alarms = update, tuple(rollback_alarms)
         self._most_instances = max(it.instances.initial_count for it in variants)
         self.endpoint = self._endpoint(keep_instance_counts)
         self.node.default_child = self.endpoint
-        if checked:
-            self._check_updates(checked)
+        self.updated = self._check_updates(checked) if checked else self.endpoint
 
     @property
     @jsii.member(jsii_name="connections")
@@ -186,13 +190,15 @@ class TritonEndpoint(ITritonEndpoint):
             topics=topics,
         )
 
-    def _check_updates(self, checked: CheckedUpdates) -> None:
+    def _check_updates(self, checked: CheckedUpdates) -> Construct:
+        """Return the check after an update."""
         name, config = self.endpoint_name, self.config.attr_endpoint_config_name
         checks = checked.checks
         guard = checks.guard(self, endpoint_name=name, config_name=config, updates=checked)
         self.endpoint.node.add_dependency(guard)
         check = checks.check(self, endpoint_name=name, config_name=config)
         check.node.add_dependency(self.endpoint)
+        return check
 
     def _own_role(
         self, *, in_vpc: bool, volume_key: kms.IKey | None, data_capture: DataCapture | None
@@ -247,13 +253,22 @@ class TritonEndpoint(ITritonEndpoint):
             yield variant.name, model
 
     def _config(
-        self, encryption_key: kms.IKey | None, data_capture: DataCapture | None
+        self,
+        encryption_key: kms.IKey | None,
+        data_capture: DataCapture | None,
+        detailed_observability: bool,
     ) -> sagemaker.CfnEndpointConfig:
+        """Return the configuration; what metrics alarms rest on is not left to AWS's defaults."""
         return sagemaker.CfnEndpointConfig(
             self,
             "Config",
             data_capture_config=data_capture.property() if data_capture else None,
             kms_key_id=encryption_key.key_arn if encryption_key else None,
+            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+                enable_detailed_observability=detailed_observability,
+                enable_enhanced_metrics=False,
+                metric_publish_frequency_in_seconds=seconds(MINUTE),
+            ),
             production_variants=[
                 it.property(model_name=self.models[it.name].attr_model_name) for it in self.variants
             ],
@@ -268,7 +283,7 @@ class TritonEndpoint(ITritonEndpoint):
             )
             if both:
                 yield self._rollback_alarm(
-                    f"Rollback-{variant.name}-ServerErrors",
+                    f"{variant.name}-ServerErrors",
                     f"variant {variant.name} answers with 5xx",
                     metrics.metric_server_error_rate(),
                     threshold=ROLLBACK_SERVER_ERROR_RATE,
@@ -276,7 +291,7 @@ class TritonEndpoint(ITritonEndpoint):
                 )
             # In one minute at night, one caller's mistake may be all that is asked.
             yield self._rollback_alarm(
-                f"Rollback-{variant.name}-ModelErrors",
+                f"{variant.name}-ModelErrors",
                 f"containers of variant {variant.name} fail requests",
                 metrics.metric_model_error_rate(),
                 threshold=model_error_rate,
@@ -285,17 +300,25 @@ class TritonEndpoint(ITritonEndpoint):
 
     def _rollback_alarm(
         self,
-        construct_id: str,
+        name: str,
         reason: str,
         metric: cloudwatch.Metric,
         *,
         threshold: float,
         minutes: tuple[int, int],
     ) -> cloudwatch.Alarm:
+        """Return an alarm of this configuration alone, under a name that ends with its name.
+
+        An alarm that is changed keeps its state ("its state is left unchanged": API reference,
+        PutMetricAlarm), and one that was in ALARM would roll back the update that mends it. With
+        the name CloudFormation replaces it: the new one exists before the endpoint is updated, the
+        old one until the update cannot be rolled back any more.
+        """
         bad, of = minutes
         return cloudwatch.Alarm(
             self,
-            construct_id,
+            f"Rollback-{name}",
+            alarm_name=f"{self.endpoint_name}-{name}-{self.config.attr_endpoint_config_name}",
             alarm_description=f"Rolls an update of {self.endpoint_name} back: {reason}",
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
             datapoints_to_alarm=bad,

@@ -11,13 +11,18 @@ import logging
 import math
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
+from local_aws.cloudwatch.data import statistic_by_period, statistic_of
 from local_aws.cloudwatch.evaluation import Condition
+from local_aws.cloudwatch.expressions import Expression
 
 EVERY_SECONDS = 10
 """Alarms of 10, 20 and 30 seconds are "evaluated every 10 seconds", others "every minute" (user
-guide, "Alarm evaluation"); to look at those too more often changes nothing."""
+guide, "Alarm evaluation"); to look at those too more often changes nothing, unless they have been
+changed."""
+MINUTE = 60
 
 Record = dict[str, Any]
 
@@ -33,6 +38,7 @@ class Evaluator:
 
     def __init__(self, cloudwatch: Any, *, speed: float) -> None:
         self._cloudwatch, self._speed = cloudwatch, speed
+        self._known: dict[str, tuple[Record, float]] = {}
         cloudwatch._evaluate_alarm = lambda _: None
 
     async def run(self) -> None:
@@ -42,20 +48,37 @@ class Evaluator:
             self.evaluate(time.time())
 
     def evaluate(self, now: float) -> None:
-        """Give every alarm the state that its data has at a time."""
+        """Give every alarm the state that its data has at a time.
+
+        One that was changed keeps its state for a minute: "When you update an existing alarm, its
+        state is left unchanged" (API reference, PutMetricAlarm) until it is evaluated.
+        """
+        known = {}
         for alarm in list(self._cloudwatch._alarms.values()):
-            if alarm.get("MetricName"):
+            name = alarm["AlarmName"]
+            before, kept_until = self._known.get(name, (alarm, now))
+            if before is not alarm:
+                kept_until = now + MINUTE / self._speed
+            known[name] = alarm, kept_until
+            if now >= kept_until and (alarm.get("MetricName") or alarm.get("Metrics")):
                 try:
                     self._evaluate(alarm, now)
                 except Exception:  # one that cannot be evaluated is none of the others' business
-                    _log.exception("alarm %s", alarm["AlarmName"])
+                    _log.exception("alarm %s", name)
+        self._known = known
 
     def _evaluate(self, alarm: Record, now: float) -> None:
         condition = condition_of(alarm)
-        width = alarm["Period"] / self._speed
+        expression = Expression.of(alarm["Metrics"]) if "Metrics" in alarm else None
+        period_seconds = expression.period if expression else alarm["Period"]
+        width = period_seconds / self._speed
         last = math.floor(now / width) - 1  # the one that is under way is not complete
         first = last - condition.range + 1
-        by_period = self._data(alarm, width, first, last)
+        data = partial(statistic_by_period, self._cloudwatch, width=width, first=first, last=last)
+        if expression:
+            by_period = expression.values({it: data(of) for it, of in expression.metrics.items()})
+        else:
+            by_period = data(alarm)
         points = [by_period.get(it) for it in range(first, last + 1)]
         state = condition.state(points) or alarm["StateValue"]
         found = [(period, value) for period, value in sorted(by_period.items(), reverse=True)]
@@ -65,8 +88,8 @@ class Evaluator:
                 "version": "1.0",
                 "queryDate": _iso(now),
                 "startDate": _iso(first * width),
-                "statistic": _statistic(alarm),
-                "period": alarm["Period"],
+                **({} if expression else {"statistic": statistic_of(alarm)}),
+                "period": period_seconds,
                 "recentDatapoints": [value for _, value in reversed(evaluated)],
                 "threshold": condition.threshold,
                 "evaluatedDatapoints": [
@@ -89,28 +112,6 @@ class Evaluator:
                 is_json=True,
             )
 
-    def _data(self, alarm: Record, width: float, first: int, last: int) -> dict[int, float]:
-        """Return the alarm's statistic by period, from the first to the last that is asked for."""
-        key = (alarm["Namespace"], alarm["MetricName"], self._dimensions(alarm))
-        by_period: dict[int, list[Record]] = {}
-        for point in reversed(self._cloudwatch._metrics.get(key) or []):
-            period = math.floor(point["Timestamp"] / width)
-            if period < first - 1:  # data comes in the order of time, but for some of a period
-                break
-            if first <= period <= last and _has_unit(point, alarm):
-                by_period.setdefault(period, []).append(point)
-        found = {}
-        for period, points in by_period.items():
-            statistics = self._cloudwatch._calc_stats(points)
-            value = self._cloudwatch._stat_value(statistics, _statistic(alarm), points)
-            if statistics and value is not None:
-                found[period] = float(value)
-        return found
-
-    def _dimensions(self, alarm: Record) -> str:
-        named = self._cloudwatch._dims_from_list(alarm.get("Dimensions") or [])
-        return str(self._cloudwatch._dims_key(named))
-
 
 def condition_of(alarm: Record) -> Condition:
     """Return what an alarm asks for; all of its data points where it does not say how many."""
@@ -122,19 +123,6 @@ def condition_of(alarm: Record) -> Condition:
         datapoints=alarm.get("DatapointsToAlarm") or periods,
         missing=alarm.get("TreatMissingData") or "missing",
     )
-
-
-def _statistic(alarm: Record) -> str:
-    return str(alarm.get("ExtendedStatistic") or alarm.get("Statistic") or "Average")
-
-
-def _has_unit(point: Record, alarm: Record) -> bool:
-    """Whether a point counts: an alarm's Unit, if it has one, must be the data's.
-
-    "If you specify a unit that the metric is not published with, this causes the alarm to be stuck
-    in INSUFFICIENT_DATA": API reference of PutMetricAlarm.
-    """
-    return not alarm.get("Unit") or point["Unit"] == alarm["Unit"]
 
 
 def _iso(seconds: float) -> str:

@@ -20,6 +20,9 @@ Record = dict[str, Any]
 MOST_ENVIRONMENT_BYTES = 32 * 1024
 """Of keys and values together; source: ContainerDefinition's API reference."""
 
+_PUBLISHED_EVERY = (10, 30, 60, 120, 180, 240, 300)
+"""Seconds; source: MetricsConfig's API reference."""
+
 
 def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
     """Raise `ApiError` if CreateModel does.
@@ -49,6 +52,12 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
 
 def check_endpoint_config(request: Record) -> None:
     """Raise `ApiError` if CreateEndpointConfig does."""
+    frequency = request.get("MetricsConfig", {}).get("MetricPublishFrequencyInSeconds", 60)
+    if frequency not in _PUBLISHED_EVERY:
+        raise _invalid(
+            f"MetricPublishFrequencyInSeconds is {frequency}: it must be one of "
+            f"{', '.join(map(str, _PUBLISHED_EVERY))}."
+        )
     variants = request["ProductionVariants"]
     for variant in variants:
         name = variant["VariantName"]

@@ -13,6 +13,16 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 
+METRICS = {
+    "EnableDetailedObservability": True,
+    "EnableEnhancedMetrics": False,
+    "MetricPublishFrequencyInSeconds": 60,
+}
+"""Defaults of a new configuration (API reference, MetricsConfig), which DescribeEndpointConfig
+answers (developer guide, monitoring-detailed-observability-getting-started). No metric here depends
+on them."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a fleet is started from; what is deleted meanwhile does not change it."""
@@ -67,6 +77,7 @@ class Registry:
         """CreateEndpointConfig."""
         name = request["EndpointConfigName"]
         check_endpoint_config(request)
+        request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
         with self._lock:
             ENDPOINT_CONFIG.refuse_existing(self._configs, name)
             self._models_of(request)

@@ -48,6 +48,7 @@ class Update:
         """Return when the endpoint is InService, with either fleet, or everything is stopped."""
         try:
             self._end_stray()
+            self._check()  # that SageMaker looks this early has no source: a stack must bear it
             for step in self._deployment.steps:
                 self._provision(step)
                 self._shift(step)

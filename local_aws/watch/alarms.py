@@ -79,14 +79,15 @@ class Alarms:
 
 
 def _alarm(record: Record) -> Alarm:
-    dimensions = {it["Name"]: it["Value"] for it in record.get("Dimensions", [])}
+    metric = _metric(record)
+    dimensions = {it["Name"]: it["Value"] for it in metric.get("Dimensions", [])}
     threshold, data = record.get("Threshold"), json.loads(record.get("StateReasonData") or "{}")
     return Alarm(
         name=record["AlarmName"],
         endpoint=dimensions.get("EndpointName"),
         variant=dimensions.get("VariantName"),
-        watches=record.get("MetricName") or record.get("AlarmRule", ""),
-        condition=_condition(record),
+        watches=metric.get("MetricName") or record.get("AlarmRule", ""),
+        condition=_condition(record, metric),
         threshold=threshold,
         value=_last(data.get("recentDatapoints", [])),
         state=record["StateValue"],
@@ -94,16 +95,25 @@ def _alarm(record: Record) -> Alarm:
     )
 
 
-def _condition(record: Record) -> str:
+def _metric(record: Record) -> Record:
+    """Return the names of an alarm's metric; of an expression, those of the first metric in it."""
+    queries = record.get("Metrics", ())
+    if not (metrics := [it["MetricStat"] for it in queries if "MetricStat" in it]):
+        return record
+    (expression,) = (it["Expression"] for it in queries if "Expression" in it)
+    return {**metrics[0]["Metric"], "MetricName": expression, "Period": metrics[0]["Period"]}
+
+
+def _condition(record: Record, metric: Record) -> str:
     if "Threshold" not in record:
         return "its rule is true"
-    statistic = record.get("ExtendedStatistic") or record.get("Statistic", "")
+    statistic = record.get("ExtendedStatistic") or record.get("Statistic") or "value"
     sign = _SIGNS.get(record["ComparisonOperator"], record["ComparisonOperator"])
     periods = record["EvaluationPeriods"]
     needed = record.get("DatapointsToAlarm") or periods
     return (
         f"{statistic} {sign} {record['Threshold']:g} in {needed} of {periods} periods of "
-        f"{record['Period']} s"
+        f"{metric['Period']} s"
     )
 
 

@@ -49,9 +49,11 @@ class EndpointStage(Part):
     """Options of the Triton server."""
     environment: Environment = {}
     """Variables of your own in the containers."""
-    publish_metrics: bool | None = None
-    """Publish Triton's own metrics to CloudWatch. Left out: in production, where the release can.
-    """
+    publish_metrics: bool = False
+    """Publish Triton's own metrics to CloudWatch, by variables that no document confirms; not from
+    a private network."""
+    detailed_observability: bool = False
+    """Publish OpenTelemetry metrics of GPUs, hosts and containers, charged by the GB ingested."""
     cache_models: bool = True
     """Keep models in memory between invocations; false is for many that are each asked for once.
     For multi-model hosting."""

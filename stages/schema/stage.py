@@ -70,8 +70,3 @@ class Stage(Part):
             for name, it in self.endpoints.items()
             if it.data_capture
         }
-
-    def wants_metrics(self, endpoint: str) -> bool:
-        """Whether an endpoint publishes Triton's own metrics, if its release can."""
-        asked = self.endpoints[endpoint].publish_metrics
-        return self.production if asked is None else asked

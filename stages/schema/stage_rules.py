@@ -97,6 +97,12 @@ def _endpoint(stage: "Stage", name: str, endpoint: "EndpointStage") -> Found:
                 f"{gpu.compute_capability}, release {stage.release} needs {wanted}: write "
                 "another instance_type or another release",
             )
+    if endpoint.publish_metrics and stage.private_network:
+        yield (
+            ("endpoints", name, "publish_metrics"),
+            "the instances of a private network reach S3 alone, and not CloudWatch: remove it, or "
+            "write private_network: false",
+        )
     for keys in _too_new(endpoint, release):
         since = platform_facts.serve_option_since(str(keys[-1]))
         yield (

@@ -38,8 +38,7 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     @functools.cache
     def synthesise(stage: str) -> CloudAssembly:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)), stack_traces=False)
-        stage_app.add_stacks(app, stage)
-        return app.synth()
+        return stage_app.synthesise(app, stage)
 
     return synthesise
 

@@ -415,6 +415,20 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
         lambda it: alarm(it).update(Statistic="Sum", ExtendedStatistic="p99"),
         "not one of Statistic and ExtendedStatistic",
     ),
+    "a unit that a metric may not have": (
+        cloudwatch_rules.alarms,
+        "prod-text",
+        lambda it: alarm(it).update(Unit="Percent"),
+        "a metric without the unit Percent is not seen",
+    ),
+    "an expression and its metric": (
+        cloudwatch_rules.alarms,
+        "prod-text",
+        lambda it: first(it, "AWS::CloudWatch::Alarm", "LoadedModels")["Metrics"][1].update(
+            ReturnData=True
+        ),
+        "not one expression is watched",
+    ),
     "a widget of 501 metrics": (
         cloudwatch_rules.dashboards,
         "prod-text",

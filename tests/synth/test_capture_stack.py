@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import pytest
 from aws_cdk.assertions import Match, Template
 
 from tests.synth.conftest import Templates
@@ -77,15 +78,20 @@ def test_tags_are_on_whatever_takes_them(every_template: Templates) -> None:
     }
 
 
-def test_logs_of_endpoints_are_kept_as_long_as_the_stage_says(every_template: Templates) -> None:
-    resources = every_template("all")["all-models"]["Resources"].values()
+@pytest.mark.parametrize(
+    ("stage", "days"),
+    [
+        ("all", {"all-ten": 731, "all-rolling": 731}),
+        ("plain", {"plain-volumes": 90, "plain-volumes/triton-metrics": 7}),
+    ],
+)
+def test_logs_of_endpoints_are_kept_as_long_as_the_stage_says(
+    every_template: Templates, stage: str, days: dict[str, int]
+) -> None:
+    resources = every_template(stage)[f"{stage}-models"]["Resources"].values()
     kept = {
         it["Properties"]["LogGroupName"]: it["Properties"]["RetentionInDays"]
         for it in resources
         if it["Type"] == "AWS::Logs::LogGroup" and "LogGroupName" in it["Properties"]
     }
-    assert kept == {
-        "/aws/sagemaker/Endpoints/all-ten": 731,
-        "/aws/sagemaker/Endpoints/all-ten/triton-metrics": 7,
-        "/aws/sagemaker/Endpoints/all-rolling": 731,
-    }
+    assert kept == {f"/aws/sagemaker/Endpoints/{name}": it for name, it in days.items()}

@@ -23,52 +23,34 @@ def scene() -> Scene:
 
 
 @pytest.mark.parametrize(
-    ("method", "namespace", "name", "statistic", "unit"),
+    ("method", "namespace", "name", "statistic"),
     [
-        ("invocations", "AWS/SageMaker", "Invocations", "Sum", "NONE"),
-        ("invocations_per_instance", "AWS/SageMaker", "InvocationsPerInstance", "Sum", "NONE"),
-        ("server_error_rate", "AWS/SageMaker", "Invocation5XXErrors", "Average", "NONE"),
-        ("client_error_rate", "AWS/SageMaker", "Invocation4XXErrors", "Average", "NONE"),
-        ("model_error_rate", "AWS/SageMaker", "InvocationModelErrors", "Average", "NONE"),
-        ("model_latency", "AWS/SageMaker", "ModelLatency", "p99", "MICROSECONDS"),
-        ("overhead_latency", "AWS/SageMaker", "OverheadLatency", "Average", "MICROSECONDS"),
-        ("model_cache_hit_rate", "AWS/SageMaker", "ModelCacheHit", "Average", "NONE"),
-        ("model_loading_wait", "AWS/SageMaker", "ModelLoadingWaitTime", "Maximum", "MICROSECONDS"),
-        (
-            "model_downloading_time",
-            "AWS/SageMaker",
-            "ModelDownloadingTime",
-            "Maximum",
-            "MICROSECONDS",
-        ),
-        ("model_loading_time", "AWS/SageMaker", "ModelLoadingTime", "Maximum", "MICROSECONDS"),
-        ("model_unloads", "AWS/SageMaker", "ModelUnloadingTime", "SampleCount", "MICROSECONDS"),
-        ("loaded_models", "/aws/sagemaker/Endpoints", "LoadedModelCount", "Sum", "NONE"),
-        ("cpu_utilization", "/aws/sagemaker/Endpoints", "CPUUtilization", "Average", "PERCENT"),
-        (
-            "memory_utilization",
-            "/aws/sagemaker/Endpoints",
-            "MemoryUtilization",
-            "Average",
-            "PERCENT",
-        ),
-        ("gpu_utilization", "/aws/sagemaker/Endpoints", "GPUUtilization", "Average", "PERCENT"),
-        (
-            "gpu_memory_utilization",
-            "/aws/sagemaker/Endpoints",
-            "GPUMemoryUtilization",
-            "Average",
-            "PERCENT",
-        ),
-        ("disk_utilization", "/aws/sagemaker/Endpoints", "DiskUtilization", "Average", "PERCENT"),
+        ("invocations", "AWS/SageMaker", "Invocations", "Sum"),
+        ("invocations_per_instance", "AWS/SageMaker", "InvocationsPerInstance", "Sum"),
+        ("server_error_rate", "AWS/SageMaker", "Invocation5XXErrors", "Average"),
+        ("client_error_rate", "AWS/SageMaker", "Invocation4XXErrors", "Average"),
+        ("model_error_rate", "AWS/SageMaker", "InvocationModelErrors", "Average"),
+        ("model_latency", "AWS/SageMaker", "ModelLatency", "p99"),
+        ("overhead_latency", "AWS/SageMaker", "OverheadLatency", "Average"),
+        ("model_cache_hit_rate", "AWS/SageMaker", "ModelCacheHit", "Average"),
+        ("model_loading_wait", "AWS/SageMaker", "ModelLoadingWaitTime", "Maximum"),
+        ("model_downloading_time", "AWS/SageMaker", "ModelDownloadingTime", "Maximum"),
+        ("model_loading_time", "AWS/SageMaker", "ModelLoadingTime", "Maximum"),
+        ("model_unloads", "AWS/SageMaker", "ModelUnloadingTime", "SampleCount"),
+        ("loaded_models", "/aws/sagemaker/Endpoints", "LoadedModelCount", "Sum"),
+        ("cpu_utilization", "/aws/sagemaker/Endpoints", "CPUUtilization", "Average"),
+        ("memory_utilization", "/aws/sagemaker/Endpoints", "MemoryUtilization", "Average"),
+        ("gpu_utilization", "/aws/sagemaker/Endpoints", "GPUUtilization", "Average"),
+        ("gpu_memory_utilization", "/aws/sagemaker/Endpoints", "GPUMemoryUtilization", "Average"),
+        ("disk_utilization", "/aws/sagemaker/Endpoints", "DiskUtilization", "Average"),
     ],
 )
 def test_metrics_are_those_that_sagemaker_publishes(
-    scene: Scene, method: str, namespace: str, name: str, statistic: str, unit: str
+    scene: Scene, method: str, namespace: str, name: str, statistic: str
 ) -> None:
     metric = getattr(scene.endpoint(), f"metric_{method}")()
     assert (metric.namespace, metric.metric_name) == (namespace, name)
-    assert (metric.statistic, metric.unit.name) == (statistic, unit)
+    assert (metric.statistic, metric.unit) == (statistic, None)
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "AllTraffic"}
     assert metric.period.to_seconds() == 60
 
@@ -89,13 +71,39 @@ def test_a_metric_takes_every_option_of_the_cdk_and_the_variant() -> None:
     assert set(MetricOptions.__annotations__) == options | {"variant"}
 
 
-def test_every_alarm_is_plain_and_has_the_two_dimensions_that_exist(scene: Scene) -> None:
+def test_every_alarm_watches_metrics_by_the_two_dimensions_that_exist(scene: Scene) -> None:
     scene.endpoint().monitor()
     alarms = _alarms(scene)
     assert alarms
     for alarm in alarms.values():
-        assert "Metrics" not in alarm  # metric math, where a plain metric says it
-        assert {it["Name"] for it in alarm["Dimensions"]} == {"EndpointName", "VariantName"}
+        for metric in [alarm, *_metrics(alarm)]:
+            if "Dimensions" in metric:
+                names = {it["Name"] for it in metric["Dimensions"]}
+                assert names == {"EndpointName", "VariantName"}
+
+
+def test_no_alarm_names_a_unit_that_its_metric_might_not_have(scene: Scene) -> None:
+    # It would never see data, and one that rolls updates back would never go off.
+    scene.endpoint().monitor()
+    assert "Unit" not in json.dumps(scene.template().find_resources(ALARM))
+
+
+def test_models_that_nobody_asks_for_do_not_alarm_when_they_leave_memory(scene: Scene) -> None:
+    # After a deploy no model is loaded until it is asked for.
+    scene.endpoint().monitor()
+    (alarm,) = (it for name, it in _alarms(scene).items() if "LoadedModels" in name)
+    expression, *metrics = alarm["Metrics"]
+    assert expression["Expression"] == "IF(measured < 1, requests, 0)"
+    assert expression["ReturnData"] is not False
+    assert (alarm["ComparisonOperator"], alarm["Threshold"]) == (
+        "GreaterThanOrEqualToThreshold",
+        1,
+    )
+    assert {
+        it["Id"]: (it["MetricStat"]["Metric"]["MetricName"], it["MetricStat"]["Stat"])
+        for it in metrics
+    } == {"measured": ("LoadedModelCount", "Sum"), "requests": ("Invocations", "Sum")}
+    assert [it["ReturnData"] for it in metrics] == [False, False]
 
 
 def test_three_bad_minutes_of_five_alarm_and_silence_does_not(scene: Scene) -> None:
@@ -150,14 +158,14 @@ def test_thresholds_of_gpus_are_of_all_gpus_because_the_metric_is(scene: Scene) 
     assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(scene)
 
 
-def test_low_is_bad_for_cache_hits_and_loaded_models(scene: Scene) -> None:
+def test_low_is_bad_for_cache_hits(scene: Scene) -> None:
     scene.endpoint().monitor()
     below = {
         it["MetricName"]
         for it in _alarms(scene).values()
         if it["ComparisonOperator"] == "LessThanThreshold"
     }
-    assert below == {"ModelCacheHit", "LoadedModelCount"}
+    assert below == {"ModelCacheHit"}
 
 
 def test_thresholds_are_severity_to_value_and_an_empty_one_is_no_alarm(scene: Scene) -> None:
@@ -244,9 +252,18 @@ def _alarms(scene: Scene) -> dict[str, dict[str, Any]]:
     return {name: it["Properties"] for name, it in found.items() if "Rollback" not in name}
 
 
+def _metrics(alarm: dict[str, Any]) -> list[dict[str, Any]]:
+    """The metrics of an alarm on an expression."""
+    return [it["MetricStat"]["Metric"] for it in alarm.get("Metrics", ()) if "MetricStat" in it]
+
+
 def _thresholds(scene: Scene) -> list[tuple[str, str, float]]:
     return [
-        (it["MetricName"], it["AlarmDescription"].partition(":")[0], it["Threshold"])
+        (
+            it.get("MetricName") or _metrics(it)[0]["MetricName"],
+            it["AlarmDescription"].partition(":")[0],
+            it["Threshold"],
+        )
         for it in _alarms(scene).values()
     ]
 

@@ -19,7 +19,8 @@ MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
 )
 TOPIC = "arn:aws:sns:us-east-1:123456789012:on-call"
-BUILD, ENTRY = "Custom::TritonModel", "AWS::SSM::Parameter"
+BUILD, CHECK = "Custom::TritonModel", "Custom::TritonUpdateCheck"
+ENTRY = "AWS::SSM::Parameter"
 
 
 def text_endpoint(
@@ -88,11 +89,18 @@ def test_an_endpoint_takes_over_only_when_every_model_is_built(templates: Templa
     assert [kinds.count(BUILD) for kinds in waits_for(two_models, MODEL)] == [2]
 
 
-def test_the_catalog_flips_last(templates: Templates) -> None:
-    # Without it, clients would ask for an archive that is not built, or of the old instances.
-    two_models = templates("examples")["examples-text"]
-    entries = waits_for(two_models, ENTRY)
-    assert [(kinds.count(BUILD), kinds.count(ENDPOINT)) for kinds in entries] == [(2, 1), (2, 1)]
+def test_an_entry_waits_for_its_own_builds_and_the_check_alone(templates: Templates) -> None:
+    # Clients are sent to an archive that is built, when instances serve it; a dashboard or an alarm
+    # that fails must not keep them on the old one.
+    resources = templates("examples")["examples-text"]["Resources"]
+    entries = [it for it in resources.values() if it["Type"] == ENTRY]
+    assert len(entries) == 2
+    for entry in entries:
+        needed = {resources[name]["Type"]: resources[name] for name in entry["DependsOn"]}
+        assert needed.keys() == {BUILD, CHECK}
+        model = json.loads(entry["Properties"]["Value"])["model"]
+        assert needed[BUILD]["Properties"]["Model"] == model
+    assert [ENDPOINT in kinds for kinds in waits_for({"Resources": resources}, CHECK)] == [True]
 
 
 # Builds
@@ -194,33 +202,40 @@ def test_a_canary_is_as_large_and_watched_as_long_as_the_stage_says() -> None:
     )
 
 
-def test_production_publishes_triton_s_own_metrics_and_draws_them(templates: Templates) -> None:
-    text = Template.from_json(templates("prod")["prod-text"])
+def test_triton_s_own_metrics_are_published_and_drawn(every_template: Templates) -> None:
+    endpoint = Template.from_json(every_template("plain")["plain-volumes"])
     said = {
         "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
         "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
         "SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP": (
-            "/aws/sagemaker/Endpoints/prod-text/triton-metrics"
+            "/aws/sagemaker/Endpoints/plain-volumes/triton-metrics"
         ),
-        "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/prod-text",
+        "SAGEMAKER_TRITON_METRIC_NAMESPACE": "Triton/plain-volumes",
     }
-    text.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": said}})
-    (dashboard,) = text.find_resources("AWS::CloudWatch::Dashboard").values()
+    endpoint.has_resource_properties(MODEL, {"PrimaryContainer": {"Environment": said}})
+    (dashboard,) = endpoint.find_resources("AWS::CloudWatch::Dashboard").values()
     drawn = json.dumps(dashboard)
     for name in ("nv_inference_request_failure", "nv_inference_queue_duration_us"):
-        assert re.search(rf"SEARCH\('Namespace=\W+Triton/prod-text\W+MetricName=\W+{name}", drawn)
-    groups = Template.from_json(templates("prod")["prod-models"])
+        assert re.search(
+            rf"SEARCH\('Namespace=\W+Triton/plain-volumes\W+MetricName=\W+{name}", drawn
+        )
+    groups = Template.from_json(every_template("plain")["plain-models"])
     groups.has_resource_properties(
         "AWS::Logs::LogGroup", {"LogGroupName": said["SAGEMAKER_TRITON_CLOUDWATCH_LOG_GROUP"]}
     )
 
 
-@pytest.mark.parametrize(("production", "release"), [(False, "25.09"), (True, "23.05")])
-def test_metrics_are_not_published_in_a_trial_and_by_releases_that_have_none(
-    production: bool, release: str
-) -> None:
-    template = text_endpoint(production=production, release=release, models=["resnet50-onnx"])
+@pytest.mark.parametrize("production", [False, True])
+def test_nothing_is_published_by_variables_that_nobody_confirmed(production: bool) -> None:
+    template = text_endpoint(production=production)
     assert "PUBLISH_METRICS" not in json.dumps(template.find_resources(MODEL))
+
+
+@pytest.mark.parametrize("detailed", [False, True])
+def test_detailed_observability_is_what_the_stage_says(detailed: bool) -> None:
+    text_endpoint(detailed_observability=detailed).has_resource_properties(
+        CONFIG, {"MetricsConfig": {"EnableDetailedObservability": detailed}}
+    )
 
 
 def test_an_endpoint_can_scale_by_its_cpus() -> None:
@@ -406,15 +421,6 @@ def test_variables_of_one_s_own_stand_beside_the_server_s() -> None:
     said = variables(text_endpoint(environment={"OMP_NUM_THREADS": "4"}))
     assert said["OMP_NUM_THREADS"] == "4"
     assert said["SAGEMAKER_TRITON_PING_MODE"] == "live"
-
-
-def test_triton_s_metrics_are_published_where_the_stage_asks_for_them() -> None:
-    def asked(*, production: bool, publish: bool) -> bool:
-        template = text_endpoint(production=production, publish_metrics=publish)
-        return "SAGEMAKER_TRITON_METRIC_NAMESPACE" in variables(template)
-
-    assert asked(production=False, publish=True)
-    assert not asked(production=True, publish=False)
 
 
 def test_models_need_not_stay_in_memory_and_no_alarm_says_so() -> None:

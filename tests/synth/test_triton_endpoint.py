@@ -270,6 +270,21 @@ def test_only_an_update_s_new_instances_roll_it_back(scene: Scene) -> None:
     assert all(new in it["Properties"]["Dimensions"] for it in alarms)
 
 
+def test_every_configuration_has_rollback_alarms_of_its_own(scene: Scene) -> None:
+    # One that is changed keeps its state: what mends an endpoint would be rolled back by it.
+    scene.endpoint(scene.variant(name="A"))
+    (config,) = scene.template().find_resources(CONFIG)
+    names = [
+        it["Properties"]["AlarmName"]["Fn::Join"][1]
+        for it in scene.template().find_resources("AWS::CloudWatch::Alarm").values()
+    ]
+    assert sorted(text for text, _ in names) == [
+        "under-test-A-ModelErrors-",
+        "under-test-A-ServerErrors-",
+    ]
+    assert all(it == {"Fn::GetAtt": [config, "EndpointConfigName"]} for _, it in names)
+
+
 @pytest.mark.parametrize(("given", "threshold"), [({}, 0.2), ({"rollback_error_rate": 0.5}, 0.5)])
 def test_containers_that_fail_requests_roll_an_update_back(
     scene: Scene, given: dict[str, float], threshold: float
@@ -457,8 +472,23 @@ def test_only_answers_are_captured_if_asked(scene: Scene) -> None:
 
 def test_defaults_leave_out_all_that_was_not_asked_for(scene: Scene) -> None:
     scene.endpoint()
-    assert set(scene.properties(CONFIG)) == {"ProductionVariants"}
+    assert set(scene.properties(CONFIG)) == {"MetricsConfig", "ProductionVariants"}
     assert set(scene.properties(MODEL)) == {"ExecutionRoleArn", "PrimaryContainer"}
+
+
+@pytest.mark.parametrize(
+    ("given", "detailed"), [({}, False), ({"detailed_observability": True}, True)]
+)
+def test_no_metrics_are_charged_that_nobody_asked_for(
+    scene: Scene, given: dict[str, bool], detailed: bool
+) -> None:
+    # AWS's default is to publish them.
+    scene.endpoint(**given)
+    assert scene.properties(CONFIG)["MetricsConfig"] == {
+        "EnableDetailedObservability": detailed,
+        "EnableEnhancedMetrics": False,
+        "MetricPublishFrequencyInSeconds": 60,
+    }
 
 
 def test_the_log_group_is_there_before_the_endpoint_writes_to_it(scene: Scene) -> None:

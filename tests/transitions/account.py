@@ -24,6 +24,7 @@ from local_aws.api import JsonService
 from local_aws.autoscaling import cloudformation as autoscaling_types
 from local_aws.autoscaling.service import AutoScaling
 from local_aws.cloudformation import ResourceType
+from local_aws.cloudwatch import expressions
 from local_aws.errors import LocalAwsError
 from local_aws.happenings import untold
 from local_aws.hosting import fleet as fleet_module
@@ -193,6 +194,12 @@ def accounts() -> Iterator[Callable[[], Account]]:
         patch.setattr(Hosting, "_in_background", lambda _, act, *arguments: act(*arguments))
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))
+        for module, name in (
+            (cloudwatch, "_put_metric_alarm"),
+            (provisioners, "_cw_metric_alarm_record"),
+        ):
+            patch.setattr(module, name, getattr(module, name))
+        expressions.install(cloudwatch, provisioners)
         for act in ("_provision_resource", "_update_resource", "_delete_resource"):
             patch.setattr(stacks, act, _watched(getattr(stacks, act), made))
 

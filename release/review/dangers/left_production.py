@@ -8,7 +8,7 @@ from release.review.dangers.found import Found
 
 _ALARMS = {
     "lost_alarms": re.compile(r".+\.\S+/Monitoring/\S+"),
-    "replaced_resources": re.compile(r"\S+-models\.(Alarms/\S+|Log-\S+/Metrics)"),
+    "replaced_resources": re.compile(r"\S+-models\.Alarms/\S+"),
     "unheard_alarms": re.compile(r"\S+-models\.Alarms/\S+"),
 }
 """Rule -> the subjects that a stage has in production alone (stacks/endpoint_stack.py,

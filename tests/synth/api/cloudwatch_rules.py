@@ -18,23 +18,31 @@ GRID = 24
 
 
 def alarms(calls: Calls) -> Iterator[str]:
-    """Alarms of metrics.
+    """Alarms of metrics, and of expressions over several.
 
     "Valid values are 10, 20, 30, and any multiple of 60", 10 to 30 only for metrics of high
     resolution, which SageMaker's are not; periods of less than an hour add up to one day at most;
-    "either Statistic or ExtendedStatistic but not both" (API reference, PutMetricAlarm). Of
+    "either Statistic or ExtendedStatistic but not both"; "We recommend omitting Unit"; of Metrics,
+    one is returned, and members of one metric are left out (API reference, PutMetricAlarm). Of
     EvaluationPeriods, DatapointsToAlarm are the "M out of N".
     """
     for call in calls.of("PutMetricAlarm"):
         it, where = call.parameters, call.made_for
-        if it["Period"] % 60:
-            yield f"{where}: a period of {it['Period']} s"
-        if it["Period"] * it["EvaluationPeriods"] > DAY:
-            yield f"{where}: {it['EvaluationPeriods']} periods are more than a day"
+        metrics = [query["MetricStat"] for query in it.get("Metrics", ()) if "MetricStat" in query]
+        for metric in metrics or [it]:
+            if metric["Period"] % 60:
+                yield f"{where}: a period of {metric['Period']} s"
+            if metric["Period"] * it["EvaluationPeriods"] > DAY:
+                yield f"{where}: {it['EvaluationPeriods']} periods are more than a day"
+            if "Unit" in metric:
+                yield f"{where}: a metric without the unit {metric['Unit']} is not seen"
         if it["DatapointsToAlarm"] > it["EvaluationPeriods"]:
             yield f"{where}: {it['DatapointsToAlarm']} of {it['EvaluationPeriods']} datapoints"
-        if ("Statistic" in it) == ("ExtendedStatistic" in it):
+        statistics = it.keys() & {"ExtendedStatistic", "Statistic"}
+        if len(statistics) != (0 if metrics else 1):
             yield f"{where}: not one of Statistic and ExtendedStatistic"
+        if metrics and sum(query.get("ReturnData", True) for query in it["Metrics"]) != 1:
+            yield f"{where}: not one expression is watched"
 
 
 def dashboards(calls: Calls) -> Iterator[str]:

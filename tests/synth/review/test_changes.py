@@ -74,11 +74,11 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "min_count: 2", "min_count: 1"),
         (STAGE, "production: true\nnotify: { email: [team@example.com] }\n", ""),
     ],
-    "data capture, server options, variables, and Triton's metrics no longer": [
+    "data capture, server options, variables, and detailed observability": [
         (
             STAGE,
             TEXT,
-            TEXT + "\n    data_capture: { percent: 10 }\n    publish_metrics: false\n"
+            TEXT + "\n    data_capture: { percent: 10 }\n    detailed_observability: true\n"
             '    server: { thread_count: 16 }\n    environment: { THREADS: "2" }\n'
             "    cache_models: false",
         ),

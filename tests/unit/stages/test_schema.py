@@ -587,6 +587,19 @@ def test_what_a_release_does_not_have_is_told_at_its_key(
     )
 
 
+def test_a_private_network_publishes_no_metrics_of_triton(
+    problems: Problems, tmp_path: Path
+) -> None:
+    # Its instances reach S3 alone; what the image's agent does then, nobody knows.
+    publishing = f"{FITTING}    publish_metrics: true\n"
+    assert stage(publishing, tmp_path)
+    (problem,) = problems(f"private_network: true\n{publishing}")
+    assert problem == (
+        "prod.yaml:8: endpoints.text.publish_metrics: the instances of a private network reach S3 "
+        "alone, and not CloudWatch: remove it, or write private_network: false"
+    )
+
+
 def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) -> None:
     scaling = (
         "    instance_count: 2\n    scaling:\n      min_count: 2\n      max_count: 4\n"

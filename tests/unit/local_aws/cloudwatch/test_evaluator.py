@@ -119,12 +119,25 @@ def test_m_of_n_datapoints(evaluator: Evaluator) -> None:
 def test_missing_data_is_treated_as_the_alarm_says(evaluator: Evaluator) -> None:
     alarm(TreatMissingData="notBreaching")
     assert state(evaluator, T0) == "OK"
-    alarm(TreatMissingData="breaching")
+    for minute, (missing, expected) in enumerate(
+        [("breaching", "ALARM"), ("ignore", "ALARM"), ("missing", "INSUFFICIENT_DATA")]
+    ):
+        alarm(TreatMissingData=missing)
+        evaluator.evaluate(T0 + 120 * minute)
+        assert state(evaluator, T0 + 120 * minute + 60) == expected
+
+
+def test_an_alarm_that_is_changed_keeps_its_state_until_it_is_evaluated(
+    evaluator: Evaluator,
+) -> None:
+    # Every minute: an update that begins meanwhile meets the state of the alarm of before.
+    alarm(EvaluationPeriods=1, TreatMissingData="notBreaching")
+    put(9, T0 - 60)
     assert state(evaluator, T0) == "ALARM"
-    alarm(TreatMissingData="ignore")
-    assert state(evaluator, T0) == "ALARM"
-    alarm()
-    assert state(evaluator, T0) == "INSUFFICIENT_DATA"
+    alarm(EvaluationPeriods=1, TreatMissingData="notBreaching", Dimensions=[])
+    assert described()["StateValue"] == "ALARM"
+    assert [state(evaluator, T0 + second) for second in (1, 60)] == ["ALARM", "ALARM"]
+    assert state(evaluator, T0 + 61) == "OK"
 
 
 def test_the_reason_and_its_data_tell_what_was_evaluated(evaluator: Evaluator) -> None:

@@ -106,6 +106,11 @@ def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> N
     [
         ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
         (
+            {"ProductionVariants": [ONE], "MetricsConfig": {"MetricPublishFrequencyInSeconds": 20}},
+            "MetricPublishFrequencyInSeconds is 20: it must be one of 10, 30, 60, 120, 180, 240, "
+            "300.",
+        ),
+        (
             {"ProductionVariants": [VARIANT]},
             "The local AWS has no inference components: give variant only a ModelName.",
         ),

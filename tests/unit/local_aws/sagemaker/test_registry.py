@@ -17,6 +17,15 @@ def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> N
     assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
 
 
+def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: Hosting) -> None:
+    refusing = {"EnableDetailedObservability": False}
+    hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": refusing})
+    described = [hosting.describe_endpoint_config({"EndpointConfigName": it})["MetricsConfig"]
+                 for it in ("one", "quiet")]  # fmt: skip
+    assert [it["EnableDetailedObservability"] for it in described] == [True, False]
+    assert [it["MetricPublishFrequencyInSeconds"] for it in described] == [60, 60]
+
+
 def test_arns_are_in_lower_case(hosting: Hosting) -> None:
     answer = hosting.create_model(model("Mini-LM"))
     assert answer == {"ModelArn": f"{ARN}:model/mini-lm"}

@@ -344,14 +344,12 @@ def test_an_alarm_takes_all_calls_back_and_leaves_no_reason(
 
 
 @pytest.mark.parametrize("policy", [{}, CANARY, IN_TWO])
-def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_shifts(
-    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], policy: Record
+def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_starts(
+    endpoint: Hosting, fleets: Fleets, alarms: dict[str, str], policy: Record
 ) -> None:
     alarms["errors"] = "ALARM"
-    shifted: list[float] = []
-    clock.then = lambda _: shifted.append(share(endpoint))
     assert outcome(update(endpoint, {**policy, **watched("errors")})) == ("InService", "old", None)
-    assert shifted == []
+    assert [it.config for it in fleets.started] == ["old"]
 
 
 def test_while_it_is_rolled_back_an_endpoint_is_updating_and_the_old_fleet_answers(

@@ -136,6 +136,20 @@ def test_an_alarm_on_alarms_and_one_without_data_have_no_value(
     assert (metric["value"], metric["endpoint"], metric["variant"]) == (None, None, None)
 
 
+def test_an_alarm_on_an_expression_is_of_the_variant_of_its_metrics(
+    alarms: Alarms, cloudwatch: CloudWatch
+) -> None:
+    cloudwatch.has("unserved", Threshold=1.0)
+    (record,) = cloudwatch.metric
+    names = {it: record.pop(it) for it in ("MetricName", "Dimensions")}
+    stat = {"Metric": names, "Period": record.pop("Period"), "Stat": record.pop("Statistic")}
+    text = "IF(m < 1, r)"
+    record["Metrics"] = [{"Id": "e", "Expression": text}, {"Id": "m", "MetricStat": stat}]
+    (alarm,) = alarms.look()
+    assert (alarm["endpoint"], alarm["variant"], alarm["watches"]) == ("text", "only", text)
+    assert alarm["condition"] == "value > 1 in 2 of 3 periods of 60 s"
+
+
 def test_each_change_is_told_once_with_its_time(
     alarms: Alarms, cloudwatch: CloudWatch, told: list[Happening]
 ) -> None:

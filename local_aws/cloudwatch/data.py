@@ -1,0 +1,45 @@
+"""The data of a metric that an alarm watches, out of ministack's store."""
+
+import math
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def statistic_by_period(
+    cloudwatch: Any, metric: Record, *, width: float, first: int, last: int
+) -> dict[int, float]:
+    """Return a metric's statistic by period of `width` seconds, from the first to the last.
+
+    `metric` names it as an alarm on it does. A period without data is left out.
+    """
+    named = cloudwatch._dims_from_list(metric.get("Dimensions") or [])
+    key = (metric["Namespace"], metric["MetricName"], str(cloudwatch._dims_key(named)))
+    by_period: dict[int, list[Record]] = {}
+    for point in reversed(cloudwatch._metrics.get(key) or []):
+        period = math.floor(point["Timestamp"] / width)
+        if period < first - 1:  # data comes in the order of time, but for some of a period
+            break
+        if first <= period <= last and _has_unit(point, metric):
+            by_period.setdefault(period, []).append(point)
+    found = {}
+    for period, points in by_period.items():
+        statistics = cloudwatch._calc_stats(points)
+        value = cloudwatch._stat_value(statistics, statistic_of(metric), points)
+        if statistics and value is not None:
+            found[period] = float(value)
+    return found
+
+
+def statistic_of(metric: Record) -> str:
+    """Return the statistic that an alarm watches."""
+    return str(metric.get("ExtendedStatistic") or metric.get("Statistic") or "Average")
+
+
+def _has_unit(point: Record, metric: Record) -> bool:
+    """Whether a point counts: an alarm's Unit, if it has one, must be the data's.
+
+    "If you specify a unit that the metric is not published with, this causes the alarm to be stuck
+    in INSUFFICIENT_DATA": API reference of PutMetricAlarm.
+    """
+    return not metric.get("Unit") or point["Unit"] == metric["Unit"]

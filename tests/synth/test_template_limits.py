@@ -1,0 +1,138 @@
+"""How many models an endpoint's template holds, and what a synth says of one that is too large."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from aws_cdk import App
+from aws_cdk.cx_api import CloudAssembly
+
+import app as stage_app
+import checked_yaml
+from model_build import ModelPlan
+from stacks import check_templates, endpoint_stack
+from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
+from stages import load_stage, naming_lines
+from tests.synth.conftest import CONTEXT, ROOT
+
+Synth = Callable[[int], CloudAssembly]
+
+
+@pytest.fixture
+def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
+    """Return the assembly of an endpoint `text` with so many models on one kind of GPU."""
+    folder = tmp_path / "stages"
+    folder.mkdir()
+    for name, function in (("load_stage", load_stage), ("naming_lines", naming_lines)):
+        monkeypatch.setattr(stage_app, name, partial(function, folder=folder))
+    plan = endpoint_stack._plan("minilm")
+
+    def renamed(name: str) -> ModelPlan:
+        return dataclasses.replace(
+            plan, name=name, digest=hashlib.sha256(name.encode()).hexdigest()
+        )
+
+    monkeypatch.setattr(endpoint_stack, "_plan", renamed)
+
+    def synthesise(models: int) -> CloudAssembly:
+        endpoint = {
+            "instance_type": "ml.g5.xlarge",
+            "models": [f"model-{number:03}" for number in range(models)],
+        }
+        stage = {"region": "us-east-1", "release": "25.09", "endpoints": {"text": endpoint}}
+        (folder / "many.yaml").write_text(json.dumps(stage, indent=1))
+        outdir = str(tmp_path / f"{models}")
+        return stage_app.synthesise(App(context=CONTEXT, outdir=outdir, stack_traces=False), "many")
+
+    return synthesise
+
+
+def template(assembly: CloudAssembly) -> bytes:
+    """The endpoint's template, as the cdk CLI uploads it."""
+    (stack,) = (it for it in assembly.stacks if it.stack_name == "many-text")
+    return Path(stack.template_full_path).read_bytes()
+
+
+def test_an_endpoint_of_240_models_is_far_from_the_limit_of_bytes(synth: Synth) -> None:
+    content = template(synth(240))
+    assert len(json.loads(content)["Resources"]) == 489
+    assert len(content) < MAX_BYTES / 2
+
+
+def test_a_template_grows_by_as_much_with_each_model(synth: Synth) -> None:
+    sizes = [len(template(synth(models))) for models in (10, 20, 30)]
+    assert sizes[2] - sizes[1] == sizes[1] - sizes[0]
+
+
+def test_too_many_models_are_named_with_their_line_and_a_way_on(synth: Synth) -> None:
+    with pytest.raises(checked_yaml.InvalidFile) as refused:
+        synth(246)
+    (problem,) = refused.value.problems
+    assert (problem.path.name, problem.line) == ("many.yaml", 7)
+    assert str(problem).partition(": ")[2] == (
+        f"endpoints.text.models: the stack many-text has 501 resources, CloudFormation takes "
+        f"{MAX_RESOURCES}: serve some of the models from another endpoint of the stage"
+    )
+
+
+TOO_MANY = """
+import json, sys
+from aws_cdk import App, CfnResource, Stack
+from stacks import take_limits_over
+
+app = App(context=json.load(open("cdk.json"))["context"], outdir=sys.argv[1])
+take_limits_over(app)
+stack = Stack(app, "many")
+for number in range(501):
+    CfnResource(stack, f"Handle{number}", type="AWS::CloudFormation::WaitConditionHandle")
+app.synth()
+"""
+
+
+def test_the_cdk_does_not_refuse_what_is_refused_at_the_key_of_a_stage(tmp_path: Path) -> None:
+    # Its own validation, which tests are spared, ends in a traceback.
+    environment = {name: it for name, it in os.environ.items() if name != "CDK_VALIDATION"}
+    subprocess.run(
+        [sys.executable, "-c", TOO_MANY, str(tmp_path)], cwd=ROOT, env=environment, check=True
+    )
+    assert len(json.loads((tmp_path / "many.template.json").read_text())["Resources"]) == 501
+
+
+def test_a_template_of_more_bytes_than_cloudformation_takes_is_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path, "prod-text", MAX_BYTES) == []
+    assert refused(tmp_path, "prod-text", MAX_BYTES + 1) == [
+        (
+            ("endpoints", "text", "models"),
+            "the template of the stack prod-text has 1,000,001 bytes, CloudFormation takes "
+            "1,000,000: serve some of the models from another endpoint of the stage",
+        )
+    ]
+
+
+def test_of_too_many_endpoints_the_stack_that_stays_is_too_large(tmp_path: Path) -> None:
+    ((keys, message),) = refused(tmp_path, "prod-models", MAX_BYTES + 1)
+    assert keys == ("endpoints",)
+    assert message.endswith("write some endpoints into the file of another stage")
+
+
+def refused(folder: Path, stack: str, size: int) -> list[tuple[checked_yaml.Keys, str]]:
+    """What is wrong with a stack of the stage prod whose template has so many bytes."""
+    file = folder / "template.json"
+    file.write_bytes(b'{"Resources": {}}'.ljust(size))
+    assembly: Any = SimpleNamespace(
+        stacks=[SimpleNamespace(stack_name=stack, template_full_path=str(file))]
+    )
+    try:
+        check_templates("prod", assembly)
+    except checked_yaml.Misfits as error:
+        return error.found
+    return []
