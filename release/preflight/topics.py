@@ -5,7 +5,6 @@ from release.preflight import (
     bootstrap,
     build_quotas,
     facts,
-    gpu_builds,
     identity,
     images,
     instance_quotas,
@@ -38,5 +37,5 @@ BEFORE_A_DELIVERY: Topics = tuple(
 
 ALL: Topics = (
     *BEFORE_A_DELIVERY,
-    *((it.TOPIC, it.ask) for it in (gpu_builds, access, prices, facts)),
+    *((it.TOPIC, it.ask) for it in (access, prices, facts)),
 )
