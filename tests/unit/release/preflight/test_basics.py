@@ -79,6 +79,43 @@ def test_an_account_that_was_never_bootstrapped_is_refused(make: MakeAccount, aw
     assert row.do == f"cdk bootstrap aws://{ACCOUNT}/us-east-1"
 
 
+KEY = "arn:aws:kms:us-east-1:111122223333:key/0a"
+
+
+@pytest.mark.parametrize(
+    ("default", "told"),
+    [
+        ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}, True),
+        ({"SSEAlgorithm": "aws:kms"}, False),  # what cdk bootstrap makes: AWS's own key
+        ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "alias/aws/s3"}, False),
+        ({"SSEAlgorithm": "AES256"}, False),
+    ],
+)
+def test_a_bootstrap_with_a_customer_s_key_is_told_with_what_it_means(
+    make: MakeAccount, aws: Aws, default: dict[str, str], told: bool
+) -> None:
+    rules = [{"ApplyServerSideEncryptionByDefault": default}]
+    aws.answers["s3.GetBucketEncryption"] = {"ServerSideEncryptionConfiguration": {"Rules": rules}}
+    bucket = "cdk-q-assets-${AWS::AccountId}-us-east-1"
+    url = {"stackTemplateAssetObjectUrl": f"s3://{bucket}/prod/0a.json"}
+    rows = list(bootstrap.ask(make(manifest={"prod-text": {"properties": url}})))
+    name = f"cdk-q-assets-{ACCOUNT}-us-east-1"
+    assert aws.requests("s3.GetBucketEncryption") == [{"Bucket": name}]
+    assert [(it.verdict, it.subject) for it in rows] == ([(UNKNOWN, name)] if told else [])
+    if told:
+        assert f"encrypted with {KEY}: builds read their sources only if" in rows[0].said
+        assert rows[0].do.endswith(f"--key-id {KEY}")
+
+
+@pytest.mark.parametrize("code", ["NoSuchBucket", "ServerSideEncryptionConfigurationNotFoundError"])
+def test_assets_without_a_key_of_their_own_are_no_row(
+    make: MakeAccount, aws: Aws, code: str
+) -> None:
+    aws.answers["s3.GetBucketEncryption"] = error(code)
+    url = {"stackTemplateAssetObjectUrl": "s3://bucket/0a.json"}
+    assert list(bootstrap.ask(make(manifest={"prod-text": {"properties": url}}))) == []
+
+
 def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
     aws.answers["ecr.BatchGetImage"] = {"images": [{"imageManifest": "{}"}], "failures": []}
     (row,) = images.ask(make(prod_text=endpoint_stack(), prod_vision=endpoint_stack("prod-vision")))
