@@ -14,6 +14,7 @@ ACCOUNT_WIDE = [
     "ec2:DescribeAvailabilityZones",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
     "logs:DescribeLogGroups",
     "s3:ListAllMyBuckets",
     "sagemaker:DescribeEndpoint",

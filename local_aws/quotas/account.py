@@ -40,6 +40,9 @@ FUNCTIONS = "Concurrent executions"
 (awslabs/landing-zone-accelerator-on-aws#556, aws-samples/aws-secure-environment-accelerator#1002,
 aws-bench/aws-bench-datasets#63 with the code)."""
 
+NETWORKS = "VPCs per Region"
+"""Listed, and not held to: networks are ministack's."""
+
 INSTANCE_CODES = {"ml.g5.xlarge": "L-1928E07B", "ml.m5.xlarge": "L-2F737F8D"}
 """Codes that a source has; others are made up here, and only their form is AWS's."""
 
@@ -69,7 +72,7 @@ class AccountQuotas:
     def __init__(self, values: Mapping[str, int] | None = None) -> None:
         values = dict(values or {})
         self.queued_builds = values.pop(QUEUED_BUILDS, None)
-        self._quotas = {it.name: it for it in (*_builds(), _functions(), *_instances())}
+        self._quotas = {it.name: it for it in (*_builds(), *_others(), *_instances())}
         for name, value in values.items():
             if name not in self._quotas:
                 raise LocalAwsError(f"there is no quota {name!r}")
@@ -122,8 +125,11 @@ def _builds() -> list[Quota]:
     ]
 
 
-def _functions() -> Quota:
-    return Quota("lambda", "L-B99A9384", FUNCTIONS, 1000, 1000)
+def _others() -> list[Quota]:
+    return [
+        Quota("lambda", "L-B99A9384", FUNCTIONS, 1000, 1000),
+        Quota("vpc", "L-F678F1CE", NETWORKS, 5, 5),
+    ]
 
 
 def _instances() -> list[Quota]:

@@ -16,6 +16,7 @@ from tests.unit.release.preflight.conftest import (
     endpoint_stack,
     error,
     not_deployed,
+    quotas,
     resources,
 )
 
@@ -321,6 +322,20 @@ def test_parameters_are_counted_against_what_an_account_may_have(
     alarms, counted = parameters.ask(make(prod_text=of))
     assert alarms.said.startswith("1 new")
     assert counted.verdict is verdict
+
+
+@pytest.mark.parametrize(("there", "verdict"), [(4, OK), (5, REFUSED)])
+def test_networks_are_counted_against_what_a_region_may_have(
+    make: MakeAccount, aws: Aws, there: int, verdict: Verdict
+) -> None:
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
+    aws.answers["ssm.DescribeParameters"] = {"Parameters": []}
+    aws.answers["ec2.DescribeVpcs"] = {"Vpcs": [{"VpcId": "vpc-0"}] * there}
+    aws.answers["service-quotas.ListServiceQuotas"] = quotas(**{"VPCs per Region": 5})
+    aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
+    *_, row = parameters.ask(make(prod_network={"Vpc": ("AWS::EC2::VPC", {})}))
+    assert (row.subject, row.verdict) == ("VPCs per Region", verdict)
+    assert f"{there} are there, this deploy adds 1" in row.said
 
 
 def test_what_is_deployed_is_not_new(make: MakeAccount, aws: Aws) -> None:
