@@ -166,6 +166,14 @@ CHANGES: dict[str, list[Edit]] = {
             "import aws_codebuild as codebuild\nfrom aws_cdk import aws_iam as iam\n",
         ),
     ],
+    "a copy of NVIDIA's image, which GPU builds pull instead": [
+        (
+            STAGE,
+            "private_network",
+            'gpu_build_images: { "25.09": "444455556666.dkr.ecr.us-east-1.amazonaws.com/'
+            f'nvidia/tensorrt@sha256:{"0a" * 32}" }}\nprivate_network',
+        ),
+    ],
     "a delivery that another repository may make": [
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
     ],
