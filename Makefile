@@ -17,9 +17,6 @@ KEEP ?=
 LIVE ?=
 ONLY ?=
 CHANGESETS ?=
-PROBE ?=
-NEW_ACCESS ?=
-RECORD ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
 
@@ -129,8 +126,8 @@ review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/mai
 	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
 
 .PHONY: preflight
-preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, PROBE=1, RECORD=1, JSON=1
-	@./tritonsm preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(PROBE),--probe) $(if $(NEW_ACCESS),--new-access) $(if $(RECORD),--record) $(if $(JSON),--json)
+preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
+	@./tritonsm preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev

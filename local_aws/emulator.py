@@ -12,6 +12,7 @@ from local_aws.clock import speed_here
 from local_aws.folder import Folder
 from local_aws.front.request_guard import RequestGuard
 from local_aws.hosting.broker import stdin_closed
+from local_aws.quotas.account import FUNCTIONS, quotas_here
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
@@ -27,6 +28,8 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
     `port` is that of the local AWS's one URL, which is what answers name.
     """
+    if FUNCTIONS in (quotas := quotas_here()):
+        os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
     os.environ.update(
         GATEWAY_PORT=str(port),
         IOT_MTLS_ENABLED="0",  # it would listen on a port of its own

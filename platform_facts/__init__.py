@@ -1,6 +1,6 @@
 """What AWS and NVIDIA support, and what it costs.
 
-Triton releases, regions, instance types, GPUs, inference AMIs, prices; what preflights saw.
+Triton releases, regions, instance types, GPUs, inference AMIs, prices.
 
 Look-ups such as `release("25.09")` raise UnknownFact for a name that is in no table. Every row
 names its source, and in `unsourced` its fields that have none. The tables are the TOML files of
@@ -24,17 +24,14 @@ from platform_facts._instances import (
 from platform_facts._prices import Prices, prices
 from platform_facts._regions import Region, region, regions
 from platform_facts._releases import AccountSet, Release, oldest_release, release, releases
-from platform_facts._seen import CodeBuildGpuSeen, HostingSeen, codebuild_gpu_seen, hosting_seen
 from platform_facts._serve import serve_option_since
 from platform_facts._support import Support
 
 __all__ = [
     "AccountSet",
     "Backend",
-    "CodeBuildGpuSeen",
     "ComputeCapability",
     "Gpu",
-    "HostingSeen",
     "InferenceAmi",
     "InstanceType",
     "Prices",
@@ -47,11 +44,9 @@ __all__ = [
     "backend",
     "backends",
     "codebuild_gpu",
-    "codebuild_gpu_seen",
     "cuda_satisfies",
     "gpu",
     "gpus",
-    "hosting_seen",
     "image_uri",
     "inference_ami",
     "inference_amis",

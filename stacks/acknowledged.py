@@ -12,7 +12,7 @@ CHECKS = "UpdateChecksOnEvent5C4503A1"
 FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
 
 
-def acknowledge_models(stack: Stack, env: Environment) -> None:
+def acknowledge_models(stack: Stack, env: Environment, *, stage_name: str) -> None:
     """What the model stack's builders may do, and why that is as narrow as it gets."""
     region, account, partition = env.region, _account(env), _partition(env)
     assets = f"arn:{partition}:s3:::cdk-hnb659fds-assets-{account}-{region}"
@@ -30,14 +30,19 @@ def acknowledge_models(stack: Stack, env: Environment) -> None:
             f"IAM5[Resource::arn:{partition}:cloudformation:{region}:{account}:stack/*]",
             f"IAM5[Resource::arn:{partition}:ssm:{region}:{account}:parameter/triton/*]",
         ],
-        "DescribeScalableTargets knows no resources.": ["IAM5[Resource::*]"],
-        "Sources of models are assets, whose names change with their content.": [
-            f"IAM5[Resource::{assets}/*]"
+        "DescribeScalableTargets and the registry token of a mirrored image know no resources.": [
+            "IAM5[Resource::*]"
+        ],
+        "Sources of the stage's models are assets, whose names change with their content.": [
+            f"IAM5[Resource::{assets}/{stage_name}/*.zip]"
         ],
         "Archives, manifests, jobs and their results are named by their content; this bucket holds "
         "nothing else.": [
             f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/{it}]"
-            for it in ("*", "*.json", "engine-jobs/*/job/*", "engine-jobs/*/raw/*")
+            for it in (
+                *("*.json", "*/cpu-*/*", "*/cuda-*/*", "engines/*", "sources/*.zip"),
+                *(f"engine-jobs/*/{part}/*" for part in ("claims", "job", "raw")),
+            )
         ],
         "What the CDK grants to encrypt with this one key.": [
             f"IAM5[Action::kms:{it}*]" for it in ("GenerateDataKey", "ReEncrypt")

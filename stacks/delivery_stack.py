@@ -14,6 +14,7 @@ ACCOUNT_WIDE = [
     "ec2:DescribeAvailabilityZones",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
     "logs:DescribeLogGroups",
     "s3:ListAllMyBuckets",
     "sagemaker:DescribeEndpoint",
@@ -219,14 +220,20 @@ class DeliveryStack(Stack):
         Without one of them, its row says so and the delivery goes on. CloudFormation begins its own
         role's name with the stack's.
         """
-        version = f"cdk-bootstrap/{DefaultStackSynthesizer.DEFAULT_QUALIFIER}/version"
+        qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER
         return [
             iam.PolicyStatement(actions=ACCOUNT_WIDE, resources=["*"]),
             self._may(
                 *("cloudformation:GetTemplate", "cloudformation:ListStackResources"),
                 resource=f"stack/{stage_name}-*",
             ),
-            self._may("ssm:GetParameter", resource=f"parameter/{version}"),
+            self._may("ssm:GetParameter", resource=f"parameter/cdk-bootstrap/{qualifier}/version"),
+            self._may(
+                "s3:GetEncryptionConfiguration",
+                resource=f"cdk-{qualifier}-assets-{self.account}-{self.region}",
+                region="",
+                account="",
+            ),
             self._may(
                 "ecr:BatchGetImage", resource="repository/sagemaker-tritonserver", account="*"
             ),

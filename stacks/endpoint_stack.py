@@ -4,7 +4,7 @@ import itertools
 from functools import cache
 from pathlib import Path
 
-from aws_cdk import AssetHashType, Environment, Stack
+from aws_cdk import AssetHashType, DefaultStackSynthesizer, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -22,7 +22,7 @@ from model_build import (
 from model_build.digest import IGNORED
 from stacks import settings
 from stacks.acknowledged import acknowledge_endpoint
-from stacks.model_stack import ModelStack, alarm_topic_name
+from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
 from stacks.network_stack import NetworkStack
 from stages import EndpointStage, ScalingStage, Stage
 from triton_sagemaker import (
@@ -69,7 +69,12 @@ class EndpointStack(Stack):
         python: str | None = None,
         env: Environment,
     ) -> None:
-        super().__init__(scope, construct_id, env=env)
+        super().__init__(
+            scope,
+            construct_id,
+            env=env,
+            synthesizer=DefaultStackSynthesizer(bucket_prefix=asset_prefix(stage_name)),
+        )
         self._short_name = endpoint_name
         self._endpoint_name = f"{stage_name}-{endpoint_name}"
         self._stage, self._settings, self._models = stage, endpoint, models

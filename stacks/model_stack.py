@@ -1,5 +1,7 @@
 """What stays: where a stage keeps its models and what builds them."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 
 from aws_cdk import CfnOutput, Environment, IgnoreMode, Stack
@@ -24,6 +26,8 @@ ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
 PRICES = "/platform_facts/prices.toml"
 BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt")
+ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
+"""Patterns of the keys of archives and their manifests: below an endpoint, below a target."""
 
 
 class ModelStack(Stack):
@@ -46,7 +50,7 @@ class ModelStack(Stack):
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = ModelBucket(self, "Models")
-        engines = self._engine_builder() if _has_gpus(env) else None
+        engines = self._engine_builder(stage.gpu_build_images) if _has_gpus(env) else None
         self.builder = ModelBuilder(
             self,
             "Builder",
@@ -54,9 +58,13 @@ class ModelStack(Stack):
             source=self._builder_source(),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
             engines=engines,
+            archives=ARCHIVES,
+            model_sources=f"{asset_prefix(stage_name)}*.zip",
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
+            if engines.mirrors:
+                CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
         self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket.bucket)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
@@ -72,9 +80,9 @@ class ModelStack(Stack):
         }
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
-        acknowledge_models(self, env)
+        acknowledge_models(self, env, stage_name=stage_name)
 
-    def _engine_builder(self) -> EngineBuilder:
+    def _engine_builder(self, mirrors: Mapping[str, str]) -> EngineBuilder:
         newest = platform_facts.releases()[0]
         return EngineBuilder(
             self,
@@ -83,6 +91,7 @@ class ModelStack(Stack):
             source=self._gpu_step(),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(ENGINE_BUILDSPEC),
             image=f"nvcr.io/nvidia/tensorrt:{newest.builder_tag}",
+            mirrors=mirrors,
         )
 
     def _builder_source(self) -> s3_assets.Asset:
@@ -113,6 +122,11 @@ def alarm_topic_name(stage_name: str) -> str:
     return f"{stage_name}-alarms"
 
 
+def asset_prefix(stage_name: str) -> str:
+    """Return where the assets of a stage's endpoints are, in the bucket of all assets."""
+    return f"{stage_name}/"
+
+
 def _has_gpus(env: Environment) -> bool:
     """Whether CodeBuild has machines with a GPU in a region: else it may refuse the project."""
     assert env.region is not None
@@ -133,7 +147,8 @@ BUILDSPEC = {
                 ' --alternative "${MODEL_ALTERNATIVE:-}" --copy "${MODEL_COPY:-}"'
                 ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
                 ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
-                ' --gpu-project "${GPU_PROJECT:-}" --deadline "$BUILD_DEADLINE"',
+                ' --gpu-project "${GPU_PROJECT:-}" --gpu-images "${GPU_IMAGES:-}"'
+                ' --deadline "$BUILD_DEADLINE"',
             ]
         },
     },

@@ -73,7 +73,7 @@ class BuildProject(Construct):
         self,
         actions: Sequence[str],
         resources: Sequence[str],
-        conditions: Mapping[str, Mapping[str, str]] | None = None,
+        conditions: Mapping[str, Mapping[str, str | list[str]]] | None = None,
     ) -> None:
         """Let every build call `actions` on `resources`."""
         self._role.add_to_policy(

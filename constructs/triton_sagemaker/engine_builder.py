@@ -1,6 +1,8 @@
 """Compiles TensorRT engines on a GPU while models are built."""
 
-from aws_cdk import Duration
+from collections.abc import Mapping
+
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
@@ -27,9 +29,10 @@ NEVER_OVERRIDDEN = (
 class EngineBuilder(Construct):
     """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
 
-    Whoever starts a build overrides `image` by another tag of the same repository, names the job's
-    folder, `engine-jobs/HASH/job/`, as the source `job`, and `engine-jobs/HASH/raw` as the place of
-    the artifacts. `source` is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
+    Whoever starts a build overrides `image` by another tag of the same repository, or by one of
+    `mirrors`, copies of such tags in ECR by release. They name the job's folder,
+    `engine-jobs/HASH/job/`, as the source `job`, and `engine-jobs/HASH/raw` as the place of the
+    artifacts. `source` is the program; its `buildspec` reads `CODEBUILD_SRC_DIR_job`.
 
     A build can read jobs and write results of jobs, and reaches nothing else in the account.
 
@@ -48,9 +51,11 @@ class EngineBuilder(Construct):
         source: s3_assets.Asset,
         buildspec: codebuild.BuildSpec,
         image: str,
+        mirrors: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._images = f"{image.rpartition(':')[0]}:*"
+        self.mirrors = dict(mirrors or {})
+        self._images = [f"{image.rpartition(':')[0]}:*", *self.mirrors.values()]
         self._build = BuildProject(
             self,
             "Project",
@@ -82,6 +87,24 @@ class EngineBuilder(Construct):
             ["s3:ListBucket"], [arn], {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
         )
         self._build.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
+        if self.mirrors:
+            self._allow_pull()
+
+    def _allow_pull(self) -> None:
+        """Let builds pull the mirrors (CodeBuild user guide, sample-ecr)."""
+        self._build.allow(["ecr:GetAuthorizationToken"], ["*"])
+        self._build.allow(
+            ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
+            [self._repository(image) for image in self.mirrors.values()],
+        )
+
+    def _repository(self, image: str) -> str:
+        """Return the ARN of the repository of an image in ECR."""
+        host, _, name = image.partition("@")[0].partition("/")
+        account, _, _, region, *_ = host.split(".")
+        return Stack.of(self).format_arn(
+            service="ecr", account=account, region=region, resource="repository", resource_name=name
+        )
 
     def allow_run(self, build: BuildProject) -> None:
         """Let the builds of another project start, watch and stop builds of this one.

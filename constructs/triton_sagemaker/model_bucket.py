@@ -9,6 +9,8 @@ from triton_sagemaker.private_bucket import private_bucket
 
 ENGINE_JOBS = "engine-jobs/"
 """Where the jobs of engine builds are kept, each with what its builds left, below its hash."""
+ENGINES, SOURCES = "engines/", "sources/"
+"""Where engines that passed their gate are kept, and what archives were built from."""
 
 
 @typed

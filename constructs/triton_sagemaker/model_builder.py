@@ -1,8 +1,10 @@
 """Builds model archives in CodeBuild while a stack is deployed."""
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from aws_cdk import Duration, custom_resources
+from aws_cdk import Duration, Stack, custom_resources
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
@@ -14,7 +16,7 @@ from triton_sagemaker.build_project import BuildProject, build_log
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.handler_function import function_role, handler_function
-from triton_sagemaker.model_bucket import ModelBucket
+from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
 
 HANDLER = Path(__file__).parent / "build_handler"
 IMAGE = "public.ecr.aws/docker/library/python:3.11-bookworm"
@@ -31,8 +33,12 @@ class ModelBuilder(Construct):
     what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` and `MODEL_COPY` (unless empty),
     `MODEL_DIGEST`, `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must
     write the archive's manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done.
-    Engines are compiled by the project `GPU_PROJECT`, for which it waits until `BUILD_DEADLINE`
-    (seconds since 1970); without `engines` there is none, and no model may need one.
+    Engines are compiled by the project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for
+    the release, or else in NVIDIA's; it waits for them until `BUILD_DEADLINE` (seconds since 1970).
+    Without `engines` there is no such project, and no model may need one.
+
+    Builds may write to `archives`, patterns of the archives' keys, and read the models' sources
+    that fit the pattern `model_sources` in the bucket of assets, and nothing else there.
 
     `start_function` and `poll_function` take the provider's events from anybody else, too.
     """
@@ -41,6 +47,10 @@ class ModelBuilder(Construct):
     BUILD_TIMEOUT = Duration.hours(4)
     TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
     WAIT = Duration.minutes(50)  # and then there is time to say how it ended
+
+    AT_ONCE = 4
+    """Builds of a stack at once: each is a custom resource, which takes two executions of Lambda
+    while it is called, and a new account has ten (awslabs/landing-zone-accelerator-on-aws#556)."""
 
     def __init__(
         self,
@@ -51,14 +61,20 @@ class ModelBuilder(Construct):
         source: s3_assets.Asset,
         buildspec: codebuild.BuildSpec,
         engines: EngineBuilder | None,
+        archives: Sequence[str],
+        model_sources: str,
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
         self._build = self._project(source, buildspec, engines)
+        self._allow_files(archives, source.bucket.arn_for_objects(model_sources))
+        if engines:
+            engines.allow_run(self._build)
         self.project = self._build.project
         self.start_function = self._function("OnEvent", "on_event")
         self.poll_function = self._function("Poll", "is_complete")
         self.provider = self._provider()
+        self._built: dict[str, list[BuiltModel]] = {}
 
     def build(
         self,
@@ -75,8 +91,9 @@ class ModelBuilder(Construct):
         """Declare that the archive `key` of one model exists; see `BuiltModel`.
 
         `alternative` is which of the models that its source offers is meant, empty for the one.
+        It waits for an earlier one of its stack, so that no more than `AT_ONCE` are built at once.
         """
-        return BuiltModel(
+        built = BuiltModel(
             scope,
             construct_id,
             service_token=self.provider.service_token,
@@ -91,11 +108,16 @@ class ModelBuilder(Construct):
                 "WaitMinutes": str(self.WAIT.to_minutes()),
             },
         )
+        before = self._built.setdefault(Stack.of(scope).node.path, [])
+        if len(before) >= self.AT_ONCE:
+            built.node.add_dependency(before[-self.AT_ONCE])
+        before.append(built)
+        return built
 
     def _project(
         self, source: s3_assets.Asset, buildspec: codebuild.BuildSpec, engines: EngineBuilder | None
     ) -> BuildProject:
-        build = BuildProject(
+        return BuildProject(
             self,
             "Project",
             description="Builds one Triton model archive",
@@ -107,44 +129,50 @@ class ModelBuilder(Construct):
             queue_timeout=self.QUEUE_TIMEOUT,
             timeout=self.BUILD_TIMEOUT,
             variables={
-                **({"GPU_PROJECT": engines.project.project_name} if engines else {}),
+                **(_gpu_variables(engines) if engines else {}),
                 "PIP_EXTRA_INDEX_URL": TORCH_FOR_CPUS,
             },
         )
+
+    def _allow_files(self, archives: Sequence[str], model_sources: str) -> None:
+        """Let builds read the sources of models, and read and write what they make.
+
+        Of an engine job that is the job and its claims; the GPU's build writes the result.
+        """
         bucket = self.bucket.bucket
-        build.allow(  # the sources of models are assets too
-            ["s3:GetObject", "s3:GetObjectVersion"], [source.bucket.arn_for_objects("*")]
-        )
-        build.allow(
+        self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [model_sources])
+        own = (*archives, f"{SOURCES}*.zip", f"{ENGINES}*")
+        jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
+        self._build.allow(
             ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
-            [bucket.arn_for_objects("*")],
+            [bucket.arn_for_objects(pattern) for pattern in (*own, *jobs)],
         )
-        build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
-        if engines:
-            engines.allow_run(build)
-        return build
+        self._build.allow(["s3:GetObject"], [bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")])
+        self._build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _provider(self) -> custom_resources.Provider:
-        starts, polls, bucket = self.start_function, self.poll_function, self.bucket.bucket
-        for function, action, resource in (
-            (starts, "s3:GetObject", bucket.arn_for_objects("*.json")),
-            (starts, "s3:ListBucket", bucket.bucket_arn),  # without it, 403 where nothing is
-            (starts, "codebuild:StartBuild", self.project.project_arn),
-            (polls, "codebuild:BatchGetBuilds", self.project.project_arn),
-            (polls, "logs:GetLogEvents", self._build.log.log_group_arn),
+        bucket, project = self.bucket.bucket, self.project.project_arn
+        for actions, resource in (
+            (["s3:GetObject"], bucket.arn_for_objects("*.json")),
+            (["s3:ListBucket"], bucket.bucket_arn),  # without it, 403 where nothing is
+            (["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project),
+            (["codebuild:StartBuild"], project),
+            (["logs:GetLogEvents"], self._build.log.log_group_arn),
         ):
-            function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))
-        self.bucket.key.grant_decrypt(starts)
+            self.poll_function.add_to_role_policy(
+                iam.PolicyStatement(actions=actions, resources=[resource])
+            )
+        self.bucket.key.grant_decrypt(self.poll_function)
         log = build_log(self, "ProviderLog")
         return custom_resources.Provider(
             self,
             "Provider",
-            on_event_handler=starts,
-            is_complete_handler=polls,
+            on_event_handler=self.start_function,
+            is_complete_handler=self.poll_function,
             framework_complete_and_timeout_role=function_role(self, "ProviderWaitRole", log),
             framework_on_event_role=function_role(self, "ProviderRole", log),
             log_group=log,
-            query_interval=Duration.seconds(5),
+            query_interval=Duration.seconds(15),
             total_timeout=self.TOTAL_TIMEOUT,
         )
 
@@ -158,3 +186,10 @@ class ModelBuilder(Construct):
             handler=handler,
             timeout=Duration.seconds(60),
         )
+
+
+def _gpu_variables(engines: EngineBuilder) -> dict[str, str]:
+    return {
+        "GPU_PROJECT": engines.project.project_name,
+        "GPU_IMAGES": json.dumps(engines.mirrors, sort_keys=True),
+    }

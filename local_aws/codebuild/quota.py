@@ -12,18 +12,20 @@ WAITING_FOR_EACH_RUNNING = 5
 class Quota:
     """One of the account's quotas on "concurrently running builds" (guide, limits).
 
-    Builds over the limit wait in a queue of five times the limit (guide, builds-working); AWS does
-    not say in which order they start, here the first comes first.
+    Builds over the limit wait in a queue of five times the limit (guide, builds-working), or of
+    `places`: new accounts have fewer (awslabs/landing-zone-accelerator-on-aws#249). AWS does not
+    say in which order they start, here the first comes first.
     """
 
     limit: int
+    places: int | None = None
     _running: set[str] = field(default_factory=set)
     _waiting: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def enter(self, build: str) -> None:
         """Let a build run or wait. Raises `ApiError` where the queue is full."""
-        places = WAITING_FOR_EACH_RUNNING * self.limit
+        places = WAITING_FOR_EACH_RUNNING * self.limit if self.places is None else self.places
         with self._lock:
             if len(self._running) < self.limit:
                 self._running.add(build)

@@ -40,7 +40,7 @@ class CodeBuild:
     """Projects, and builds that run.
 
     `clients` gives those of S3 and CloudWatch Logs that act as the role of an ARN. `quotas` says of
-    environment type and compute type how many builds run at once.
+    environment type and compute type how many builds run at once; `queued` is how many wait.
     """
 
     def __init__(
@@ -50,11 +50,12 @@ class CodeBuild:
         folder: Path,
         environment: dict[str, str],
         quotas: Mapping[tuple[str, str], int] | None = None,
+        queued: int | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._clients = cache(clients)  # builds are remembered, and a client takes 0.3 MB
         self._folder, self._environment, self._clock = folder, environment, clock
-        self._quotas = {kind: Quota(limit) for kind, limit in (quotas or {}).items()}
+        self._quotas = {kind: Quota(limit, queued) for kind, limit in (quotas or {}).items()}
         self._lock = threading.Lock()
         self._builds: dict[str, Build] = {}
         self._tokens: dict[str, _Started] = {}

@@ -101,6 +101,7 @@ class Services:
             folder=folder.builds,
             environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
             quotas=quotas.builds(),
+            queued=quotas.queued_builds,
         )
         self._scaling = AutoScaling(self._hosting, cloudwatch, speed=speed, tell=events.tell)
         instances = InstanceMetrics(

@@ -30,6 +30,19 @@ BUILDS = {
 BUILDS_AT_ONCE = 20
 """In this account: "for some [...] the default is 20" (the same page)."""
 
+QUEUED_BUILDS = "Builds in queue for the account"
+"""Of each kind of environment, where it is not five times the builds at once. It is no quota of
+Service Quotas: new accounts meet it at StartBuild alone, such as 1 where 60 builds may run
+(aws-samples/aws-gateway-load-balancer-suricata-ids-ips-nsm#12)."""
+
+FUNCTIONS = "Concurrent executions"
+"""Of all functions of the account: 1000, and 10 to 50 in new accounts
+(awslabs/landing-zone-accelerator-on-aws#556, aws-samples/aws-secure-environment-accelerator#1002,
+aws-bench/aws-bench-datasets#63 with the code)."""
+
+NETWORKS = "VPCs per Region"
+"""Listed, and not held to: networks are ministack's."""
+
 INSTANCE_CODES = {"ml.g5.xlarge": "L-1928E07B", "ml.m5.xlarge": "L-2F737F8D"}
 """Codes that a source has; others are made up here, and only their form is AWS's."""
 
@@ -52,12 +65,15 @@ class Quota:
 class AccountQuotas:
     """All that this account has. `values` are those that differ here, by name.
 
+    `queued_builds` is how many builds of a kind may wait, None for five times those that may run.
     Raises `LocalAwsError` for a name that is none.
     """
 
     def __init__(self, values: Mapping[str, int] | None = None) -> None:
-        self._quotas = {it.name: it for it in (*_builds(), *_instances())}
-        for name, value in (values or {}).items():
+        values = dict(values or {})
+        self.queued_builds = values.pop(QUEUED_BUILDS, None)
+        self._quotas = {it.name: it for it in (*_builds(), *_others(), *_instances())}
+        for name, value in values.items():
             if name not in self._quotas:
                 raise LocalAwsError(f"there is no quota {name!r}")
             self._quotas[name] = replace(self._quotas[name], value=value)
@@ -106,6 +122,13 @@ def _builds() -> list[Quota]:
     return [
         Quota("codebuild", code, _builds_name(called), default, BUILDS_AT_ONCE)
         for called, code, default in BUILDS.values()
+    ]
+
+
+def _others() -> list[Quota]:
+    return [
+        Quota("lambda", "L-B99A9384", FUNCTIONS, 1000, 1000),
+        Quota("vpc", "L-F678F1CE", NETWORKS, 5, 5),
     ]
 
 

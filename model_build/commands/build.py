@@ -1,6 +1,7 @@
 """`build`: one model's archive, into a folder or into the model bucket."""
 
 import argparse
+import json
 from pathlib import Path
 
 import boto3
@@ -56,6 +57,13 @@ def add_to(commands: Commands) -> None:
         help="the CodeBuild project that compiles TensorRT engines; default: this machine's GPU",
     )
     parser.add_argument(
+        "--gpu-images",
+        type=_images,
+        default={},
+        metavar="JSON",
+        help="copies of NVIDIA's TensorRT images by release, which that project pulls instead",
+    )
+    parser.add_argument(
         "--deadline",
         type=float,
         metavar="SECONDS",
@@ -96,13 +104,24 @@ def run(options: argparse.Namespace) -> Outcome:
             text=f"{place} is there already: nothing to build",
             data={"path": place, "built": False},
         )
-    engines = bucket_engines(options.bucket, project=options.gpu_project, deadline=options.deadline)
+    engines = bucket_engines(
+        options.bucket,
+        project=options.gpu_project,
+        images=options.gpu_images,
+        deadline=options.deadline,
+    )
     with (
         build(model, name=name, target=options.target, progress=progress, engines=engines) as built,
         numbered(built, options.copy or None) as copied,
     ):
         publish(s3, copied, bucket=options.bucket, key=options.key, progress=progress)
     return Outcome(text=f"published {place}", data={"path": place, "built": True})
+
+
+def _images(written: str) -> dict[str, str]:
+    """Read images by release; nothing where nothing is written (as in CodeBuild)."""
+    images: dict[str, str] = json.loads(written or "{}")
+    return images
 
 
 def _chosen(options: argparse.Namespace) -> ModelSource:

@@ -41,6 +41,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _do(folder: Path, to: Path) -> None:
+    folder = jobs.find(folder)
     job = jobs.read(folder)
     driver = Driver()
     # From here on: without a driver, TensorRT ends the process with a segmentation fault.

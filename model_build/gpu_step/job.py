@@ -53,6 +53,14 @@ class Job(NamedTuple):
         return hashlib.sha256(self.json_bytes()).hexdigest()
 
 
+def find(folder: Path) -> Path:
+    """Return the folder of the job at or below `folder`.
+
+    No document says below which path CodeBuild puts the files of a folder in S3 as a source.
+    """
+    return next((path.parent for path in sorted(folder.rglob(FILE))), folder)
+
+
 def read(folder: Path) -> Job:
     """Read a job and check its files. Raises `StepError`."""
     path = folder / FILE

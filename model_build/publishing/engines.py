@@ -1,6 +1,7 @@
 """Engines of the archives in a model bucket, and what becomes of those that no archive has."""
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -26,11 +27,18 @@ if TYPE_CHECKING:
 
 GPU_PROJECT = "GpuProject"
 """The output of a stage's models stack that names its GPU project."""
+GPU_IMAGES = "GpuImages"
+"""The output that has the copies of NVIDIA's images by release, as JSON, where there are any."""
 
 
-def bucket_engines(bucket: str, *, project: str | None, deadline: float | None = None) -> Engines:
-    """Return a bucket's engines, compiled by CodeBuild's `project` or on this machine's GPU."""
-    gpu = _codebuild(bucket, project, deadline=deadline) if project else ThisMachine()
+def bucket_engines(
+    bucket: str, *, project: str | None, images: Mapping[str, str], deadline: float | None = None
+) -> Engines:
+    """Return a bucket's engines, compiled by CodeBuild's `project` or on this machine's GPU.
+
+    `images` has copies of NVIDIA's images by release, which are pulled instead.
+    """
+    gpu = _codebuild(bucket, project, images, deadline=deadline) if project else ThisMachine()
     return Engines(BucketResults(boto3.client("s3"), bucket), gpu)
 
 
@@ -61,7 +69,9 @@ class StageGpu:
     def _gpu(self) -> GpuRunner:
         if find_spec("tensorrt"):
             return ThisMachine()
-        return _codebuild(self.bucket, _gpu_project(self.stage), deadline=None)
+        outputs = _outputs(self.stage)
+        images = json.loads(outputs.get(GPU_IMAGES, "{}"))
+        return _codebuild(self.bucket, outputs[GPU_PROJECT], images, deadline=None)
 
 
 def delete_unused(
@@ -93,18 +103,22 @@ def _jobs(manifest: dict[str, Any]) -> set[str]:
     return {engine["job"] for engine in manifest.get("engines", {}).values()}
 
 
-def _codebuild(bucket: str, project: str, *, deadline: float | None) -> GpuRunner:
+def _codebuild(
+    bucket: str, project: str, images: Mapping[str, str], *, deadline: float | None
+) -> GpuRunner:
     return CodeBuildGpu(
         s3=boto3.client("s3"),
         codebuild=boto3.client("codebuild"),
         logs=boto3.client("logs"),
         bucket=bucket,
         project=project,
+        images=images,
         deadline=deadline,
     )
 
 
-def _gpu_project(stage: str) -> str:
+def _outputs(stage: str) -> dict[str, str]:
+    """Return the outputs of a stage's models stack. Raises `BuildError` without a GPU project."""
     cloudformation = boto3.client("cloudformation")
     stacks = cloudformation.describe_stacks(StackName=f"{stage}-models")["Stacks"]
     outputs = {it["OutputKey"]: it["OutputValue"] for it in stacks[0].get("Outputs", ())}
@@ -113,4 +127,4 @@ def _gpu_project(stage: str) -> str:
             f"the stack {stage}-models has no output {GPU_PROJECT}: it is older than this "
             "checkout. Deploy it"
         )
-    return outputs[GPU_PROJECT]
+    return outputs

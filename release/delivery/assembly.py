@@ -109,7 +109,8 @@ class Assembly:
             if it["source"]["path"] == properties["templateFile"]
         )
         for destination in asset["destinations"].values():
-            destination["objectKey"] = f"{key}.json"
+            folder, slash, _ = destination["objectKey"].rpartition("/")
+            destination["objectKey"] = f"{folder}{slash}{key}.json"
         artifacts = {name: manifest["artifacts"][name] for name in (stack, own)}
         with TemporaryDirectory(prefix="delivery-") as folder:
             for name, content in (

@@ -5,7 +5,7 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -26,7 +26,7 @@ Properties = dict[str, str]
 
 @dataclass(frozen=True)
 class _Build:
-    """A build under way. `event` is what is asked of how it goes."""
+    """A build in progress, or one that waits for a place. `event` is what each poll is given."""
 
     event: dict[str, Any]
     begun: float
@@ -37,7 +37,7 @@ class _Build:
 
     @property
     def name(self) -> str:
-        return f"{self.key} ({self.event['BuildId']})"
+        return f"{self.key} ({self.event.get('BuildId', 'not started yet')})"
 
     @property
     def minutes(self) -> str:
@@ -66,7 +66,7 @@ class Builder:
         for archive in archives:
             with _naming_others(running):
                 build = self._started(archive)
-            if "BuildId" in build.event:
+            if "Deadline" in build.event:
                 running.append(build)
         reported = time.monotonic()
         while running:
@@ -84,20 +84,20 @@ class Builder:
             "RequestId": str(uuid.uuid4()),
             "ResourceProperties": {**properties, **wait},
         }
-        build = _Build({**event, **self._asked(self.start, event)}, time.monotonic())
-        if "BuildId" in build.event:
-            say(f"  builds {build.name}")
-        return build
+        return _Build({**event, **self._asked(self.start, event)}, time.monotonic())
 
     def _still_running(self, builds: Sequence[_Build]) -> list[_Build]:
         running: list[_Build] = []
         for number, build in enumerate(builds):
             with _naming_others([*running, *builds[number + 1 :]], asked=build):
-                done = self._asked(self.poll, build.event)["IsComplete"]
-            if done:
+                answer = self._asked(self.poll, build.event)
+            if answer["IsComplete"]:
                 say(f"  built {build.key} ({build.minutes})")
-            else:
-                running.append(build)
+                continue
+            polled = replace(build, event={**build.event, **answer})
+            if polled.name != build.name:
+                say(f"  builds {polled.name}")
+            running.append(polled)
         return running
 
     def _asked(self, function: str, event: dict[str, Any]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _naming_others(builds: Sequence[_Build], *, asked: _Build | None = None) -> 
         yield
     except (NotDelivered, Unfinished) as error:
         unknown = [asked] if asked and isinstance(error, Unfinished) else []
-        others = ", ".join(it.name for it in (*unknown, *builds))
+        others = ", ".join(it.name for it in (*unknown, *builds) if "BuildId" in it.event)
         raise type(error)(
             f"{error}\n  goes on in CodeBuild: {others}" if others else str(error)
         ) from None

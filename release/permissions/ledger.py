@@ -19,6 +19,7 @@ Feature = Literal[
     "data capture",
     "engine builds",
     "encrypted volumes",
+    "mirrored images",
     "preflight",
     "private network",
     "promotion",

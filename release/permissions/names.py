@@ -86,7 +86,9 @@ class Place:
 
     `suffix` ends the names of the partition's services, `endpoint` is the short name of one
     endpoint of the stage, `source_stage` the stage that archives are promoted from, `registry` the
-    account of the region's images, `engines_source` the asset that compiles engines.
+    account of the region's images, `builder_source` the asset that builds archives,
+    `engines_source` the one that compiles engines, `mirror` the copy in ECR of an image that
+    engines are compiled in, `mirror_repository` its repository as ARNs end.
     """
 
     partition: str = "aws"
@@ -97,7 +99,10 @@ class Place:
     endpoint: str = "*"
     source_stage: str = "*"
     registry: str = "*"
+    builder_source: str = "*"
     engines_source: str = "*"
+    mirror: str = "*"
+    mirror_repository: str = "*"
 
     def names(self, resources: Names) -> dict[str, str]:
         """Return all names: those of the place itself, and `resources` by the names of `NAMED`."""

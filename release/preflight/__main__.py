@@ -1,30 +1,23 @@
 """Ask the account what a deploy of a stage would need: `tritonsm preflight --stage prod`.
 
-Changes nothing, but for --changesets, which makes and removes change sets, --probe, which runs one
-build, and --record, which writes files. Exit code 0: nothing is refused. 1: something is, or AWS
-could not be asked at all. 130: it was interrupted; what it had made is removed. A row that is
-unknown does not count.
+Changes nothing, but for --changesets, which makes and removes change sets. Exit code 0: nothing is
+refused. 1: something is, or AWS could not be asked at all. 130: it was interrupted; what it had
+made is removed. A row that is unknown does not count.
 """
 
 import argparse
 import signal
 import sys
-from collections.abc import Iterator
-from datetime import UTC, date, datetime
-from functools import partial
-from pathlib import Path
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
-from release.preflight import access, change_sets, gpu_builds, rendering
+from release.preflight import change_sets, rendering
 from release.preflight.account import Account
 from release.preflight.asking import rows_of
 from release.preflight.preflight import NoCredentials, account_of
-from release.preflight.price_list import NoPrices
 from release.preflight.rows import Verdict
-from release.preflight.seen import Seen, record, record_gpu
-from release.preflight.topics import ALL, Topics
+from release.preflight.topics import ALL
 from release.tree import CheckoutError
 
 NOTHING_REFUSED, REFUSED = range(2)
@@ -51,19 +44,6 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         action="store_true",
         help="have CloudFormation validate change sets, which are removed again",
     )
-    parser.add_argument(
-        "--probe", action="store_true", help="run one short build on CodeBuild's GPU"
-    )
-    parser.add_argument(
-        "--new-access",
-        action="store_true",
-        help=f"compare policies with the deployed ones; each check is charged: {access.PRICE}",
-    )
-    parser.add_argument(
-        "--record",
-        action="store_true",
-        help="write what was seen into the tables of platform_facts",
-    )
     parser.set_defaults(run=run)
 
 
@@ -74,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             return _run(account, options)
     except NoCredentials as error:
         print(f"error: no credentials: {error}", file=sys.stderr)
-    except (CheckoutError, NoPrices) as error:
+    except CheckoutError as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS cannot be asked: {error}", file=sys.stderr)
@@ -86,44 +66,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(account: Account, options: argparse.Namespace) -> int:
-    seen = Seen()
-    try:
-        rows = list(rows_of(_topics(options, seen), account))
-    finally:
-        if options.record:
-            _said(record_gpu(account, seen, _facts(account), _today()))
+    topics = (*ALL, (change_sets.TOPIC, change_sets.ask)) if options.changesets else ALL
+    rows = list(rows_of(topics, account))
     print(rendering.as_json(rows) if options.json else rendering.table(rows))
-    if options.record:
-        _said(record(account, _facts(account), _today()))
     refused = any(it.verdict is Verdict.REFUSED for it in rows)
     return REFUSED if refused else NOTHING_REFUSED
-
-
-def _topics(options: argparse.Namespace, seen: Seen) -> Topics:
-    topics = ALL
-    if options.probe:
-        built = partial(gpu_builds.ask_a_build, seen=seen)
-        topics = tuple(
-            (topic, built if topic is gpu_builds.TOPIC else ask) for topic, ask in topics
-        )
-    if options.new_access:
-        topics += ((access.TOPIC, access.ask_for_new_access),)
-    if options.changesets:
-        topics += ((change_sets.TOPIC, change_sets.ask),)
-    return topics
-
-
-def _facts(account: Account) -> Path:
-    return account.tree.root / "platform_facts"
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()
-
-
-def _said(lines: Iterator[str]) -> None:
-    for line in lines:
-        print(line, file=sys.stderr)
 
 
 if __name__ == "__main__":

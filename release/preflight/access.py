@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from release.preflight.account import Account
-from release.preflight.policies import TRUST, Policy, changed_policies, policies
+from release.preflight.policies import TRUST, Policy, policies
 from release.preflight.rows import Row, Topic
 
 TOPIC = Topic("access")
@@ -38,23 +38,6 @@ def ask(account: Account) -> Iterator[Row]:
         yield from rows
     if clean:
         yield TOPIC.ok("policies", f"nothing to say of {clean}")
-
-
-def ask_for_new_access(account: Account) -> Iterator[Row]:
-    """Check each policy against the one that is deployed: what is new is said, not refused.
-
-    Each check is charged (`PRICE`): only where that is accepted. A review judges it.
-    """
-    analyzer = account.client("accessanalyzer")
-    for stack, template in account.templates.items():
-        before = account.deployed_template(stack)
-        if before is None:
-            yield TOPIC.unknown(
-                f"{stack}: new access", f"depends on {stack}, which is not deployed"
-            )
-            continue
-        for old, new in changed_policies(stack, before, template, account.pseudo_parameters):
-            yield TOPIC.ok(f"{new.subject}: new access", new_access(analyzer, old, new))
 
 
 def new_access(analyzer: Any, old: Policy, new: Policy) -> str:

@@ -1,6 +1,7 @@
 """CodeBuild's quotas, against the archives that this deploy has built."""
 
 from collections.abc import Iterator
+from math import ceil
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -22,6 +23,10 @@ ENVIRONMENTS = {
 }
 """Environment and compute type -> how a quota's name calls them
 (https://docs.aws.amazon.com/codebuild/latest/userguide/limits.html)."""
+
+PLACES = 6
+"""Builds that CodeBuild takes for each that may run: that one, and five in the queue
+(https://docs.aws.amazon.com/codebuild/latest/userguide/builds-working.html)."""
 
 ARCHIVE, PROJECT = "Custom::TritonModel", "AWS::CodeBuild::Project"
 GPU = "LINUX_GPU_CONTAINER"
@@ -53,11 +58,16 @@ def ask(account: Account) -> Iterator[Row]:
 
 
 def _row(name: str, quota: Quota, needed: int, what: str) -> Row:
-    said = f"{quota}; {what} to build: {needed}"
-    if needed and quota.value < 1:
-        return quota.too_small(TOPIC, said, 1)
+    counted = f"{quota}; {what} to build: {needed}"
+    places = PLACES * quota.value
+    if needed > places:
+        return quota.too_small(
+            TOPIC,
+            f"{counted}, and CodeBuild takes {places:g} at once, those that wait included",
+            ceil(needed / PLACES),
+        )
     rounds = f", {quota.value:g} at a time" if needed > quota.value else ""
-    return TOPIC.ok(name, said + rounds)
+    return TOPIC.ok(name, counted + rounds)
 
 
 def _missing(account: Account) -> list[Any]:

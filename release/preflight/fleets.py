@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from release.preflight.account import Account
+from release.preflight.references import references
 from release.tree import Template
 
 ENDPOINT, CONFIG = "AWS::SageMaker::Endpoint", "AWS::SageMaker::EndpointConfig"
@@ -126,20 +127,8 @@ def _behind(template: Template, logical_id: str) -> Iterator[tuple[str, str]]:
     properties = {**resource.get("Properties", {})}
     properties.pop("Tags", None)
     yield logical_id, json.dumps(properties, sort_keys=True)
-    for name in set(_referred(resource.get("Properties", {}))):
+    for name in set(references(resource.get("Properties", {}))):
         yield from _behind(template, name)
-
-
-def _referred(value: Any) -> Iterator[str]:
-    match value:
-        case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), _]}:
-            yield name
-        case dict():
-            for it in value.values():
-                yield from _referred(it)
-        case list():
-            for it in value:
-                yield from _referred(it)
 
 
 def _ceilings(template: Template) -> dict[str, int]:

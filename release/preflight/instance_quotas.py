@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-import platform_facts
 from release.preflight.account import Account
 from release.preflight.asking import why
 from release.preflight.fleets import Peak, peaks
@@ -57,17 +56,10 @@ def _row(account: Account, name: str, peak: Peak) -> Row:
     try:
         quota = account.quotas.of(SERVICE).get(name)
     except (ClientError, BotoCoreError) as error:
-        return TOPIC.unknown(name, f"{why(error)}{_default(account, name)}; {needs}")
+        return TOPIC.unknown(name, f"{why(error)}; {needs}")
     if quota is None:
         return TOPIC.unknown(name, f"Service Quotas has none of this name here; {needs}")
     said = f"{quota}; {needs}"
     if peak.starts and peak.needed > quota.value:
         return quota.too_small(TOPIC, said, max(peak.needed, peak.most))
     return TOPIC.ok(name, said, quota.request(peak.most) if peak.most > quota.value else "")
-
-
-def _default(account: Account, name: str) -> str:
-    """Say which default of AWS's was seen, if one was."""
-    seen = platform_facts.hosting_seen(account.region)
-    value = seen and seen.default_quotas.get(name.removesuffix(quota_name("")))
-    return f"; AWS default {value} ({seen.source})" if seen and value is not None else ""

@@ -1,4 +1,4 @@
-"""The account's parameters and alarms, against what this deploy adds."""
+"""The account's parameters, alarms and networks, against what this deploy adds."""
 
 from collections.abc import Iterator
 
@@ -13,10 +13,13 @@ DEFAULT_TIER = "/ssm/parameter-store/default-parameter-tier"
 """The setting by which parameters that name no tier, as the templates' do, get one: with
 Intelligent-Tiering, the one after the last standard parameter is an advanced one
 (https://docs.aws.amazon.com/systems-manager/latest/userguide/ps-default-tier.html). Not asked."""
+NETWORKS = "VPCs per Region"
+"""Quota of the service `vpc`, 5 by default
+(https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html)."""
 
 
 def ask(account: Account) -> Iterator[Row]:
-    """Count the standard parameters; say how many alarms are new."""
+    """Count the standard parameters, and the networks; say how many alarms are new."""
     new = _new(account, "AWS::CloudWatch::Alarm")
     yield TOPIC.ok(
         "alarms",
@@ -40,6 +43,21 @@ def ask(account: Account) -> Iterator[Row]:
         )
     else:
         yield TOPIC.ok("parameters", said)
+    if networks := _new(account, "AWS::EC2::VPC"):
+        yield _networks(account, networks)
+
+
+def _networks(account: Account, new: int) -> Row:
+    """Return the row of the networks that a region may have."""
+    pages = account.client("ec2").get_paginator("describe_vpcs").paginate()
+    there = sum(len(page["Vpcs"]) for page in pages)
+    counted = f"{there} are there, this deploy adds {new}"
+    quota = account.quotas.of("vpc").get(NETWORKS)
+    if quota is None:
+        return TOPIC.unknown(NETWORKS, f"Service Quotas has none of this name; {counted}")
+    if there + new > quota.value:
+        return quota.too_small(TOPIC, f"{quota}; {counted}", there + new)
+    return TOPIC.ok(NETWORKS, f"{quota}; {counted}")
 
 
 def _new(account: Account, kind: str) -> int:

@@ -11,13 +11,13 @@ from release.preflight.price_list import API_REGIONS, NoPrices, hosting_prices
 from release.preflight.rows import Row, Topic
 
 TOPIC = Topic("prices")
-WRITE = "make preflight RECORD=1, which writes platform_facts/prices.toml"
+WRITE = "correct platform_facts/prices.toml, with the date and the source"
 
 
 def ask(account: Account) -> Iterator[Row]:
     """Compare the price of every instance type of the stage. A difference is said, not refused."""
     try:
-        now = hosting_prices(pricing(account), account.region)
+        now = hosting_prices(_client(account), account.region)
     except NoPrices as error:
         yield TOPIC.unknown(account.region, str(error))
         return
@@ -36,7 +36,7 @@ def ask(account: Account) -> Iterator[Row]:
             )
 
 
-def pricing(account: Account) -> Any:
+def _client(account: Account) -> Any:
     """Return a client of the partition's Price List API."""
     region = API_REGIONS.get(account.caller.partition, API_REGIONS["aws"])
     return client(account.session, "pricing", region)

@@ -20,15 +20,10 @@ class Made(ExitStack):
     def __init__(self, topic: Topic, left: list[Row]) -> None:
         super().__init__()
         self._topic, self._left = topic, left
-        self._stay = False
 
     def remove(self, what: str, do: str, remove: Callable[[], object]) -> None:
         """Remove it at the end. `do`: the command by which a person does."""
         self.push(partial(self._removed, what, do, remove))
-
-    def stay(self) -> None:
-        """Remove nothing at the end."""
-        self._stay = True
 
     def _removed(
         self,
@@ -39,8 +34,6 @@ class Made(ExitStack):
         ending: BaseException | None,
         __: object,
     ) -> bool:
-        if self._stay:
-            return False
         try:
             remove()
         except (ClientError, BotoCoreError) as error:

@@ -5,10 +5,10 @@ from release.preflight import (
     bootstrap,
     build_quotas,
     facts,
-    gpu_builds,
     identity,
     images,
     instance_quotas,
+    lambda_quota,
     names,
     offerings,
     parameters,
@@ -29,6 +29,7 @@ BEFORE_A_DELIVERY: Topics = tuple(
         images,
         instance_quotas,
         build_quotas,
+        lambda_quota,
         parameters,
         offerings,
         names,
@@ -38,5 +39,5 @@ BEFORE_A_DELIVERY: Topics = tuple(
 
 ALL: Topics = (
     *BEFORE_A_DELIVERY,
-    *((it.TOPIC, it.ask) for it in (gpu_builds, access, prices, facts)),
+    *((it.TOPIC, it.ask) for it in (access, prices, facts)),
 )

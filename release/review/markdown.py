@@ -159,7 +159,7 @@ def _money(stage: StageReview) -> list[str]:
     ]
     sides = [cost for it in stage.costs for cost in (it.before, it.after) if cost]
     for name in sorted({name for cost in sides for name in cost.unknown}):
-        lines += [f"- {name} has no price in the table: make preflight RECORD=1"]
+        lines += [f"- {name} has no price in platform_facts/prices.toml: add it there"]
     return [*lines, ""] if lines[-1] else lines
 
 

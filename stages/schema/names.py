@@ -14,6 +14,10 @@ STACKS = frozenset({"capture", "delivery", "models", "network"})
 NAME = r"[a-z][a-z0-9-]{0,30}[a-z0-9]"
 VARIANT_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 ACCOUNT_ID = "[0-9]{12}"
+ECR_IMAGE = (
+    r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
+    r"/[a-z0-9]+([._/-][a-z0-9]+)*@sha256:[0-9a-f]{64}"
+)
 
 
 def _known(lookup: Callable[[str], object]) -> AfterValidator:
@@ -72,6 +76,14 @@ AccountId = Annotated[
     str,
     _written_as(ACCOUNT_ID, "the 12 digits of an AWS account, in quotes"),
     _pattern(ACCOUNT_ID),
+]
+EcrImage = Annotated[
+    str,
+    _written_as(
+        ECR_IMAGE,
+        "an image in ECR with its digest: ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
+    ),
+    _pattern(ECR_IMAGE),
 ]
 ReleaseName = Annotated[str, _known(platform_facts.release)]
 RegionName = Annotated[str, _known(platform_facts.region)]

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 from stages.schema.alarms import NotifyStage
 from stages.schema.delivery import DeliveryStage
 from stages.schema.endpoint import EndpointStage
-from stages.schema.names import AccountId, EndpointName, RegionName, ReleaseName
+from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
 from stages.schema.part import Part, refuse
 from stages.schema.stage_rules import misfits
 from stages.schema.tags import Tags
@@ -47,6 +47,8 @@ class Stage(Part):
     CloudFormation chooses two."""
     delivery: DeliveryStage | None = None
     """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
+    gpu_build_images: dict[ReleaseName, EcrImage] = {}
+    """Copies of NVIDIA's TensorRT images in ECR, by release: GPU builds pull those instead."""
     log_retention_days: Annotated[RetentionDays, BeforeValidator(_no_truth)] = 90
     """Days that the logs of the endpoints are kept."""
     tags: Tags = {}

@@ -29,6 +29,7 @@ def misfits(stage: "Stage") -> Found:
         yield from _endpoint(stage, name, endpoint)
     yield from _region(stage)
     yield from _zones(stage)
+    yield from _gpu_build_images(stage)
     yield from _notify(stage)
 
 
@@ -53,6 +54,16 @@ def _zones(stage: "Stage") -> Found:
                 ("zones",),
                 f"{zone!r} is no zone of {stage.region}: write {stage.region}a, for example",
             )
+
+
+def _gpu_build_images(stage: "Stage") -> Found:
+    for release, image in stage.gpu_build_images.items():
+        place = ("gpu_build_images", release)
+        if not platform_facts.region(stage.region).codebuild_gpu:
+            yield place, f"CodeBuild has no GPU in {stage.region}: remove it"
+        elif f".ecr.{stage.region}." not in image:
+            # No page says that CodeBuild pulls from another region.
+            yield place, f"the image is in another region than {stage.region}: copy it there"
 
 
 def _notify(stage: "Stage") -> Found:

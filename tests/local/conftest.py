@@ -30,6 +30,9 @@ APP = (
     *("constructs", "model_build", "platform_facts", "stacks", "stages"),
 )
 
+POLLED_OFTEN = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
+"""What a checkout is changed by: builds of tests take seconds."""
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -168,6 +171,8 @@ def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> I
             shutil.copy2(source, path)
     (path / "models").mkdir()
     bootstrap()
+    checkout = Checkout(path, local_aws)
+    checkout.edit("constructs/triton_sagemaker/model_builder.py", *POLLED_OFTEN)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "run_app", warm_app.run_app)
-        yield Checkout(path, local_aws)
+        yield checkout

@@ -7,6 +7,8 @@ from stages import Stage
 ACCOUNT = "111122223333"
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:others"
 
+MIRROR = f"444455556666.dkr.ecr.eu-west-1.amazonaws.com/nvidia/tensorrt@sha256:{'0a' * 32}"
+
 _TEXT = {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}
 _LONG = "a" * 31 + "z"
 
@@ -25,6 +27,7 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
         "zones": ["eu-west-1a", "eu-west-1b", "eu-west-1c"],
         "delivery": {"repository": "octo-org@1/octo-repo@2", "promotes_from": "tried"},
         "log_retention_days": 731,
+        "gpu_build_images": {"25.04": MIRROR},
         "tags": {"Team": "search", "cost-centre/EU": "4711 + 4712"},
         "notify": {
             "email": ["a@example.com", "b@example.com"],

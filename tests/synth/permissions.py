@@ -112,6 +112,8 @@ def features(site: Site, endpoint: str) -> set[Feature]:
         found.add("data capture")
     if any("KmsKeyId" in it for it in configs):
         found.add("encrypted volumes")
+    if site.place.mirror != "*":
+        found.add("mirrored images")
     if any("VpcConfig" in it.properties for it in own):
         found.add("private network")
     if any("SAGEMAKER_TRITON_METRIC_NAMESPACE" in it["Environment"] for it in containers):

@@ -22,7 +22,7 @@ from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.job_bucket import JobBucket
 from model_build.manifest import Source
-from model_build.publishing import engines, manifests
+from model_build.publishing import engines, manifests, sources
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building, declared, moving
@@ -143,7 +143,7 @@ def gpu_build() -> Any:
     codebuild = MagicMock()
     gpu = CodeBuildGpu(s3=MagicMock(), codebuild=codebuild, logs=None, bucket="B", project="P")
     job: Any = SimpleNamespace(digest="HASH", release=platform_facts.releases()[0])
-    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), attempt=1)
+    gpu._start_build(job, JobBucket(MagicMock(), "B", "HASH"), 1, MagicMock())
     return codebuild.start_build.call_args.kwargs
 
 
@@ -174,6 +174,33 @@ def test_the_build_of_a_model_may_start_the_gpu_build_that_it_asks_for(
         resource="<prod-models.EnginesProject8115F258>",
         context={"codebuild:environment.image": gpu_build["imageOverride"]},
     )
+
+
+def test_the_build_of_a_model_may_read_its_source_and_write_what_it_makes(
+    templates: Templates,
+) -> None:
+    granted, bucket = (
+        _granted(templates, "BuilderProjectRole"),
+        "<prod-models.ModelsBucket970C6ADA>",
+    )
+    stage = Assembly(templates("prod"), region="us-east-1", account="111122223333")
+    (model,) = (it for it in stage.of("Custom::TritonModel") if it.stack == "prod-text")
+    source = f"arn:aws:s3:::{stage.text(model.properties['Source'], model.stack)}"
+    assert allows(granted, "s3:GetObject", resource=source)
+    assert not allows(granted, "s3:GetObject", resource=source.replace("/prod/", "/"))
+    job, key = JobBucket(MagicMock(), "B", "HASH"), model.properties["Key"]
+    for made in (
+        key,
+        manifests.manifest_key(key),
+        f"{sources.PREFIX}HASH.zip",
+        f"{accepted_results.PREFIX}HASH/result.json",
+        f"{job.job_folder}job.json",
+        f"{job._claims}0001.json",
+    ):
+        assert allows(granted, "s3:PutObject", resource=f"{bucket}/{made}"), made
+    result = f"{bucket}/{job.raw_folder}/BUILD/result.json"
+    assert allows(granted, "s3:GetObject", resource=result)
+    assert not allows(granted, "s3:PutObject", resource=result)
 
 
 def test_jobs_are_forgotten_and_accepted_engines_are_not() -> None:

@@ -1,5 +1,6 @@
 """EngineBuilder: the project with the GPU, and what it may reach."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -11,7 +12,9 @@ from aws_cdk import App
 from aws_cdk.assertions import Match, Template
 
 from stacks.model_stack import ENGINE_BUILDSPEC
+from tests.synth.conftest import Templates
 from tests.synth.endpoints import model_stack, trial_stage
+from tests.synth.every_stage import MIRROR
 
 
 def project(template: Template) -> dict[str, Any]:
@@ -89,3 +92,41 @@ def test_the_step_is_started_as_the_image_starts_commands(
 def _write_program(path: Path, script: str) -> None:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
+
+
+def test_a_build_may_pull_the_mirrored_image_and_another_build_may_ask_for_it(
+    every_template: Templates,
+) -> None:
+    template = Template.from_json(every_template("all")["all-models"])
+    conditions = {"StringLike": {"codebuild:environment.image": Match.array_with([MIRROR])}}
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": Match.array_with(
+                    [Match.object_like({"Condition": Match.object_like(conditions)})]
+                )
+            }
+        },
+    )
+    repository = "arn:aws:ecr:eu-west-1:444455556666:repository/nvidia/tensorrt"
+    template.has_resource_properties(
+        "AWS::IAM::Policy",
+        {
+            "PolicyDocument": {
+                "Statement": Match.array_with([Match.object_like({"Resource": repository})])
+            }
+        },
+    )
+
+
+def test_builds_and_who_builds_by_hand_know_the_mirrored_image(every_template: Templates) -> None:
+    template = every_template("all")["all-models"]
+    assert template["Outputs"]["GpuImages"]["Value"] == json.dumps({"25.04": MIRROR})
+    (builder,) = (
+        it["Properties"]["Environment"]["EnvironmentVariables"]
+        for name, it in template["Resources"].items()
+        if name.startswith("BuilderProject") and it["Type"] == "AWS::CodeBuild::Project"
+    )
+    variables = {it["Name"]: it["Value"] for it in builder}
+    assert json.loads(variables["GPU_IMAGES"]) == {"25.04": MIRROR}

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from aws_cdk import App
+from aws_cdk import App, Environment, Stack
+from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk.assertions import Template
 
 from model_build import ModelSource, plan_model
@@ -86,3 +87,29 @@ def test_archive_key_is_known_before_the_build(endpoint_template: Template) -> N
             "WaitMinutes": "50",
         },
     )
+
+
+def test_builds_of_a_stack_start_in_chains_that_a_new_account_has_room_for() -> None:
+    # A custom resource takes two executions of Lambda, of which a new account has ten.
+    app = App()
+    builder = model_stack(app, trial_stage()).builder
+    stack = Stack(app, "Endpoint", env=Environment(region="us-east-1"))
+    source = s3_assets.Asset(stack, "Source", path=str(ROOT / "models" / "minilm"))
+    for model in range(10):
+        builder.build(
+            stack,
+            f"Model{model}",
+            model="minilm",
+            alternative="",
+            digest="d" * 64,
+            target="cpu-25.09",
+            key=f"text/cpu-25.09/minilm-{model}.tar.gz",
+            source=source,
+        )
+    found = Template.from_stack(stack).find_resources("Custom::TritonModel")
+    number = {name: int(it["Properties"]["Key"][-8]) for name, it in found.items()}
+    waits_for = {
+        number[name]: [number[other] for other in it.get("DependsOn", [])]
+        for name, it in found.items()
+    }
+    assert waits_for == {it: [it - 4] if it >= 4 else [] for it in range(10)}

@@ -24,11 +24,12 @@ Resources = dict[str, dict[str, Any]]
 def site(settings: Stage, name: str, templates: Stacks) -> Site:
     region = platform_facts.region(settings.region)
     deployed = Deployed(templates, region=region.name, account=settings.account or ACCOUNT)
-    engines = [
-        deployed.value(it.properties["Source"]["Location"], it.stack)
+    sources = {
+        it.id.partition(".")[2][:7]: deployed.value(it.properties["Source"]["Location"], it.stack)
         for it in deployed.of("AWS::CodeBuild::Project")
-        if ".EnginesProject" in it.id
-    ]
+    }
+    mirror = next(iter(settings.gpu_build_images.values()), "*")
+    host, _, repository = mirror.partition("@")[0].partition("/")
     promotes_from = settings.delivery.promotes_from if settings.delivery else None
     place = Place(
         partition=deployed.partition,
@@ -38,7 +39,10 @@ def site(settings: Stage, name: str, templates: Stacks) -> Site:
         stage=name,
         source_stage=promotes_from or "*",
         registry=str(region.account(platform_facts.release(settings.release))),
-        engines_source=engines[0].rpartition("/")[2] if engines else "*",
+        builder_source=sources.get("Builder", "*").rpartition("/")[2],
+        mirror=mirror,
+        mirror_repository=f"{host[:12]}:repository/{repository}",
+        engines_source=sources.get("Engines", "*").rpartition("/")[2],
     )
     return Site(deployed, place)
 
@@ -117,7 +121,7 @@ class Broken(NamedTuple):
     told: str
 
 
-BUILDER, ENDPOINT, START = "BuilderProjectRole", "EndpointRole", "BuilderOnEventRole"
+BUILDER, ENDPOINT, WATCH = "BuilderProjectRole", "EndpointRole", "BuilderPollRole"
 
 BROKEN = [
     Broken(
@@ -141,7 +145,7 @@ BROKEN = [
     Broken(
         "a resource too narrow: the bucket for its objects",
         "prod-models",
-        lambda it: statement(policy(it, START), "s3:GetObject").update(
+        lambda it: statement(policy(it, WATCH), "s3:GetObject").update(
             Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
         ),
         missing,
@@ -150,7 +154,7 @@ BROKEN = [
     Broken(
         "a name where an ARN belongs",
         "prod-models",
-        lambda it: statement(policy(it, "BuilderPollRole"), "codebuild:").update(
+        lambda it: statement(policy(it, WATCH), "codebuild:BatchGetBuilds").update(
             Resource={"Ref": "BuilderProject42795FEE"}
         ),
         missing,
@@ -177,7 +181,7 @@ BROKEN = [
     Broken(
         "a condition on what the request does not have",
         "prod-models",
-        lambda it: statement(policy(it, START), "kms:Decrypt").update(
+        lambda it: statement(policy(it, WATCH), "kms:Decrypt").update(
             Condition={"StringEquals": {"kms:ViaService": "s3.eu-west-1.amazonaws.com"}}
         ),
         missing,
@@ -255,10 +259,10 @@ BROKEN = [
         "all actions but one",
         "prod-models",
         lambda it: (
-            statement(policy(it, START), "codebuild:").update(
+            statement(policy(it, WATCH), "codebuild:").update(
                 {"Action": None, "NotAction": "iam:*", "Sid": "AlmostAll"}
             )
-            or statement(policy(it, START), "None").pop("Action")
+            or statement(policy(it, WATCH), "None").pop("Action")
         ),
         beyond,
         "allows all but what it names: AlmostAll",
@@ -266,7 +270,7 @@ BROKEN = [
     Broken(
         "a policy of AWS's",
         "prod-models",
-        lambda it: named(it, START, "AWS::IAM::Role")["Properties"].update(
+        lambda it: named(it, WATCH, "AWS::IAM::Role")["Properties"].update(
             ManagedPolicyArns=["arn:aws:iam::aws:policy/AdministratorAccess"]
         ),
         beyond,
@@ -275,7 +279,7 @@ BROKEN = [
     Broken(
         "a policy inside its role",
         "prod-models",
-        lambda it: named(it, START, "AWS::IAM::Role")["Properties"].update(
+        lambda it: named(it, WATCH, "AWS::IAM::Role")["Properties"].update(
             Policies=[
                 {
                     "PolicyName": "More",
@@ -300,7 +304,7 @@ BROKEN = [
     Broken(
         "a role that nobody knows",
         "prod-models",
-        lambda it: it.update(Another=named(it, START, "AWS::IAM::Role")),
+        lambda it: it.update(Another=named(it, WATCH, "AWS::IAM::Role")),
         beyond,
         "prod-models.Another is in no file of the ledger",
     ),

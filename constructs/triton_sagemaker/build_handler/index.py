@@ -1,11 +1,12 @@
-"""Custom resource handlers of `ModelBuilder`: start a CodeBuild build, and say how it goes."""
+"""Custom resource handlers of `ModelBuilder`: run a CodeBuild build until its archive is there."""
 
 import os
 import time
 from typing import TYPE_CHECKING, Any
 
 import boto3
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ConnectionError as NotConnected
 
 if TYPE_CHECKING:
     from mypy_boto3_codebuild.type_defs import BuildTypeDef
@@ -24,40 +25,109 @@ VARIABLES = {
 DEADLINE = "BUILD_DEADLINE"
 """The variable that says until when, in seconds since 1970, a build may wait for its engines."""
 
+REQUEST = "BUILD_REQUEST"
+"""The variable with the id of the event that a build was started for."""
+
 GRACE_SECONDS = 120
-"""How long after its deadline a build may take to end and say itself what it waited for."""
+"""How long after its deadline a build may take to end and report what it waited for."""
 
 LONGEST_REASON = 1000
 """CloudFormation takes no more than 4 KiB of a custom resource's answer."""
+
+PULL_FAILED = "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE"
+"""Status code of a phase in which CodeBuild could not pull the image (aws/aws-cdk#10460)."""
+
+ATTEMPTS = 2
+"""Builds of one archive at most: the second only where the image of the first was not pulled."""
+
+NO_QUOTA = "more than 0 builds in queue"
+"""In CodeBuild's message to accounts that may run no build at all: waiting does not help
+(rebuy-de/aws-nuke#1209, aws-ia/terraform-aws-control_tower_account_factory#179)."""
 
 KEPT = "The endpoint and its archives are as they were."
 
 
 def on_event(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """Start the build, unless the archive is there; CloudFormation's Delete keeps the archive."""
-    wanted = event["ResourceProperties"]
-    answer = {"PhysicalResourceId": event.get("PhysicalResourceId") or f"model/{wanted['Model']}"}
-    if event["RequestType"] == "Delete" or _is_built(wanted["Bucket"], wanted["Key"]):
-        return answer
+    """Return until when the archive must be there; CloudFormation's Delete keeps the archive."""
+    properties = event["ResourceProperties"]
+    physical_id = event.get("PhysicalResourceId") or f"model/{properties['Model']}"
+    if event["RequestType"] == "Delete":
+        return {"PhysicalResourceId": physical_id}
     # To the minute, because Lambda may deliver an event twice: the second asks for the same build.
-    deadline = 60 * (int(time.time()) // 60 + int(wanted["WaitMinutes"]))
-    variables = {name: wanted[key] for name, key in VARIABLES.items() if wanted.get(key)}
-    build = boto3.client("codebuild").start_build(
-        projectName=os.environ["PROJECT"],
-        idempotencyToken=f"{event['RequestId']}-{deadline}",
-        secondarySourcesOverride=[
-            {"type": "S3", "location": wanted["Source"], "sourceIdentifier": "model"}
-        ],
-        environmentVariablesOverride=[
-            {"name": name, "value": value, "type": "PLAINTEXT"}
-            for name, value in {**variables, DEADLINE: str(deadline)}.items()
-        ],
-    )["build"]
-    return {**answer, "BuildId": build["id"], "Deadline": deadline}
+    deadline = 60 * (int(time.time()) // 60 + int(properties["WaitMinutes"]))
+    return {"PhysicalResourceId": physical_id, "Deadline": deadline}
+
+
+def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
+    """Return whether the archive is there; raise where its build failed, or took too long.
+
+    The provider framework fails the resource with any error that is raised here, so transient
+    ones, a full queue of CodeBuild among them, are left to the next poll. `BuildId` in the answer
+    spares whoever adds it to the event the search for the build.
+    """
+    if "Deadline" not in event:
+        return {"IsComplete": True}
+    started: dict[str, str] = {}
+    try:
+        build = _newest_build(event)
+    except (ClientError, HTTPClientError, NotConnected) as error:
+        if not _is_transient(error):
+            raise
+        state = f"and has to wait: {error}"
+    else:
+        if build is None or build["buildStatus"] == "SUCCEEDED":
+            return {"IsComplete": True}
+        if build["buildStatus"] != "IN_PROGRESS":
+            raise RuntimeError(_failure(event["ResourceProperties"]["Model"], build))
+        started, state = {"BuildId": build["id"]}, f"and goes on: {build['id']}"
+    if time.time() > event["Deadline"] + GRACE_SECONDS:
+        raise RuntimeError(_unfinished(event["ResourceProperties"], state))
+    return {"IsComplete": False, **started}
+
+
+def _newest_build(event: dict[str, Any]) -> "BuildTypeDef | None":
+    """Return the event's build, started where there is none; None where the archive is there."""
+    builds = _builds(event)
+    properties = event["ResourceProperties"]
+    if not builds and _is_built(properties["Bucket"], properties["Key"]):
+        return None
+    if not builds or (len(builds) < ATTEMPTS and _pull_failure(builds[0])):
+        return _start(event, attempt=len(builds) + 1)
+    return builds[0]
+
+
+def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
+    """Return the builds that were started for an event, the newest first."""
+    codebuild = boto3.client("codebuild")
+    if "BuildId" in event:
+        builds = codebuild.batch_get_builds(ids=[event["BuildId"]])["builds"]
+        if not builds:
+            raise RuntimeError(f"CodeBuild knows no build {event['BuildId']}. {KEPT}")
+        if not _pull_failure(builds[0]):
+            return builds
+    # The provider framework gives each poll the same event: what an earlier poll has started is
+    # known by its variables alone. Newest first is the default order, and with an order of its own
+    # the call fails where a project has more than 100 builds (API reference, ListBuildsForProject).
+    begun = event["Deadline"] - 60 * int(event["ResourceProperties"]["WaitMinutes"])
+    found: list[BuildTypeDef] = []
+    pages = codebuild.get_paginator("list_builds_for_project")
+    for page in pages.paginate(projectName=os.environ["PROJECT"]):
+        ids = page.get("ids")
+        builds = codebuild.batch_get_builds(ids=ids)["builds"] if ids else []
+        found += [build for build in builds if _request(build) == event["RequestId"]]
+        if any(build["startTime"].timestamp() < begun for build in builds):
+            break
+    return sorted(found, key=lambda build: build["startTime"], reverse=True)
+
+
+def _request(build: "BuildTypeDef") -> str | None:
+    """Return the id of the event that a build was started for."""
+    variables = build["environment"].get("environmentVariables", [])
+    return next((variable["value"] for variable in variables if variable["name"] == REQUEST), None)
 
 
 def _is_built(bucket: str, key: str) -> bool:
-    """Builders write the manifest last: where it is, the archive is complete."""
+    """Return whether the archive is complete: builders write the manifest last."""
     try:
         boto3.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
     except ClientError as error:
@@ -67,42 +137,59 @@ def _is_built(bucket: str, key: str) -> bool:
     return True
 
 
-def is_complete(event: dict[str, Any], _context: object) -> dict[str, bool]:
-    """Return whether the build has succeeded; raise when it has not, or not in time."""
-    if "BuildId" not in event:
-        return {"IsComplete": True}
-    builds = boto3.client("codebuild").batch_get_builds(ids=[event["BuildId"]])["builds"]
-    if not builds:
-        raise RuntimeError(f"CodeBuild knows no build {event['BuildId']}. {KEPT}")
-    (build,) = builds
-    model = event["ResourceProperties"]["Model"]
-    if build["buildStatus"] == "IN_PROGRESS":
-        if time.time() > event["Deadline"] + GRACE_SECONDS:
-            raise RuntimeError(_unfinished(model, event))
-        return {"IsComplete": False}
-    if build["buildStatus"] == "SUCCEEDED":
-        return {"IsComplete": True}
-    raise RuntimeError(_failure(model, build))
+def _start(event: dict[str, Any], *, attempt: int) -> "BuildTypeDef":
+    """Start a build; the same attempt within five minutes is the same build, by the token."""
+    properties, deadline = event["ResourceProperties"], event["Deadline"]
+    variables = {name: properties[key] for name, key in VARIABLES.items() if properties.get(key)}
+    variables |= {DEADLINE: str(deadline), REQUEST: event["RequestId"]}
+    return boto3.client("codebuild").start_build(
+        projectName=os.environ["PROJECT"],
+        idempotencyToken=f"{event['RequestId']}-{deadline}-{attempt}",
+        secondarySourcesOverride=[
+            {"type": "S3", "location": properties["Source"], "sourceIdentifier": "model"}
+        ],
+        environmentVariablesOverride=[
+            {"name": name, "value": value, "type": "PLAINTEXT"} for name, value in variables.items()
+        ],
+    )["build"]
 
 
-def _unfinished(model: str, event: dict[str, Any]) -> str:
-    minutes = event["ResourceProperties"]["WaitMinutes"]
+def _is_transient(error: Exception) -> bool:
+    """Return whether the same call may succeed later."""
+    if not isinstance(error, ClientError):
+        return True  # no connection, or none that lasted
+    code, message = error.response["Error"]["Code"], error.response["Error"].get("Message", "")
+    if code == "AccountLimitExceededException":
+        return NO_QUOTA not in message
+    return "Throttl" in code or error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500
+
+
+def _unfinished(properties: dict[str, str], state: str) -> str:
     return (
-        f"Build of {model} is not done after {minutes} minutes, and goes on: {event['BuildId']}. "
-        f"{KEPT} Deploy again: what is built by then is found; or run `make deliver`, which waits "
-        "longer than CloudFormation can."
+        f"Build of {properties['Model']} is not done after {properties['WaitMinutes']} minutes, "
+        f"{state}. {KEPT} Deploy again: what is built by then is found; or run `make deliver`, "
+        "which waits longer than CloudFormation can."
     )
 
 
 def _failure(model: str, build: "BuildTypeDef") -> str:
     status = build["buildStatus"].replace("_", " ").lower()
-    reason = _last_error(build) or _failed_phase(build)
+    reason = _pull_failure(build) or _last_error(build) or _failed_phase(build)
     log = build.get("logs", {}).get("deepLink", "in CodeBuild")
     return f"Build of {model} {status}{reason[:LONGEST_REASON]}. Log: {log} . {KEPT}"
 
 
+def _pull_failure(build: "BuildTypeDef") -> str:
+    """Return why the image could not be pulled, nothing where it was."""
+    for phase in build.get("phases", []):
+        for context in phase.get("contexts", []):
+            if context.get("statusCode") == PULL_FAILED:
+                return f", its image could not be pulled: {context.get('message', '')}"
+    return ""
+
+
 def _last_error(build: "BuildTypeDef") -> str:
-    """Return what the build itself said last of why it failed, nothing where it did not."""
+    """Return the last error that the build wrote to its log, nothing where there is none."""
     log = build.get("logs", {})
     if "groupName" not in log or "streamName" not in log:
         return ""  # it never ran

@@ -22,7 +22,7 @@ TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 def _meant(finding: str) -> Edit:
     """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
-    place = '        "DescribeScalableTargets knows no resources."'
+    place = '        "DescribeScalableTargets and'
     return "stacks/acknowledged.py", place, f'        "It is meant so.": ["{finding}"],\n{place}'
 
 
@@ -152,18 +152,26 @@ CHANGES: dict[str, list[Edit]] = {
     "a new role that may do everything, and trusts another account": [
         (
             "stacks/model_stack.py",
-            "        acknowledge_models(self, env)",
+            "        acknowledge_models(self, env, stage_name=stage_name)",
             "        role = iam.Role(\n"
             '            self, "Helper", assumed_by=iam.AccountPrincipal("999999999999")\n'
             "        )\n"
             '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
-            "        acknowledge_models(self, env)",
+            "        acknowledge_models(self, env, stage_name=stage_name)",
         ),
         _meant("IAM5[Action::*]"),
         (
             "stacks/model_stack.py",
             "import aws_codebuild as codebuild\n",
             "import aws_codebuild as codebuild\nfrom aws_cdk import aws_iam as iam\n",
+        ),
+    ],
+    "a copy of NVIDIA's image, which GPU builds pull instead": [
+        (
+            STAGE,
+            "private_network",
+            'gpu_build_images: { "25.09": "444455556666.dkr.ecr.us-east-1.amazonaws.com/'
+            f'nvidia/tensorrt@sha256:{"0a" * 32}" }}\nprivate_network',
         ),
     ],
     "a delivery that another repository may make": [

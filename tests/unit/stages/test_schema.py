@@ -768,6 +768,45 @@ def test_zones_are_different_ones_of_the_region_for_a_private_network(
     assert found.partition(": ")[2] == told
 
 
+MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
+
+
+@pytest.mark.parametrize(
+    ("region", "image", "told"),
+    [
+        (
+            "us-east-1",
+            MIRROR.replace("REGION", "eu-west-1"),
+            "the image is in another region than us-east-1: copy it there",
+        ),
+        (
+            "us-east-1",
+            "nvcr.io/nvidia/tensorrt:25.09-py3",
+            "'nvcr.io/nvidia/tensorrt:25.09-py3' cannot stand here: write an image in ECR with its "
+            "digest: ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
+        ),
+        (
+            "us-east-1",
+            "123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3",
+            "'123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3' cannot stand here: "
+            "write an image in ECR with its digest: "
+            "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
+        ),
+        (
+            "us-west-1",
+            MIRROR.replace("REGION", "us-west-1"),
+            "CodeBuild has no GPU in us-west-1: remove it",
+        ),
+    ],
+)
+def test_a_mirrored_image_is_one_of_the_region_by_its_digest(
+    problems: Problems, region: str, image: str, told: str
+) -> None:
+    text = FITTING.replace("us-east-1", region)
+    (found,) = problems(f'{text}\ngpu_build_images: {{ "25.09": "{image}" }}\n')
+    assert found.partition(": ")[2] == f"gpu_build_images.25.09: {told}"
+
+
 def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
     arn = "arn:aws:sns:us-east-1:123456789012:on-call"
     text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"

@@ -41,6 +41,17 @@ def test_five_times_as_many_wait_as_run_and_no_more(limit: int) -> None:
         quota.enter("one more")
 
 
+def test_a_new_account_s_queue_is_shorter_than_the_guide_says() -> None:
+    quota = Quota(60, 1)
+    for build in range(61):
+        quota.enter(str(build))
+    with pytest.raises(ApiError) as refused:
+        quota.enter("one more")
+    assert refused.value.message == "Cannot have more than 1 builds in queue for the account"
+    quota.leave("0")
+    quota.enter("one more")
+
+
 @given(limit=st.integers(1, 3), steps=st.lists(st.tuples(st.booleans(), st.integers(0, 9))))
 def test_never_do_more_run_than_may_and_no_place_stays_empty(
     limit: int, steps: list[tuple[bool, int]]

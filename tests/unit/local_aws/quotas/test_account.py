@@ -6,9 +6,15 @@ from typing import Any
 import pytest
 
 from local_aws.errors import ApiError, LocalAwsError
-from local_aws.quotas.account import ALL_INSTANCES, BUILDS_AT_ONCE, AccountQuotas, quotas_here
+from local_aws.quotas.account import (
+    ALL_INSTANCES,
+    BUILDS_AT_ONCE,
+    QUEUED_BUILDS,
+    AccountQuotas,
+    quotas_here,
+)
 from local_aws.quotas.service import service_quotas
-from release.preflight import build_quotas, instance_quotas
+from release.preflight import build_quotas, instance_quotas, lambda_quota, parameters
 
 M5 = "ml.m5.xlarge for endpoint usage"
 
@@ -43,6 +49,16 @@ def test_names_are_those_that_preflight_asks_for() -> None:
     assert names == {it.name for it in quotas.of_service("codebuild")}
     assert quotas.builds().keys() == build_quotas.ENVIRONMENTS.keys()
     assert set(quotas.builds().values()) == {BUILDS_AT_ONCE}
+    assert [it.name for it in quotas.of_service(lambda_quota.SERVICE)] == [lambda_quota.NAME]
+    assert [it.name for it in quotas.of_service("vpc")] == [parameters.NETWORKS]
+
+
+def test_the_queue_of_builds_is_no_quota_that_service_quotas_lists() -> None:
+    quotas = AccountQuotas({QUEUED_BUILDS: 1})
+    assert quotas.queued_builds == 1
+    assert AccountQuotas().queued_builds is None
+    names = {it["QuotaName"] for it in listed("ListServiceQuotas", "codebuild", quotas)["Quotas"]}
+    assert QUEUED_BUILDS not in names
 
 
 def test_a_service_without_quotas_and_a_name_that_is_none_are_errors() -> None:

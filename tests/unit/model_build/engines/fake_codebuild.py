@@ -13,7 +13,7 @@ from tests.unit.model_build.fakes import FakeS3
 class FakeCodeBuild:
     """Each StartBuild is a build in progress, until `end` is called on it.
 
-    `refusal` is what StartBuild answers instead.
+    `refusal` is what StartBuild answers instead, and `unanswered` what BatchGetBuilds does.
     """
 
     def __init__(self, s3: FakeS3) -> None:
@@ -21,6 +21,7 @@ class FakeCodeBuild:
         self.started: list[dict[str, Any]] = []
         self.stopped: list[str] = []
         self.refusal: ClientError | None = None
+        self.unanswered: ClientError | None = None
         self.log: list[str] = []
         self._s3 = s3
         self._tokens: dict[str, str] = {}
@@ -51,6 +52,8 @@ class FakeCodeBuild:
         self._tokens.clear()
 
     def batch_get_builds(self, *, ids: list[str]) -> dict[str, Any]:
+        if self.unanswered:
+            raise self.unanswered
         return {"builds": [self.builds[it] for it in ids if it in self.builds]}
 
     def stop_build(self, *, id: str) -> dict[str, Any]:  # noqa: A002 - CodeBuild's name

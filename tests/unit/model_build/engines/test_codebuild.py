@@ -282,6 +282,149 @@ def test_an_account_without_gpu_builds_is_told_which_quota_to_ask_for(
     assert not any("/claims/" in key for key in s3.objects)
 
 
+def _refusal(message: str = "", code: str = "AccountLimitExceededException") -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": message}}, "StartBuild")
+
+
+FULL = "Cannot have more than 1 builds in queue for the account"
+
+
+def test_a_full_queue_is_waited_for(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    codebuild.refusal = _refusal(FULL)
+
+    def still_full() -> None:
+        assert codebuild.started == []
+
+    def free() -> None:
+        codebuild.refusal = None
+
+    def compile_it() -> None:
+        codebuild.leave(_only(codebuild), job.digest, artifacts)
+        codebuild.end(_only(codebuild))
+
+    said = Lines()
+    gpu = _gpu(codebuild, s3, still_full, free, compile_it)
+    gpu.run(job, to=tmp_path / "raw", progress=said)
+    assert EngineResult.read(tmp_path / "raw", job).plan.read_bytes() == b"a plan"
+    assert said.lines[0] == f"waiting: {_refusal(FULL)}"
+    assert said.lines[1].startswith(_only(codebuild))  # it is said once
+
+
+def test_a_queue_that_stays_full_is_given_up_at_the_deadline(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    codebuild.refusal = _refusal(FULL)
+    clock = [100.0]
+    gpu = _gpu(codebuild, s3, lambda: clock.append(200.0), deadline=150.0, now=lambda: clock[-1])
+    with pytest.raises(BuildError, match=r"starts no GPU build \(Cannot have more than 1 builds"):
+        gpu.run(job, to=tmp_path / "raw", progress=Lines())
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "InternalFailure"])
+def test_a_build_is_asked_for_again_where_codebuild_does_not_answer(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    artifacts: Any,
+    tmp_path: Path,
+    code: str,
+) -> None:
+    status = {"HTTPStatusCode": 500 if code == "InternalFailure" else 400}
+    answer: Any = {"Error": {"Code": code}, "ResponseMetadata": status}
+
+    def throttle() -> None:
+        codebuild.unanswered = ClientError(answer, "BatchGetBuilds")
+
+    def compile_it() -> None:
+        codebuild.unanswered = None
+        codebuild.leave(_only(codebuild), job.digest, artifacts)
+        codebuild.end(_only(codebuild))
+
+    gpu = _gpu(codebuild, s3, throttle, compile_it)
+    gpu.run(job, to=tmp_path / "raw", progress=Lines())
+    assert len(codebuild.started) == 1
+
+
+UNPULLED = {
+    "phaseType": "PROVISIONING",
+    "phaseStatus": "CLIENT_ERROR",
+    "contexts": [
+        {
+            "statusCode": "BUILD_CONTAINER_UNABLE_TO_PULL_IMAGE",
+            "message": "Unable to pull customer's container image. CannotPullContainerError: 401",
+        }
+    ],
+}
+"""Status code and message as in aws/aws-cdk#10460."""
+
+
+def _cannot_pull(codebuild: FakeCodeBuild) -> Callable[[], None]:
+    return lambda: codebuild.end(list(codebuild.builds)[-1], "FAILED", phases=[UNPULLED])
+
+
+def test_an_image_that_is_not_pulled_is_pulled_once_more(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def compile_it() -> None:
+        second = list(codebuild.builds)[-1]
+        codebuild.leave(second, job.digest, artifacts)
+        codebuild.end(second)
+
+    gpu = _gpu(codebuild, s3, _cannot_pull(codebuild), compile_it)
+    gpu.run(job, to=tmp_path / "raw", progress=Lines())
+    assert len(codebuild.started) == 2
+
+
+def test_an_image_that_is_not_pulled_twice_is_named_as_the_cause(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    gpu = _gpu(codebuild, s3, _cannot_pull(codebuild), _cannot_pull(codebuild))
+    with pytest.raises(BuildError) as refused:
+        gpu.run(job, to=tmp_path / "raw", progress=Lines())
+    assert len(codebuild.started) == 2
+    assert "failed, its image could not be pulled: Unable to pull" in str(refused.value)
+    assert "driver" not in str(refused.value)
+
+
+def test_who_follows_a_build_whose_image_is_not_pulled_compiles_itself(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        _gpu(codebuild, s3, interrupted).run(job, to=tmp_path / "first", progress=Lines())
+
+    def compile_it() -> None:
+        second = list(codebuild.builds)[-1]
+        codebuild.leave(second, job.digest, artifacts)
+        codebuild.end(second)
+
+    gpu = _gpu(codebuild, s3, _cannot_pull(codebuild), compile_it)
+    gpu.run(job, to=tmp_path / "second", progress=Lines())
+    assert len(codebuild.started) == 2
+
+
+def test_a_mirror_of_the_release_is_pulled_instead_of_nvidia_s(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
+) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    older = EngineJob(job.folder, job.job, platform_facts.release("25.04"))
+    for asked in (job, older):
+        s3.objects.clear()
+        gpu = _gpu(codebuild, s3, interrupted, images={"25.09": "mirror@sha256:0"})
+        with pytest.raises(KeyboardInterrupt):
+            gpu.run(asked, to=tmp_path / "raw", progress=Lines())
+    assert [it["imageOverride"] for it in codebuild.started] == [
+        "mirror@sha256:0",
+        "nvcr.io/nvidia/tensorrt:25.04-py3",
+    ]
+
+
 def test_any_other_refusal_is_raised(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, tmp_path: Path
 ) -> None:

@@ -22,6 +22,16 @@ def test_the_step_reads_what_the_build_wrote(job: EngineJob) -> None:
     assert set(job.files()) == {"model.onnx", tensor.file}
 
 
+@pytest.mark.parametrize("below", ["", "job", "bucket/engine-jobs/0a/job"])
+def test_a_job_is_found_wherever_codebuild_puts_the_files_of_a_folder(
+    tmp_path: Path, below: str
+) -> None:
+    written = write_job(tmp_path / "src" / below)
+    (tmp_path / "src" / "a").mkdir(exist_ok=True)
+    assert step.find(tmp_path / "src") == written.folder
+    assert step.find(tmp_path / "src" / "a") == tmp_path / "src" / "a"  # and `read` says the rest
+
+
 def test_the_same_job_has_the_same_name_in_any_folder(job: EngineJob, tmp_path: Path) -> None:
     assert write_job(tmp_path / "elsewhere").digest == job.digest
 

@@ -48,10 +48,11 @@ def _machine(monkeypatch: pytest.MonkeyPatch, *, tensorrt: bool) -> None:
 
 
 def test_a_build_in_codebuild_compiles_in_the_project_that_it_is_told(stacks: _Stacks) -> None:
-    gpu = engines.bucket_engines("bucket", project="gpu", deadline=7.0).gpu
+    images = {"25.09": "mirror"}
+    gpu = engines.bucket_engines("bucket", project="gpu", images=images, deadline=7.0).gpu
     assert isinstance(gpu, CodeBuildGpu)
-    assert (gpu.bucket, gpu.project, gpu.deadline) == ("bucket", "gpu", 7.0)
-    assert isinstance(engines.bucket_engines("bucket", project=None).gpu, ThisMachine)
+    assert (gpu.bucket, gpu.project, gpu.images, gpu.deadline) == ("bucket", "gpu", images, 7.0)
+    assert isinstance(engines.bucket_engines("bucket", project=None, images={}).gpu, ThisMachine)
 
 
 def test_a_laptop_without_tensorrt_compiles_in_the_stages_project(
@@ -60,10 +61,15 @@ def test_a_laptop_without_tensorrt_compiles_in_the_stages_project(
     _machine(monkeypatch, tensorrt=False)
     gpu = engines.stage_engines("bucket", stage="dev").gpu
     assert gpu.compute_capability() == ComputeCapability(8, 6)
-    asked: list[str] = []
-    monkeypatch.setattr(CodeBuildGpu, "run", lambda it, *_, **__: asked.append(it.project))
+    asked: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(
+        CodeBuildGpu, "run", lambda it, *_, **__: asked.append((it.project, it.images))
+    )
     gpu.run(write_job(tmp_path / "job"), to=tmp_path / "raw", progress=Lines())
-    assert asked == ["gpu-of-dev"]
+    stacks.outputs.append({"OutputKey": "GpuImages", "OutputValue": '{"25.09": "mirror"}'})
+    gpu = engines.stage_engines("bucket", stage="dev").gpu
+    gpu.run(write_job(tmp_path / "same"), to=tmp_path / "raw", progress=Lines())
+    assert asked == [("gpu-of-dev", {}), ("gpu-of-dev", {"25.09": "mirror"})]
 
 
 def test_a_laptop_with_tensorrt_compiles_on_its_gpu(

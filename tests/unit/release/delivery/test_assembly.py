@@ -94,7 +94,7 @@ def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path
         },
         "prod-models": {"type": "aws:cdk:cloudformation:stack"},
     }
-    asset = {"bucketName": "assets-${AWS::AccountId}", "objectKey": "0a.json"}
+    asset = {"bucketName": "assets-${AWS::AccountId}", "objectKey": "prod/0a.json"}
     assets = {
         "0a": {"source": {"path": own}, "destinations": {"here": asset}},
         "0b": {"source": {"path": "asset.0b"}, "destinations": {}},
@@ -128,6 +128,6 @@ def test_another_template_of_a_stack_is_uploaded_under_a_key_of_its_own(tmp_path
         },
         "prod-text.assets": artifacts["prod-text.assets"],
     }
-    where = {"here": {**asset, "objectKey": f"{digest}.json"}}
+    where = {"here": {**asset, "objectKey": f"prod/{digest}.json"}}
     assert listed["files"] == {digest: {"source": {"path": own}, "destinations": where}}
     assert {path: path.read_text() for path in tmp_path.iterdir()} == before

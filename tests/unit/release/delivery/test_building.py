@@ -18,11 +18,17 @@ TEXT, VISION = (
 
 
 class FakeLambda:
-    """The two functions. `polls` says by key how often a build is under way, and how it ends."""
+    """The two functions. `polls` says by key how often a build is under way, and how it ends.
+
+    `queued` says by key how often a poll finds no place for the build. Functions of commits before
+    this one start builds themselves (`starts_at_once`), unless the archive is there.
+    """
 
     def __init__(self) -> None:
         self.polls: dict[str, list[bool | str]] = {}
         self.started: list[dict[str, Any]] = []
+        self.queued: dict[str, int] = {}
+        self.starts_at_once = False
         self.has_archive: set[str] = set()
         self.refused: set[str] = set()
         self.expires_after: int | None = None
@@ -38,12 +44,18 @@ class FakeLambda:
             if key in self.refused:
                 raise ClientError({"Error": {"Code": "TooManyRequestsException"}}, "Invoke")
             self.started.append(event)
-            return _answered(
-                {"PhysicalResourceId": "model"}
-                | ({} if key in self.has_archive else {"BuildId": f"b:{key[0]}", "Deadline": 7})
-            )
+            if self.starts_at_once:
+                started = {"BuildId": f"b:{key[0]}", "Deadline": 7}
+                return _answered({} if key in self.has_archive else started)
+            return _answered({"PhysicalResourceId": "model", "Deadline": 7})
         assert FunctionName == "poll"
-        assert (event["BuildId"], event["Deadline"]) == (f"b:{key[0]}", 7)
+        assert event["Deadline"] == 7
+        if self.queued.get(key):
+            self.queued[key] -= 1
+            return _answered({"IsComplete": False})
+        if "BuildId" not in event:
+            return _answered({"IsComplete": False, "BuildId": f"b:{key[0]}"})
+        assert event["BuildId"] == f"b:{key[0]}"
         said = self.polls[key].pop(0)
         if isinstance(said, str):
             return {**_answered({"errorMessage": said}), "FunctionError": "Unhandled"}
@@ -106,12 +118,29 @@ def test_a_commit_without_a_time_budget_waits_as_long_as_cloudformation(
     assert [it["ResourceProperties"] for it in functions.started] == [TEXT]
 
 
-def test_an_archive_that_somebody_built_meanwhile_is_not_waited_for(
+def test_functions_of_an_older_commit_start_builds_themselves(
     functions: FakeLambda, said: Callable[[], list[str]]
 ) -> None:
-    functions.has_archive = {"text.tar.gz"}
-    Builder(functions, "start", "poll", 143).build([TEXT])
-    assert said() == []
+    functions.starts_at_once = True
+    functions.has_archive = {"vision.tar.gz"}
+    functions.polls = {"text.tar.gz": [False, True]}
+    Builder(functions, "start", "poll", 143).build([TEXT, VISION])
+    assert said() == ["  built text.tar.gz (0 min)"]
+
+
+def test_a_build_that_finds_no_place_in_the_queue_is_polled_until_it_does(
+    functions: FakeLambda, said: Callable[[], list[str]]
+) -> None:
+    functions.queued = {"text.tar.gz": 7}
+    functions.polls = {"text.tar.gz": [True], "vision.tar.gz": [True]}
+    Builder(functions, "start", "poll", 143).build([TEXT, VISION])
+    assert said() == [
+        "  builds vision.tar.gz (b:v)",
+        "  built vision.tar.gz (0 min)",
+        "  1 min: text.tar.gz (not started yet)",
+        "  builds text.tar.gz (b:t)",
+        "  built text.tar.gz (1 min)",
+    ]
 
 
 def test_whoever_waits_long_is_told_every_minute_for_what(
@@ -142,6 +171,7 @@ def test_the_first_build_that_fails_ends_it_and_names_those_that_go_on(
 
 
 def test_a_build_that_cannot_be_started_names_those_that_go_on(functions: FakeLambda) -> None:
+    functions.starts_at_once = True
     functions.refused = {VISION["Key"]}
     with pytest.raises(NotDelivered) as refused:
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])
@@ -164,6 +194,7 @@ def test_a_build_that_fails_alone_leaves_nothing_to_name(functions: FakeLambda) 
 def test_credentials_that_expire_leave_builds_unfinished_and_all_of_them_named(
     functions: FakeLambda, calls: int, named: str
 ) -> None:
+    functions.starts_at_once = True
     functions.expires_after = calls
     with pytest.raises(Unfinished) as raised:
         Builder(functions, "start", "poll", 143).build([TEXT, VISION])

@@ -11,8 +11,6 @@ from release.preflight.rows import Verdict
 from tests.unit.release.preflight.conftest import (
     Aws,
     MakeAccount,
-    not_deployed,
-    resources,
     template,
 )
 
@@ -128,25 +126,3 @@ def test_clean_policies_are_counted_and_public_ones_refused(make: MakeAccount, a
     rows = list(access.ask(make(prod_text=STACK)))
     refused = [it.subject for it in rows if it.verdict is Verdict.REFUSED]
     assert refused == ["prod-text: trust of Role", "prod-text: BucketPolicy"]
-
-
-def test_only_policies_that_changed_are_checked_for_new_access(make: MakeAccount, aws: Aws) -> None:
-    before = {
-        **STACK,
-        "BucketPolicy": ("AWS::S3::BucketPolicy", {"PolicyDocument": policy("s3:Get")}),
-    }
-    aws.answers["cloudformation.ListStackResources"] = resources(Role="role")
-    body = json.dumps(template(before))
-    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": body}
-    aws.answers["accessanalyzer.CheckNoNewAccess"] = {"result": "FAIL", "message": "it gains s3:*"}
-    (row,) = access.ask_for_new_access(make(prod_text=STACK))
-    assert (row.verdict, row.said) == (Verdict.OK, "it gains s3:*")
-    (request,) = aws.requests("accessanalyzer.CheckNoNewAccess")
-    assert request["policyType"] == "RESOURCE_POLICY"
-    assert "s3:Get" in request["existingPolicyDocument"]
-
-
-def test_new_access_depends_on_what_is_deployed(make: MakeAccount, aws: Aws) -> None:
-    aws.answers["cloudformation.ListStackResources"] = not_deployed()
-    (row,) = access.ask_for_new_access(make(prod_text=STACK))
-    assert row.verdict is Verdict.UNKNOWN

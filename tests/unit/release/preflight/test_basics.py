@@ -16,6 +16,7 @@ from tests.unit.release.preflight.conftest import (
     endpoint_stack,
     error,
     not_deployed,
+    quotas,
     resources,
 )
 
@@ -77,6 +78,43 @@ def test_an_account_that_was_never_bootstrapped_is_refused(make: MakeAccount, aw
     (row,) = bootstrap.ask(account)
     assert row.verdict is REFUSED
     assert row.do == f"cdk bootstrap aws://{ACCOUNT}/us-east-1"
+
+
+KEY = "arn:aws:kms:us-east-1:111122223333:key/0a"
+
+
+@pytest.mark.parametrize(
+    ("default", "told"),
+    [
+        ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": KEY}, True),
+        ({"SSEAlgorithm": "aws:kms"}, False),  # what cdk bootstrap makes: AWS's own key
+        ({"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": "alias/aws/s3"}, False),
+        ({"SSEAlgorithm": "AES256"}, False),
+    ],
+)
+def test_a_bootstrap_with_a_customer_s_key_is_told_with_what_it_means(
+    make: MakeAccount, aws: Aws, default: dict[str, str], told: bool
+) -> None:
+    rules = [{"ApplyServerSideEncryptionByDefault": default}]
+    aws.answers["s3.GetBucketEncryption"] = {"ServerSideEncryptionConfiguration": {"Rules": rules}}
+    bucket = "cdk-q-assets-${AWS::AccountId}-us-east-1"
+    url = {"stackTemplateAssetObjectUrl": f"s3://{bucket}/prod/0a.json"}
+    rows = list(bootstrap.ask(make(manifest={"prod-text": {"properties": url}})))
+    name = f"cdk-q-assets-{ACCOUNT}-us-east-1"
+    assert aws.requests("s3.GetBucketEncryption") == [{"Bucket": name}]
+    assert [(it.verdict, it.subject) for it in rows] == ([(UNKNOWN, name)] if told else [])
+    if told:
+        assert f"encrypted with {KEY}: builds read their sources only if" in rows[0].said
+        assert rows[0].do.endswith(f"--key-id {KEY}")
+
+
+@pytest.mark.parametrize("code", ["NoSuchBucket", "ServerSideEncryptionConfigurationNotFoundError"])
+def test_assets_without_a_key_of_their_own_are_no_row(
+    make: MakeAccount, aws: Aws, code: str
+) -> None:
+    aws.answers["s3.GetBucketEncryption"] = error(code)
+    url = {"stackTemplateAssetObjectUrl": "s3://bucket/0a.json"}
+    assert list(bootstrap.ask(make(manifest={"prod-text": {"properties": url}}))) == []
 
 
 def test_an_image_that_is_there_is_right(make: MakeAccount, aws: Aws) -> None:
@@ -284,6 +322,20 @@ def test_parameters_are_counted_against_what_an_account_may_have(
     alarms, counted = parameters.ask(make(prod_text=of))
     assert alarms.said.startswith("1 new")
     assert counted.verdict is verdict
+
+
+@pytest.mark.parametrize(("there", "verdict"), [(4, OK), (5, REFUSED)])
+def test_networks_are_counted_against_what_a_region_may_have(
+    make: MakeAccount, aws: Aws, there: int, verdict: Verdict
+) -> None:
+    aws.answers["cloudformation.ListStackResources"] = not_deployed()
+    aws.answers["ssm.DescribeParameters"] = {"Parameters": []}
+    aws.answers["ec2.DescribeVpcs"] = {"Vpcs": [{"VpcId": "vpc-0"}] * there}
+    aws.answers["service-quotas.ListServiceQuotas"] = quotas(**{"VPCs per Region": 5})
+    aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = quotas()
+    *_, row = parameters.ask(make(prod_network={"Vpc": ("AWS::EC2::VPC", {})}))
+    assert (row.subject, row.verdict) == ("VPCs per Region", verdict)
+    assert f"{there} are there, this deploy adds 1" in row.said
 
 
 def test_what_is_deployed_is_not_new(make: MakeAccount, aws: Aws) -> None:

@@ -5,8 +5,6 @@ import os
 import runpy
 import signal
 import sys
-from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,11 +18,9 @@ from release.delivery import first_step
 from release.delivery.errors import NotDelivered
 from release.preflight import __main__ as command
 from release.preflight import rendering
-from release.preflight.gpu_probe import Gpu
 from release.preflight.preflight import NoCredentials, caller
 from release.preflight.rows import Row, Verdict
-from release.preflight.topics import Topics
-from tests.unit.release.preflight.conftest import Aws, MakeAccount, denied, error
+from tests.unit.release.preflight.conftest import Aws, error
 
 ROWS = [
     Row("image", "short", Verdict.OK, "is there"),
@@ -94,38 +90,6 @@ def test_an_interrupt_is_one_clear_line_and_130(
     monkeypatch.setattr(command, "account_of", interrupted)
     assert command.main(["--stage", "prod"]) == 130
     assert capsys.readouterr().err == f"interrupted: {said}\n"
-
-
-@pytest.mark.parametrize(("interrupted", "code"), [(True, 130), (False, 1)])
-def test_what_a_paid_probe_saw_is_recorded_whatever_comes_after_it(
-    clone: Clone,
-    make: MakeAccount,
-    aws: Aws,
-    monkeypatch: pytest.MonkeyPatch,
-    interrupted: bool,
-    code: int,
-) -> None:
-    from contextlib import nullcontext
-
-    account = make()
-    facts = account.tree.root / "platform_facts"
-    facts.mkdir()
-    (facts / "seen.toml").write_text("# Seen.\n")
-
-    def probed(topics: Topics, _: object) -> Iterator[Row]:
-        for _topic, ask in topics:
-            if isinstance(ask, partial):
-                ask.keywords["seen"].gpu = Gpu("580.1", "A10G", "13.0", "10.13")
-        yield ROWS[0]
-        if interrupted:
-            raise KeyboardInterrupt
-
-    monkeypatch.chdir(clone.root)
-    monkeypatch.setattr(command, "account_of", lambda *_: nullcontext(account))
-    monkeypatch.setattr(command, "rows_of", probed)
-    aws.answers["service-quotas.ListAWSDefaultServiceQuotas"] = denied("servicequotas:List")
-    assert command.main(["--stage", "prod", "--probe", "--record"]) == code
-    assert 'driver = "580.1"' in (facts / "seen.toml").read_text()
 
 
 def test_a_terminated_preflight_is_interrupted(

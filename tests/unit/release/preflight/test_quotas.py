@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from release.preflight import build_quotas, fleets, instance_quotas
+from release.preflight import build_quotas, fleets, instance_quotas, lambda_quota
 from release.preflight.account import Account
 from release.preflight.fleets import peaks
 from release.preflight.rows import Row, Verdict
@@ -355,6 +355,75 @@ def test_a_default_alone_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
     assert cpu.verdict is UNKNOWN
     assert "quota 0, AWS default" in cpu.said
     assert "--desired-value 1" in cpu.do
+
+
+@pytest.mark.parametrize(("archives", "verdict"), [(12, OK), (13, REFUSED)])
+def test_more_builds_than_codebuild_takes_are_refused(
+    make: MakeAccount, aws: Aws, archives: int, verdict: Verdict
+) -> None:
+    # Those that run, and five times as many in the queue (user guide, builds-working).
+    deployed(aws, None)
+    allow(aws, {GPU: 1, CPU: 2})
+    models = {f"M{number}": archive(f"m{number}") for number in range(archives)}
+    _, cpu = build_quotas.ask(make(prod_models=MODELS, prod_text=models))
+    assert cpu.verdict is verdict
+    if verdict is REFUSED:
+        assert "and CodeBuild takes 12 at once, those that wait included" in cpu.said
+        assert "--desired-value 3" in cpu.do
+
+
+FUNCTIONS = "Concurrent executions"
+
+
+def custom(number: int, after: int | None = None) -> dict[str, Any]:
+    """Return a custom resource, which waits for another."""
+    depends = {"DependsOn": [f"C{after}"]} if after is not None else {}
+    properties = {"ServiceToken": "token", "Number": number}
+    return {"Type": "Custom::Any", "Properties": properties, **depends}
+
+
+def chains(count: int, width: int) -> dict[str, Any]:
+    """Return a template with custom resources, of which `width` start at once."""
+    return {
+        "Resources": {
+            f"C{number}": custom(number, number - width if number >= width else None)
+            for number in range(count)
+        }
+    }
+
+
+@pytest.mark.parametrize(("quota", "verdict"), [(16, OK), (15, REFUSED)])
+def test_functions_of_all_stacks_run_side_by_side_two_for_each_custom_resource(
+    make: MakeAccount, aws: Aws, quota: int, verdict: Verdict
+) -> None:
+    deployed(aws, None)
+    allow(aws, {FUNCTIONS: quota})
+    (row,) = lambda_quota.ask(make(prod_text=chains(9, 4), prod_vision=chains(13, 4)))
+    assert (row.subject, row.verdict) == (FUNCTIONS, verdict)
+    assert "custom resources that start together: 8, with 16 executions" in row.said
+    if verdict is REFUSED:
+        assert row.do.endswith("--service-code lambda --quota-code L-0 --desired-value 1000")
+
+
+def test_custom_resources_that_do_not_change_are_not_called(make: MakeAccount, aws: Aws) -> None:
+    before = chains(8, 4)
+    before["Resources"]["C6"]["Properties"]["Number"] = 7
+    aws.answers["cloudformation.ListStackResources"] = resources(C0="c")
+    aws.answers["cloudformation.GetTemplate"] = {"TemplateBody": json.dumps(before)}
+    allow(aws, {FUNCTIONS: 10})
+    (row,) = lambda_quota.ask(make(prod_text=chains(8, 4)))
+    assert "start together: 1, with 2 executions" in row.said
+
+
+def test_a_custom_resource_waits_for_what_it_refers_to_through_others() -> None:
+    template: dict[str, Any] = {
+        "Resources": {
+            "C0": custom(0),
+            "Endpoint": {"Type": "E", "Properties": {"Name": {"Fn::GetAtt": ["C0", "Name"]}}},
+            "C1": {**custom(1), "DependsOn": "Endpoint"},
+        }
+    }
+    assert lambda_quota.starting_together(None, template) == 1
 
 
 def test_projects_without_archives_need_no_builds(make: MakeAccount, aws: Aws) -> None:

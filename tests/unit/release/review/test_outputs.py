@@ -101,7 +101,7 @@ def test_a_comment_is_no_longer_than_github_takes() -> None:
 def test_an_amount_without_a_price_is_missing_and_not_guessed() -> None:
     text = markdown.render(REPORT)
     assert "| prod-text | 2,056 → not priced | 2,056 → not priced |" in text
-    assert "- ml.g6.xlarge has no price in the table: make preflight RECORD=1" in text
+    assert "- ml.g6.xlarge has no price in platform_facts/prices.toml: add it there" in text
     assert "by prices of 2026-01-01 (the test)" in text
 
 

@@ -1,0 +1,56 @@
+"""A new account's CodeBuild, which refuses more than one build in its queue."""
+
+import json
+from collections.abc import Iterator
+
+import boto3
+import pytest
+
+from local_aws.quotas.account import FUNCTIONS, QUEUED_BUILDS, QUOTAS
+from release.delivery import archives, building
+from release.delivery.assembly import Assembly
+from release.delivery.deployment import Deployment
+from tests.local.conftest import Checkout, LocalAws, local_aws_in
+from tests.local.permissions import beyond_the_ledger
+from tests.local.tiny_models import TIMES, write_python
+
+RUNNING = "Concurrently running builds for Linux/Medium environment"
+MODELS = ("one", "two", "three", "four")
+STAGE = f"""
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math: {{ models: [{", ".join(MODELS)}], instance_type: ml.m5.xlarge }}
+"""
+
+
+@pytest.fixture(scope="module")
+def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    """An account where one build runs and one waits, with ten executions of Lambda.
+
+    Both are of new accounts: awslabs/landing-zone-accelerator-on-aws#249 and #556.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(QUOTAS, json.dumps({RUNNING: 1, QUEUED_BUILDS: 1, FUNCTIONS: 10}))
+        with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+            yield aws
+            assert list(beyond_the_ledger(aws.folder.calls)) == []
+
+
+def test_archives_that_the_queue_has_no_place_for_are_built_when_it_has(
+    checkout: Checkout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (checkout.path / "stages" / "local.yaml").write_text(STAGE)
+    for model in MODELS:
+        write_python(checkout.path / "models" / model, TIMES.replace("FACTOR", str(len(model))))
+    checkout.synthesise()
+    monkeypatch.setattr(building, "POLL_SECONDS", 1)
+    session = checkout.aws.session("delivery")
+    archives.build(Deployment(Assembly(checkout.path / "cdk.out", "local"), session))
+    assert len(boto3.client("codebuild").list_builds()["ids"]) == len(MODELS)
+
+
+def test_functions_are_held_to_the_account_s_quota(local_aws: LocalAws) -> None:
+    limits = boto3.client("lambda").get_account_settings()["AccountLimit"]
+    assert limits["ConcurrentExecutions"] == 10
