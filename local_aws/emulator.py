@@ -17,6 +17,9 @@ SERVICES = (
     "secretsmanager,sns,ssm,states,stepfunctions,sts"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
+SHORTEST_WAIT = 1 / 15
+"""Of a second of state machines: what the provider framework asks every 15 seconds, which starts two
+functions, is asked at most once a second."""
 MANY_REQUESTS = 1 << 62
 """On one connection: after hypercorn's default, 1000, it would break off under a request."""
 
@@ -26,6 +29,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
 
     `port` is that of the local AWS's one URL, which is what answers name.
     """
+    speed = speed_here()
     os.environ.update(
         GATEWAY_PORT=str(port),
         IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
@@ -34,11 +38,13 @@ def run(folder: Folder, port: int, listener: int) -> None:
         S3_DATA_DIR=str(folder.objects),
         S3_PERSIST="1",  # it would hold all objects in memory
         SERVICES=SERVICES,
+        SFN_WAIT_SCALE=str(max(1 / speed, SHORTEST_WAIT)),
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
     from ministack.services import cloudwatch, cloudwatch_logs
 
+    from local_aws import used_networks
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
     from local_aws.cloudwatch import log_events
@@ -50,6 +56,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     _functions_call_as_their_roles()
     close_what_clients_close()
     log_events.install(cloudwatch_logs)
+    used_networks.install()
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
@@ -60,7 +67,6 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | autoscaling.resource_types(client("application-autoscaling"))
         | codebuild.resource_types(client("codebuild"))
     )
-    speed = speed_here()
     evaluator = Evaluator(cloudwatch, speed=speed)
     retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)
     asyncio.run(_serve_beside([evaluator.run(), retention.run()], app, listener))
