@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from graphlib import TopologicalSorter
 from typing import Any, Protocol
 
 from botocore import xform_name
 from botocore.exceptions import ClientError, ParamValidationError
-from ministack.services.cloudformation import _stack_events, _stacks, provisioners, stacks
+from ministack.services.cloudformation import _stack_events, _stacks, engine, provisioners, stacks
 
 from local_aws.errors import ApiError
 
@@ -99,7 +100,33 @@ def register(types: dict[str, ResourceType]) -> None:
 
     blocking = stacks._runs_on_worker_thread
     stacks._runs_on_worker_thread = lambda name: name in types or blocking(name)
+    stacks._topological_sort = _in_order
     stacks._delete_resource = _after_rollback(stacks._delete_resource)
+
+
+def _in_order(resources: dict[str, Any], conditions: dict[str, bool]) -> list[str]:
+    """Return the order in which resources are made, one after the other.
+
+    "CloudFormation creates, updates, and deletes resources in parallel to the extent possible"
+    (user guide, DependsOn attribute). Of those that begin together, custom resources come last:
+    their functions take longer to start than other resources to change, and see those changes.
+    """
+    active = {
+        name: resource
+        for name, resource in resources.items()
+        if conditions.get(resource.get("Condition", ""), True)
+    }
+    dependencies = {
+        name: engine._extract_deps(resource, active.keys() - {name})
+        for name, resource in active.items()
+    }
+    sorter, order = TopologicalSorter(dependencies), list[str]()
+    sorter.prepare()
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        order += sorted(ready, key=lambda name: (active[name]["Type"].startswith("Custom::"), name))
+        sorter.done(*ready)
+    return order
 
 
 def _after_rollback(delete: Callable[..., None]) -> Callable[..., None]:

@@ -19,6 +19,9 @@ SERVICES = (
     "secretsmanager,sns,ssm,states,stepfunctions,sts"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
+SHORTEST_WAIT = 1 / 15
+"""Of a second of state machines: what the provider framework asks every 15 seconds, which starts two
+functions, is asked at most once a second."""
 MANY_REQUESTS = 1 << 62
 """On one connection: after hypercorn's default, 1000, it would break off under a request."""
 
@@ -30,6 +33,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     """
     if FUNCTIONS in (quotas := quotas_here()):
         os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
+    speed = speed_here()
     os.environ.update(
         GATEWAY_PORT=str(port),
         IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
@@ -38,12 +42,14 @@ def run(folder: Folder, port: int, listener: int) -> None:
         S3_DATA_DIR=str(folder.objects),
         S3_PERSIST="1",  # it would hold all objects in memory
         SERVICES=SERVICES,
+        SFN_WAIT_SCALE=str(max(1 / speed, SHORTEST_WAIT)),
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
     from ministack.services import cloudwatch, cloudwatch_logs
     from ministack.services.cloudformation import provisioners
 
+    from local_aws import used_networks
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
     from local_aws.cloudwatch import expressions, log_events
@@ -56,6 +62,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     close_what_clients_close()
     log_events.install(cloudwatch_logs)
     expressions.install(cloudwatch, provisioners)
+    used_networks.install()
     session: Any = boto3.Session()
 
     def client(service: str) -> Client:
@@ -66,7 +73,6 @@ def run(folder: Folder, port: int, listener: int) -> None:
         | autoscaling.resource_types(client("application-autoscaling"))
         | codebuild.resource_types(client("codebuild"))
     )
-    speed = speed_here()
     evaluator = Evaluator(cloudwatch, speed=speed)
     retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)
     asyncio.run(_serve_beside([evaluator.run(), retention.run()], app, listener))

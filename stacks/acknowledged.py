@@ -9,7 +9,11 @@ from constructs import IConstruct
 
 FUNCTIONS = ("BuilderOnEvent217E49FE", "BuilderPoll688571AC")
 CHECKS = "UpdateChecksOnEvent5C4503A1"
-FRAMEWORK = ("isCompleteF4BFDAB9", "onTimeout629928F8")
+FRAMEWORK = (
+    *("BuilderProviderframeworkisCompleteF4BFDAB9", "BuilderProviderframeworkonTimeout629928F8"),
+    "UpdateChecksProviderframeworkisComplete44F81835",
+    "UpdateChecksProviderframeworkonTimeout75C38CE8",
+)
 
 
 def acknowledge_models(stack: Stack, env: Environment, *, stage_name: str) -> None:
@@ -17,9 +21,8 @@ def acknowledge_models(stack: Stack, env: Environment, *, stage_name: str) -> No
     region, account, partition = env.region, _account(env), _partition(env)
     assets = f"arn:{partition}:s3:::cdk-hnb659fds-assets-{account}-{region}"
     reasons = {
-        "The CDK's provider framework may invoke every version of its own two functions.": [
-            *(f"IAM5[Resource::<{name}.Arn>:*]" for name in (*FUNCTIONS, CHECKS)),
-            *(f"IAM5[Resource::<BuilderProviderframework{name}.Arn>:*]" for name in FRAMEWORK),
+        "The CDK's provider framework may invoke every version of its own functions.": [
+            f"IAM5[Resource::<{name}.Arn>:*]" for name in (*FUNCTIONS, CHECKS, *FRAMEWORK)
         ],
         "The checks of updates read what any endpoint of the account serves, and nothing else; the "
         "stacks below name their endpoints, and CloudFormation the configurations and models.": [
@@ -30,9 +33,7 @@ def acknowledge_models(stack: Stack, env: Environment, *, stage_name: str) -> No
             f"IAM5[Resource::arn:{partition}:cloudformation:{region}:{account}:stack/*]",
             f"IAM5[Resource::arn:{partition}:ssm:{region}:{account}:parameter/triton/*]",
         ],
-        "DescribeScalableTargets and the registry token of a mirrored image know no resources.": [
-            "IAM5[Resource::*]"
-        ],
+        "The registry token of a mirrored image knows no resources.": ["IAM5[Resource::*]"],
         "Sources of the stage's models are assets, whose names change with their content.": [
             f"IAM5[Resource::{assets}/{stage_name}/*.zip]"
         ],
@@ -49,8 +50,8 @@ def acknowledge_models(stack: Stack, env: Environment, *, stage_name: str) -> No
         ],
         "Models are built in Python's image, and engines compiled in NVIDIA's: CodeBuild's own "
         "images have neither this Python nor TensorRT.": ["CB5"],
-        "The state machine of the CDK's provider framework only polls a build; the build's log "
-        "says all there is to say.": ["SF1", "SF2"],
+        "The state machines of the CDK's provider framework only poll functions, whose logs say "
+        "all there is to say.": ["SF1", "SF2"],
         "Python 3.13 is chosen on purpose: a new runtime is a change to review, not a surprise.": [
             "L1"
         ],

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import aws_applicationautoscaling as scaling
-from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.argument_types import typed
@@ -30,8 +29,8 @@ DIMENSION = "sagemaker:variant:DesiredInstanceCount"
 class EndpointScaling(Construct):
     """Between `min_count` and `max_count` instances, by one or several targets.
 
-    With several, the one that asks for most instances wins. The scalable target is made after the
-    endpoint and removed before it. Made by `TritonEndpoint.auto_scale`. Raises `InvalidEndpoint`.
+    With several, the one that asks for most instances wins. The scalable target is made after
+    `after`, and removed before it. Made by `TritonEndpoint.auto_scale`. Raises `InvalidEndpoint`.
     """
 
     def __init__(
@@ -39,7 +38,7 @@ class EndpointScaling(Construct):
         scope: Construct,
         construct_id: str,
         *,
-        endpoint: sagemaker.CfnEndpoint,
+        after: Construct,
         endpoint_name: str,
         variant: Variant,
         min_count: int,
@@ -62,7 +61,7 @@ class EndpointScaling(Construct):
             scheduled_actions=[_scheduled(it) for it in schedules] or None,
             service_namespace=SERVICE,
         )
-        self.target.add_resource_dependency(endpoint)
+        self.target.node.add_dependency(after)
         for target in targets:
             self._policy(target)
 

@@ -46,7 +46,7 @@ class TritonEndpoint(ITritonEndpoint):
     - `update` is how a new configuration is taken over. It is rolled back when one of
       `rollback_alarms` goes off: by default two alarms on each variant's new instances, for 5xx
       answers, and for a share of `rollback_error_rate` of requests that the container fails; and
-      when it takes longer than `longest_update`. Of more than five variants only the second alarm:
+      when it takes too long for its strategy. Of more than five variants only the second alarm:
       SageMaker takes ten.
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
@@ -121,7 +121,10 @@ class TritonEndpoint(ITritonEndpoint):
         self._most_instances = max(it.instances.initial_count for it in variants)
         self.endpoint = self._endpoint(keep_instance_counts)
         self.node.default_child = self.endpoint
-        self.updated = self._check_updates(checked) if checked else self.endpoint
+        self.updated: Construct = self.endpoint
+        if checked:
+            own_groups = security_groups is None and self._connections is not None
+            self.updated = self._check_updates(checked, own_groups=own_groups)
 
     @property
     @jsii.member(jsii_name="connections")
@@ -139,11 +142,8 @@ class TritonEndpoint(ITritonEndpoint):
 
     @property
     def longest_update(self) -> Duration:
-        """How long an update may take: SageMaker rolls a longer one back."""
-        longest = self._update.longest(
-            start=longest_start(self.variants), instances=self._most_instances
-        )
-        return Duration.seconds(min(LONGEST_SECONDS, longest))
+        """How long an update of as many instances as scaling allows may take."""
+        return Duration.seconds(self._longest(instances=self._most_instances))
 
     def auto_scale(
         self,
@@ -159,7 +159,7 @@ class TritonEndpoint(ITritonEndpoint):
         scaling = EndpointScaling(
             self,
             f"Scaling-{scaled.name}",
-            endpoint=self.endpoint,
+            after=self.updated,
             endpoint_name=self.endpoint_name,
             variant=scaled,
             min_count=min_count,
@@ -169,7 +169,6 @@ class TritonEndpoint(ITritonEndpoint):
         )
         ceilings = (max_count, *(it.max_count for it in schedules))
         self._most_instances = max(self._most_instances, *ceilings)
-        self.endpoint.deployment_config = self._deployment()
         return scaling
 
     def monitor(
@@ -190,13 +189,23 @@ class TritonEndpoint(ITritonEndpoint):
             topics=topics,
         )
 
-    def _check_updates(self, checked: CheckedUpdates) -> Construct:
-        """Return the check after an update."""
+    def _check_updates(self, checked: CheckedUpdates, *, own_groups: bool) -> Construct:
+        """Return the check after an update.
+
+        Scaling begins after it, so that an update and scaling never run side by side.
+        """
         name, config = self.endpoint_name, self.config.attr_endpoint_config_name
-        checks = checked.checks
-        guard = checks.guard(self, endpoint_name=name, config_name=config, updates=checked)
+        groups = self.connections.security_groups if own_groups else ()
+        guard = checked.checks.guard(
+            self,
+            endpoint_name=name,
+            config_name=config,
+            deployment=self.endpoint.deployment_config,
+            updates=checked,
+            security_groups=[group.security_group_id for group in groups],
+        )
         self.endpoint.node.add_dependency(guard)
-        check = checks.check(self, endpoint_name=name, config_name=config)
+        check = checked.checks.check(self, endpoint_name=name, config_name=config)
         check.node.add_dependency(self.endpoint)
         return check
 
@@ -328,7 +337,13 @@ class TritonEndpoint(ITritonEndpoint):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
 
+    def _longest(self, *, instances: int | None) -> int:
+        """Return how many seconds an update of up to `instances`, or of any number, may take."""
+        longest = self._update.longest(start=longest_start(self.variants), instances=instances)
+        return min(LONGEST_SECONDS, longest)
+
     def _deployment(self) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
+        """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
         rollback = sagemaker.CfnEndpoint.AutoRollbackConfigProperty(
             alarms=[
                 sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name)
@@ -337,7 +352,7 @@ class TritonEndpoint(ITritonEndpoint):
         )
         return sagemaker.CfnEndpoint.DeploymentConfigProperty(
             auto_rollback_configuration=rollback if self._rollback_alarms else None,
-            **self._update.policy(longest=seconds(self.longest_update)),
+            **self._update.policy(longest=self._longest(instances=None)),
         )
 
     def _endpoint(self, keep_instance_counts: bool) -> sagemaker.CfnEndpoint:

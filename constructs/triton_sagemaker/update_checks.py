@@ -1,11 +1,19 @@
-"""What holds an endpoint's update: a guard before it, a check after it."""
+"""What holds an endpoint's update and deletion: a guard before it, a check after it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
+from aws_cdk import (
+    Acknowledgment,
+    CustomResource,
+    Duration,
+    RemovalPolicy,
+    Stack,
+    Validations,
+    custom_resources,
+)
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -39,10 +47,14 @@ class UpdateChecks(Construct):
     Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
     a variant that is registered for scaling removed or of another instance type; where the endpoint
     moves to another prefix, an archive that the catalog names before or after and that is not below
-    both, since clients may be sent to it during the update and its rollback; another hosting mode;
-    an update under way. After it, it fails unless the endpoint serves what was deployed: SageMaker
-    rolls an update back without telling CloudFormation.
+    both, since clients may be sent to it during the update and its rollback; another hosting mode.
+    After it, it fails unless the endpoint serves what was deployed: SageMaker rolls an update back
+    without telling CloudFormation. Before an update, a rollback and a deletion it waits for
+    operations in progress, such as scaling, and after a deletion for the network interfaces.
     """
+
+    POLL_INTERVAL = Duration.seconds(15)
+    TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
 
     def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
         super().__init__(scope, construct_id)
@@ -55,22 +67,42 @@ class UpdateChecks(Construct):
             framework_on_event_role=function_role(self, "ProviderRole", log),
             log_group=log,
             on_event_handler=self.function,
+            is_complete_handler=self.function,
+            framework_complete_and_timeout_role=function_role(self, "ProviderWaitRole", log),
+            query_interval=self.POLL_INTERVAL,
+            total_timeout=self.TOTAL_TIMEOUT,
         )
 
     def guard(
-        self, scope: Construct, *, endpoint_name: str, config_name: str, updates: CheckedUpdates
+        self,
+        scope: Construct,
+        *,
+        endpoint_name: str,
+        config_name: str,
+        deployment: Any,
+        updates: CheckedUpdates,
+        security_groups: Sequence[str],
     ) -> Construct:
         """Refuse an update to `config_name`, where it must not be made, before it begins.
 
-        The endpoint must depend on what this returns.
+        `deployment` is the endpoint's DeploymentConfig, `security_groups` those that nothing but
+        the endpoint is in. The endpoint must depend on what this returns.
         """
-        properties = {"Archives": list(updates.archives), "Catalog": updates.catalog}
+        properties = {
+            "Archives": list(updates.archives),
+            "Catalog": updates.catalog,
+            "Deployment": deployment,
+        }
+        if security_groups:
+            properties["SecurityGroups"] = security_groups
+            self._allow_everywhere(self.function, "ec2:DescribeNetworkInterfaces")
         return self._resource(scope, "Guard", endpoint_name, config_name, properties)
 
     def check(self, scope: Construct, *, endpoint_name: str, config_name: str) -> Construct:
         """Fail unless the endpoint serves with `config_name`.
 
-        It must depend on the endpoint, and whatever tells clients of the update on this.
+        It must depend on the endpoint, and whatever tells clients of the update, or scales the
+        endpoint, on this.
         """
         return self._resource(scope, "Check", endpoint_name, config_name, {})
 
@@ -96,8 +128,8 @@ class UpdateChecks(Construct):
             self,
             "OnEvent",
             folder=HANDLER,
-            description="Guards and checks updates of Triton endpoints; reads only",
-            handler="on_event",
+            description="Guards and checks Triton endpoints; reads only",
+            handler="handle",
             timeout=Duration.minutes(2),
         )
         stack = Stack.of(self)
@@ -111,9 +143,16 @@ class UpdateChecks(Construct):
             service, (kind, _, name) = action.split(":")[0], resource.partition("/")
             arn = stack.format_arn(service=service, resource=kind, resource_name=name)
             self._allow(function, action, arn)
-        self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
+        self._allow_everywhere(function, "application-autoscaling:DescribeScalableTargets")
         self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
         return function
+
+    def _allow_everywhere(self, function: lambda_.Function, action: str) -> None:
+        self._allow(function, action, "*")
+        reason = f"{action} supports no resources (service authorization reference)"
+        Validations.of(self).acknowledge(
+            Acknowledgment(id="AwsSolutions-IAM5[Resource::*]", reason=reason)
+        )
 
     def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:
         function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))

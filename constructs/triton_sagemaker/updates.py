@@ -41,7 +41,7 @@ class AllAtOnce:
         wait = {"wait_interval_in_seconds": 0}
         return _blue_green(longest, self.keep_old, type="ALL_AT_ONCE", **wait)
 
-    def longest(self, *, start: int, instances: int) -> int:
+    def longest(self, *, start: int, instances: int | None) -> int:
         """Return how many seconds an update may take where a fleet takes `start` to come up."""
         return start + seconds(self.keep_old)
 
@@ -69,7 +69,7 @@ class Canary:
         wait = {"wait_interval_in_seconds": seconds(self.wait)}
         return _blue_green(longest, self.keep_old, type="CANARY", canary_size=size, **wait)
 
-    def longest(self, *, start: int, instances: int) -> int:
+    def longest(self, *, start: int, instances: int | None) -> int:
         """Return how many seconds an update may take where a fleet takes `start` to come up."""
         return start + seconds(self.wait) + seconds(self.keep_old)
 
@@ -95,7 +95,7 @@ class Linear:
         wait = {"wait_interval_in_seconds": seconds(self.wait)}
         return _blue_green(longest, self.keep_old, type="LINEAR", linear_step_size=size, **wait)
 
-    def longest(self, *, start: int, instances: int) -> int:
+    def longest(self, *, start: int, instances: int | None) -> int:
         """Return how many seconds an update may take where a fleet takes `start` to come up."""
         return start + self._waits() * seconds(self.wait) + seconds(self.keep_old)
 
@@ -134,20 +134,22 @@ class Rolling:
             )
         }
 
-    def longest(self, *, start: int, instances: int) -> int:
+    def longest(self, *, start: int, instances: int | None) -> int:
         """Return how many seconds an update of up to `instances` may take, a batch after the other.
 
-        `start` is what a batch takes to come up.
+        Of any number of instances where that is None. `start` is what a batch takes to come up.
         """
-        most = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
+        most = self._most_batches()
+        if instances:
+            most = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
         return most * (start + seconds(self.wait))
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
         wrong = [*_percent("percent", self.percent, 5, 50), *_hour("wait", self.wait)]
-        yield from wrong or _total(self._most_waits(), self.wait, start=start)
+        yield from wrong or _total(self._most_batches(), self.wait, start=start)
 
-    def _most_waits(self) -> int:
+    def _most_batches(self) -> int:
         """Return how many batches an update can have, whatever number scaling has chosen.
 
         The most are needed just before `percent` makes two.

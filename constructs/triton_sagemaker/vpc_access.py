@@ -29,7 +29,14 @@ class VpcAccess:
         """Return the security groups, or one that is made: nothing comes in, anything goes out."""
         if not self.vpc:
             return None
-        groups = self.security_groups or [ec2.SecurityGroup(scope, "SecurityGroup", vpc=self.vpc)]
+        groups = self.security_groups or [
+            ec2.SecurityGroup(
+                scope,
+                "SecurityGroup",
+                description="Triton instances: nothing comes in",
+                vpc=self.vpc,
+            )
+        ]
         return ec2.Connections(security_groups=list(groups))  # jsii takes no tuple
 
     def property(

@@ -16,7 +16,6 @@ from local_aws.front.calls import Calls
 from local_aws.hosting import backends
 from local_aws.hosting.container import ModelStep
 from local_aws.hosting.container_logs import ContainerLogs
-from local_aws.hosting.fleet import Fleet
 from local_aws.hosting.health import most_failed_pings
 from local_aws.hosting.launch import Host, instances_at_most
 from local_aws.metrics.collected import Collected
@@ -27,10 +26,12 @@ from local_aws.metrics.publisher import Publisher
 from local_aws.prerequisites import TritonInstallation
 from local_aws.quotas.account import AccountQuotas, quotas_here
 from local_aws.quotas.service import service_quotas
+from local_aws.sagemaker import network_interfaces
 from local_aws.sagemaker.alarms import alarm_states
 from local_aws.sagemaker.capture import Recorder
 from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.invocations import Invocations
+from local_aws.sagemaker.network_interfaces import NetworkInterfaces, PrivateFleet
 from local_aws.sagemaker.roles import assumable
 from local_aws.sagemaker.service import control_plane
 from local_aws.watch.events import Events
@@ -76,6 +77,9 @@ class Services:
 
         self._logs = ContainerLogs(acting_as("endpoint", "logs"))
         backends.install(triton, folder.backends)
+        interfaces = NetworkInterfaces(
+            client("ec2"), assumable=partial(assumable, iam), speed=speed
+        )
         self._hosting = Hosting(
             Host(
                 triton,
@@ -88,7 +92,7 @@ class Services:
                 tell=events.tell,
                 most_failed_pings=most_failed_pings(),
             ),
-            fleet=Fleet,
+            fleet=partial(PrivateFleet, interfaces),
             clock=lambda: Clock(speed),
             alarms=partial(alarm_states, cloudwatch),
             assumable=partial(assumable, iam),
@@ -110,6 +114,9 @@ class Services:
         publisher = Publisher(collected, cloudwatch)
         self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
         self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
+        self._detaching = Ticker(
+            interfaces.tick, seconds=network_interfaces.EVERY_SECONDS, speed=speed
+        )
         self._recorder = Recorder(client("s3"))
         self.runtime = Invocations(self._hosting, self._recorder, collected, traffic.add)
         watch = Watch(
@@ -130,12 +137,12 @@ class Services:
             registries(client("ecr")),
         )
 
-        for ticker in (self._measuring, self._publishing, self._scaling):
+        for ticker in (self._measuring, self._publishing, self._scaling, self._detaching):
             ticker.start()
 
     def stop(self) -> None:
         """End builds and instances."""
-        for ticker in (self._scaling, self._measuring, self._publishing):
+        for ticker in (self._scaling, self._measuring, self._publishing, self._detaching):
             ticker.stop()
         self._codebuild.stop()
         self._hosting.stop()

@@ -44,6 +44,11 @@ def _project(resource: str, what: str) -> Named:
     return _named(resource, "codebuild", f"project/{resource}*", what)
 
 
+def _waiter(provider: str, what: str) -> Named:
+    resource = f"{provider}waiterstatemachine"
+    return _named(resource, "states", f"stateMachine:*{resource}*", what)
+
+
 NAMED = {
     "access_logs": _bucket("ModelsAccessLogs", "bucket of access logs"),
     "alarm_key": _named("AlarmsKey", "kms", "key/*", "key of the topic of alarms"),
@@ -54,8 +59,15 @@ NAMED = {
     "capture_key": _named("CapturedKey", "kms", "key/*", "key of recorded requests", "capture"),
     "capture_logs": _bucket("CapturedAccessLogs", "their access logs", "capture"),
     "checks": _function("UpdateChecksOnEvent", "function that checks"),
+    "checks_is_complete": _function(
+        "UpdateChecksProviderframeworkisComplete", "checks' provider's that polls"
+    ),
     "checks_log": _log("UpdateChecksOnEventLog", "log of checks"),
+    "checks_on_timeout": _function(
+        "UpdateChecksProviderframeworkonTimeout", "checks' provider's that gives up"
+    ),
     "checks_provider_log": _log("UpdateChecksProviderLog", "log of checks' provider"),
+    "checks_waiter": _waiter("UpdateChecksProvider", "checks' provider's state machine"),
     "engines": _project("EnginesProject", "project that compiles"),
     "engines_log": _log("EnginesProjectLog", "log of engine builds"),
     "is_complete": _function("BuilderProviderframeworkisComplete", "provider's that polls"),
@@ -67,12 +79,7 @@ NAMED = {
     "provider_log": _log("BuilderProviderLog", "log of builds' provider"),
     "start": _function("BuilderOnEvent", "function that starts builds"),
     "start_log": _log("BuilderOnEventLog", "log of what starts builds"),
-    "waiter": _named(
-        "BuilderProviderwaiterstatemachine",
-        "states",
-        "stateMachine:*BuilderProviderwaiterstatemachine*",
-        "provider's state machine",
-    ),
+    "waiter": _waiter("BuilderProvider", "provider's state machine"),
 }
 """Name in the ledger -> what it stands for."""
 

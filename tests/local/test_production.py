@@ -122,6 +122,7 @@ def test_destroy_removes_the_stage(production: Checkout) -> None:
     assert destroyed.returncode == 0, destroyed.stdout
     scaling = boto3.client("application-autoscaling")
     assert scaling.describe_scalable_targets(ServiceNamespace="sagemaker")["ScalableTargets"] == []
+    assert boto3.client("ec2").describe_network_interfaces()["NetworkInterfaces"] == []
 
 
 def _answer(client: EndpointClient) -> float:

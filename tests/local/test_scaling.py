@@ -22,7 +22,7 @@ from cli.status.scope import Scope
 from endpoint_client import EndpointClient
 from local_aws.clock import SPEED
 from local_aws.metrics.gpu_trace import GPU_TRACE
-from tests.local.asking import processes
+from tests.local.asking import meanwhile, processes
 from tests.local.conftest import Checkout, LocalAws
 from tests.local.tiny_models import TIMES, write_python
 from tests.unit.local_aws.conftest import eventually
@@ -196,16 +196,53 @@ def test_a_gpu_policy_acts_on_what_a_trace_says(trace: Path, scaled: Checkout) -
     assert tritons(scaled.aws, GPU) == 1
 
 
-def test_a_scheduled_action_brings_instances_before_anybody_calls(scaled: Checkout) -> None:
+def set_minimum_every_minute(endpoint: str, minimum: int) -> None:
     scaling: Any = boto3.client("application-autoscaling")
     scaling.put_scheduled_action(
         ServiceNamespace="sagemaker",
-        ResourceId=f"endpoint/{GPU}/variant/{VARIANT}",
+        ResourceId=f"endpoint/{endpoint}/variant/{VARIANT}",
         ScalableDimension="sagemaker:variant:DesiredInstanceCount",
         ScheduledActionName="opening",
         Schedule="rate(1 minute)",
-        ScalableTargetAction={"MinCapacity": 2},
+        ScalableTargetAction={"MinCapacity": minimum},
     )
+
+
+def test_a_scheduled_action_brings_instances_before_anybody_calls(scaled: Checkout) -> None:
+    set_minimum_every_minute(GPU, 2)
     eventually(lambda: count(GPU) == 2)
     assert tritons(scaled.aws, GPU) == 2
     assert "minimum capacity was set to 2" in [it["Cause"] for it in activities()]
+
+
+def test_a_higher_minimum_is_deployed_together_with_the_instance_count(scaled: Checkout) -> None:
+    assert count() == 1
+    higher = "instance_count: 2\n    scaling: { min_count: 2, max_count: 3, max_rps: 0.1 }"
+    scaled.edit(
+        "stages/scaled.yaml", "scaling: { min_count: 1, max_count: 3, max_rps: 0.1 }", higher
+    )
+    deployed = scaled.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    eventually(lambda: count() == 2)
+
+
+def test_scaling_that_waited_for_a_canary_is_no_failed_update(scaled: Checkout) -> None:
+    sagemaker: Any = boto3.client("sagemaker")
+
+    def scale_during_the_update() -> None:
+        eventually(
+            lambda: "PendingDeploymentSummary" in sagemaker.describe_endpoint(EndpointName=ENDPOINT)
+        )
+        set_minimum_every_minute(ENDPOINT, 3)
+
+    canary = "    update: { strategy: canary, percent: 50, wait_seconds: 60 }\n  gpu:"
+    scaled.edit("stages/scaled.yaml", "  gpu:", canary)
+    scaled.edit(
+        "stages/scaled.yaml", "instance_count: 2", "instance_count: 2\n    cache_models: false"
+    )
+    with meanwhile(scale_during_the_update):
+        deployed = scaled.deploy()
+    assert deployed.returncode == 0, deployed.stdout
+    eventually(lambda: count() == 3)
+    causes = [it["StatusMessage"] for it in activities() if it["StatusCode"] == "Failed"]
+    assert any("the endpoint is Updating" in cause for cause in causes)

@@ -337,6 +337,53 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
     assert resources[guard]["Properties"]["Archives"] == [entry["target_model"]]
 
 
+def test_the_guard_is_asked_before_every_update_also_of_the_update_policy_alone() -> None:
+    def guard(wait: int) -> dict[str, Any]:
+        update = {"strategy": "canary", "wait_seconds": wait}
+        return text_endpoint(update=update).find_resources("Custom::TritonUpdateGuard")
+
+    assert guard(60) != guard(90)
+
+
+def test_variants_scale_only_after_the_update_was_checked(templates: Templates) -> None:
+    resources = templates("prod")["prod-text"]["Resources"]
+    targets = [
+        resource["DependsOn"]
+        for resource in resources.values()
+        if resource["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+    ]
+    assert targets
+    for depends_on in targets:
+        assert [resources[name]["Type"] for name in depends_on] == ["Custom::TritonUpdateCheck"]
+
+
+def test_a_private_endpoint_is_deleted_with_its_network_interfaces_before_its_security_group(
+    templates: Templates,
+) -> None:
+    resources = templates("prod")["prod-text"]["Resources"]
+    names = {resource["Type"]: name for name, resource in resources.items()}
+    guard = resources[names["Custom::TritonUpdateGuard"]]["Properties"]
+    group = {"Fn::GetAtt": [names["AWS::EC2::SecurityGroup"], "GroupId"]}
+    assert guard["SecurityGroups"] == [group]
+    models = [resource for resource in resources.values() if resource["Type"] == MODEL]
+    assert [it["Properties"]["VpcConfig"]["SecurityGroupIds"] for it in models] == (
+        len(models) * [[group]]
+    )
+    assert "SecurityGroups" not in str(templates("dev")["dev-text"])
+
+
+def test_the_guard_and_the_check_look_again_every_fifteen_seconds_for_less_than_an_hour(
+    templates: Templates,
+) -> None:
+    (machine,) = (
+        resource["Properties"]["DefinitionString"]["Fn::Join"][1]
+        for name, resource in templates("dev")["dev-models"]["Resources"].items()
+        if resource["Type"] == "AWS::StepFunctions::StateMachine" and "UpdateChecks" in name
+    )
+    (definition,) = (it for it in machine if isinstance(it, str) and "MaxAttempts" in it)
+    assert '"IntervalSeconds":15,"MaxAttempts":220,"BackoffRate":1' in definition
+
+
 def test_a_stage_without_gpus_serves_from_the_cpu_image(templates: Templates) -> None:
     text = Template.from_json(templates("local")["local-text"])
     text.has_resource_properties(
@@ -455,17 +502,25 @@ def test_scaling_follows_concurrency_with_the_stage_s_cooldowns() -> None:
     assert cooldowns == {"Concurrency": (0, 300), "Gpu": (0, 600)}
 
 
-def test_schedules_change_the_limits_and_count_for_the_time_that_an_update_takes() -> None:
+@pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])
+def test_scaling_limits_leave_the_endpoint_as_it_is(strategy: str) -> None:
+    # Else UpdateEndpoint would be called with the configuration that serves.
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 9}
+    scaling = {"min_count": 2, "max_count": 4, "max_rps": 9}
+
+    def endpoint(**more: Any) -> dict[str, Any]:
+        update = {"strategy": strategy, "percent": 50, "wait_seconds": 60}
+        return text_endpoint(update=update, **more).find_resources(ENDPOINT)
+
+    assert endpoint() == endpoint(scaling=scaling)
+    assert endpoint() == endpoint(
+        scaling={**scaling, "max_count": 8, "schedules": {"night": night}}
+    )
+
+
+def test_schedules_change_the_limits() -> None:
     night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 40}
     scaling = {"min_count": 2, "max_count": 4, "max_rps": 9, "schedules": {"night": night}}
-    update = {"strategy": "rolling", "percent": 10, "wait_seconds": 60}
-
-    def longest(scaling: dict[str, Any]) -> int:
-        template = text_endpoint(scaling=scaling, update=update)
-        (endpoint,) = template.find_resources(ENDPOINT).values()
-        rolling = endpoint["Properties"]["DeploymentConfig"]["RollingUpdatePolicy"]
-        return int(rolling["MaximumExecutionTimeoutInSeconds"])
-
     text_endpoint(scaling=scaling).has_resource_properties(
         "AWS::ApplicationAutoScaling::ScalableTarget",
         {
@@ -479,4 +534,3 @@ def test_schedules_change_the_limits_and_count_for_the_time_that_an_update_takes
             ]
         },
     )
-    assert longest(scaling) > longest({**scaling, "schedules": {}})

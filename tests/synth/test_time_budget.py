@@ -32,6 +32,8 @@ UPDATES: dict[str, dict[str, Any]] = {
 CREATE_MINUTES, UPDATE_MINUTES = 160, 970
 """`timeoutInMinutes` of CloudFormation's handlers, in the schema of AWS::SageMaker::Endpoint
 (pulumi/pulumi-aws-native, aws-cloudformation-schema/aws-sagemaker-endpoint.json)."""
+UPDATE = "its endpoint's update"
+"""The row of the budget."""
 CUSTOM_RESOURCE_MINUTES = 60
 """CloudFormation template reference, AWS::CloudFormation::CustomResource, ServiceTimeout."""
 
@@ -74,13 +76,12 @@ def resources(templates: Templates, kind: str) -> list[dict[str, Any]]:
     return found
 
 
-def update_seconds(templates: Templates) -> list[int]:
-    """The limit of each endpoint's updates."""
+def update_seconds(templates: Templates, policy: str = "BlueGreenUpdatePolicy") -> list[int]:
+    """The limit of the updates of each endpoint with such a policy."""
     return [
-        policy["MaximumExecutionTimeoutInSeconds"]
+        endpoint["DeploymentConfig"][policy]["MaximumExecutionTimeoutInSeconds"]
         for endpoint in resources(templates, "AWS::SageMaker::Endpoint")
-        for name, policy in endpoint["DeploymentConfig"].items()
-        if name.endswith("UpdatePolicy")
+        if policy in endpoint["DeploymentConfig"]
     ]
 
 
@@ -95,12 +96,17 @@ def start_seconds(templates: Templates) -> int:
 
 
 def check(templates: Templates, budget: TimeBudget) -> None:
-    """Assert that every part ends within each limit that it meets."""
+    """Assert that every part ends within each limit that it meets.
+
+    SageMaker's limit of a rolling update is that of any number of instances.
+    """
     updates, start = update_seconds(templates), start_seconds(templates)
-    assert all(start < it <= 28_800 for it in updates)
+    rolling = update_seconds(templates, "RollingUpdatePolicy")
+    assert all(start < it <= 28_800 for it in updates + rolling)
     assert start / 60 < CREATE_MINUTES
-    assert max(updates) / 60 < UPDATE_MINUTES
-    needed = 2 * max(updates) / 60 + budget.build_minutes
+    assert max(updates + rolling) / 60 < UPDATE_MINUTES
+    assert budget.rows[UPDATE] >= max(updates, default=start) / 60
+    needed = 2 * budget.rows[UPDATE] + budget.build_minutes
     assert needed < sum(budget.rows.values()) <= JOB_MINUTES
     (project,) = (
         it
@@ -175,8 +181,8 @@ def test_a_rolling_update_is_summed_up_over_all_batches_that_scaling_allows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     update: dict[str, Any] = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
-    templates, _ = synthesised(generated(**update), tmp_path / "two", monkeypatch)
-    assert update_seconds(templates) == 3 * [2 * (2400 + 60)]
+    _, budget = synthesised(generated(**update), tmp_path / "two", monkeypatch)
+    assert budget.rows[UPDATE] == 2 * (40 + 1)
     # Half of three instances is one: three batches, as many as of four at the most.
     scaling = {"min_count": 2, "max_count": 4, "gpu_percent": 70}
     with pytest.raises(checked_yaml.InvalidFile, match="an update may take 123 minutes"):

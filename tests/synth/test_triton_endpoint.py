@@ -214,7 +214,7 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
             {
                 "RollingUpdatePolicy": {
                     "MaximumBatchSize": {"Type": "CAPACITY_PERCENT", "Value": 25},
-                    "MaximumExecutionTimeoutInSeconds": 2520,
+                    "MaximumExecutionTimeoutInSeconds": 7 * 2520,  # of seven instances, one each
                     "WaitIntervalInSeconds": 120,
                 }
             },
@@ -233,9 +233,8 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
 def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
     endpoint = scene.endpoint(update=Rolling(percent=50, wait=Duration.seconds(60)))
     endpoint.auto_scale(min_count=1, max_count=4, targets=[GpuTarget(percent=70)])
-    policy = scene.properties(ENDPOINT)["DeploymentConfig"]["RollingUpdatePolicy"]
     # Half of three instances is one: three batches. Of four, it is two.
-    assert policy["MaximumExecutionTimeoutInSeconds"] == 3 * (2400 + 60)
+    assert endpoint.longest_update.to_seconds() == 3 * (2400 + 60)
 
 
 def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(

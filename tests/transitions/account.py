@@ -1,7 +1,8 @@
 """An account in this process: ministack's CloudFormation, the local AWS's own services behind it.
 
 Nothing waits and nothing runs beside anything else: what is on threads in the local AWS is done at
-once, so that the caller can ask after every step.
+once, so that the caller can ask after every step. But for scaling: every update of an endpoint that
+is scaled ends with it, and it goes on until something waits for it.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -48,6 +50,8 @@ STACK = NAME = f"{STAGE}-{ENDPOINT}"
 CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
 CLOUDWATCH: Any = Mock()
 """Takes the alarms of policies, which nobody evaluates here."""
+SOME_MORE = 6
+"""Between 2 and 4 instances, scaling asks for this many less those that there are."""
 LAST = "LastOfAll"
 """The resource that fails after all others."""
 
@@ -61,7 +65,8 @@ class Account:
         self.s3 = FakeS3()
         self.s3.objects["models", "here"] = b""
         self.fault = Fault()
-        self.updates = 0
+        self._smallest: dict[str, int] = {}
+        self._is_updated = False
         self._clock = FakeClock()
         self._clock.then = lambda _: self._bake()
         self.hosting = Hosting(
@@ -77,6 +82,7 @@ class Account:
             deregister=lambda endpoint: self.scaling.forget(endpoint),
         )
         self.scaling = AutoScaling(self.hosting, CLOUDWATCH, speed=1)
+        self._scaled: list[Callable[[], None]] = []
         self.caller = Caller(self.hosting, dice, self.catalog)
 
     # What there is
@@ -130,19 +136,22 @@ class Account:
 
     def deploy(self, template: Template, fault: What = What.NOTHING) -> None:
         """Create or update the stack, and return when CloudFormation is done with it."""
-        self.fault, self.updates, self.caller.failed = Fault(fault), 0, []
+        self.fault, self.caller.failed = Fault(fault), []
+        self._smallest = _smallest_counts(template)
         if fault & What.AFTER_ALL:
             last = {"Type": "Custom::Last", "DependsOn": [*template["Resources"]]}
             template = {**template, "Resources": {**template["Resources"], LAST: last}}
         known = STACK in ministack._stacks
         act = handlers._update_stack if known else handlers._create_stack
         asyncio.run(_done(act, TemplateBody=json.dumps(template)))
+        self.end_scaling()
         _set_alarms("OK")
 
     def continue_rollback(self) -> None:
         """Have CloudFormation continue a rollback that failed, when nothing is wrong any more."""
         self.fault = Fault()
         asyncio.run(_done(handlers._continue_update_rollback))
+        self.end_scaling()
 
     def delete(self) -> None:
         """Delete the stack."""
@@ -164,8 +173,35 @@ class Account:
 
     def update_endpoint(self, request: Record) -> Record:
         """UpdateEndpoint."""
-        self.updates += 1
+        self._is_updated = True
         return self.hosting.update_endpoint(request)
+
+    def after_endpoint(self) -> None:
+        """CloudFormation is done with the endpoint: scaling begins that has waited for its update.
+
+        A variant below its new minimum is left to RegisterScalableTarget.
+        """
+        for variant in self.endpoint()["ProductionVariants"] if self._is_updated else ():
+            name, count = variant["VariantName"], variant["DesiredInstanceCount"]
+            is_left = count < self._smallest.get(name, 0)
+            if name in self.scaling.variants(NAME) and not is_left and not self._scaled:
+                desired = {"VariantName": name, "DesiredInstanceCount": SOME_MORE - count}
+                self.hosting.update_weights_and_capacities(
+                    {"EndpointName": NAME, "DesiredWeightsAndCapacities": [desired]}
+                )
+        self._is_updated = False
+
+    def in_background(self, act: Callable[..., None], *arguments: Any) -> None:
+        """Do at once what SageMaker does meanwhile, but scale later."""
+        if act.__name__ == "_reach_desired":
+            self._scaled.append(partial(act, *arguments))
+        else:
+            act(*arguments)
+
+    def end_scaling(self) -> None:
+        """Let the time pass that scaling takes."""
+        while self._scaled:
+            self._scaled.pop()()
 
     def before(self, kind: str) -> None:
         """CloudFormation begins with a resource."""
@@ -191,7 +227,7 @@ def accounts() -> Iterator[Callable[[], Account]]:
         patch.setattr(fleet_module, "begin", lambda *arguments: _begin(made[-1], *arguments))
         # Nothing ends a server here, which an instance else watches on a thread.
         patch.setattr(Instance, "wait_until_healthy", Instance._become_healthy)
-        patch.setattr(Hosting, "_in_background", lambda _, act, *arguments: act(*arguments))
+        patch.setattr(Hosting, "_in_background", lambda _, *act: made[-1].in_background(*act))
         for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
             patch.setattr(provisioners, table, dict(getattr(provisioners, table)))
         for module, name in (
@@ -219,6 +255,16 @@ def accounts() -> Iterator[Callable[[], Account]]:
             yield make
         finally:
             _end(made)
+
+
+def _smallest_counts(template: Template) -> dict[str, int]:
+    """Return the MinCapacity of each variant that is scaled."""
+    targets = [
+        it["Properties"]
+        for it in template["Resources"].values()
+        if it["Type"] == "AWS::ApplicationAutoScaling::ScalableTarget"
+    ]
+    return {it["ResourceId"].rpartition("/")[2]: it["MinCapacity"] for it in targets}
 
 
 def _end(made: list[Account]) -> None:
@@ -251,7 +297,10 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
     return {
         **sagemaker_types.resource_types(sagemaker),
         **autoscaling_types.resource_types(account.scaling.service),
-        **{kind: CustomResource(kind, STACK, it) for kind, it in functions.items()},
+        **{
+            kind: CustomResource(kind, STACK, it, account.end_scaling)
+            for kind, it in functions.items()
+        },
     }
 
 
@@ -259,7 +308,10 @@ def _watched(act: Callable[..., Any], made: list[Account]) -> Callable[..., Any]
     def watched(kind: str, name: str, *arguments: Any) -> Any:
         made[-1].before(kind)
         try:
-            return act(kind, name, *arguments)
+            result = act(kind, name, *arguments)
+            if kind == "AWS::SageMaker::Endpoint":
+                made[-1].after_endpoint()
+            return result
         finally:
             made[-1].caller.ask(f"after {act.__name__.split('_')[1]} of {kind}")
 

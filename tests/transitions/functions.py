@@ -22,8 +22,10 @@ Clients = Callable[[str], Any]
 class CustomResource(ResourceType):
     """A type whose function is called as CDK's provider framework calls it."""
 
-    def __init__(self, kind: str, stack: str, function: ModuleType) -> None:
-        self._kind, self._stack, self._function = kind, stack, function
+    def __init__(
+        self, kind: str, stack: str, function: ModuleType, wait: Callable[[], None]
+    ) -> None:
+        self._kind, self._stack, self._function, self._wait = kind, stack, function, wait
 
     def create(self, logical_id: str, properties: Record, stack: str) -> Created:
         return self._send("Create", {"ResourceProperties": properties})
@@ -45,8 +47,9 @@ class CustomResource(ResourceType):
             **event,
         }
         answer = self._function.on_event(event, None)
-        if hasattr(self._function, "is_complete"):
-            assert self._function.is_complete({**event, **answer}, None) == {"IsComplete": True}
+        if not self._function.is_complete({**event, **answer}, None)["IsComplete"]:
+            self._wait()
+            assert self._function.is_complete({**event, **answer}, None)["IsComplete"]
         return answer["PhysicalResourceId"], {}
 
 
@@ -73,7 +76,10 @@ class Service:
             try:
                 return self._service.call(self._names[operation], request)
             except ApiError as error:
-                told = {"Error": {"Code": error.code, "Message": error.message}}
+                told = {
+                    "Error": {"Code": error.code, "Message": error.message},
+                    "ResponseMetadata": {"HTTPStatusCode": error.status},
+                }
                 raise ClientError(told, operation) from None  # type: ignore[arg-type]
 
         return ask

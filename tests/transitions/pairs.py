@@ -78,6 +78,8 @@ CHANGES = (
     _of_endpoint("scaling", "scaling", "multi-model", "two variants", "single-model",
                  scaling=SCALING),
     _of_endpoint("scaling", "other limits", "multi-model, scaled", scaling={"max_count": 8}),
+    _of_endpoint("scaling", "a higher minimum", "multi-model, scaled",
+                 instance_count=3, scaling={"min_count": 3}),
     _of_endpoint("scaling", "another measure", "multi-model, scaled",
                  scaling={"max_rps": None, "cpu_percent": 50}),
     _of_endpoint("scaling", "schedules", "multi-model, scaled", scaling={"schedules": {

@@ -30,8 +30,9 @@ tests make each deployment in one process: the synthesised templates, ministack'
 the guard and the check, the local AWS's own SageMaker and Auto Scaling, with stand-ins for
 containers and builds (`pytest tests/transitions`; `make transitions` writes this page). After every
 step a caller looks its models up in the catalog and asks every instance that might answer; it also
-asks by what it looked up before. **Not one call failed, in {deployments} deployments of {pairs}
-pairs.** Changes are also deployed with a real Triton, several at once, while a caller talks
+asks by what it looked up before. Variants that are scaled begin to scale when an update ends, and
+still do when CloudFormation goes on. **Not one call failed, in {deployments} deployments of
+{pairs} pairs.** Changes are also deployed with a real Triton, several at once, while a caller talks
 to it (`pytest tests/local/test_transitions.py`): they end as it stands here.
 
 - **done**: the endpoint was updated, and what it no longer serves with is deleted.

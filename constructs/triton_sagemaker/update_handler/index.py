@@ -1,15 +1,21 @@
-"""Custom resource handler of `UpdateChecks`: may the endpoint be updated, and was it?
+"""Custom resource handler of `UpdateChecks`: holds updates and the deletion of an endpoint.
 
-It changes nothing. The guard lets CloudFormation's own rollback through: it brings back what served
-before. The check does not: where SageMaker has rolled that update back, CloudFormation would go on
-to delete what serves.
+It changes nothing. The provider calls `on_event` first, and then `is_complete` every 15 seconds
+until it answers or the time is up. Throttled and failed calls are repeated in the same way: the
+provider takes every error for the result.
+
+In CloudFormation's own rollback, which brings back what served before, the guard only waits. The
+check still fails: where SageMaker has rolled that update back, CloudFormation would go on to delete
+what serves.
 """
 
 import json
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import boto3
+from botocore import exceptions
 from botocore.exceptions import ClientError
 
 GUARD, CHECK = "Custom::TritonUpdateGuard", "Custom::TritonUpdateCheck"
@@ -21,34 +27,148 @@ LONGEST_REASON = 2000
 
 SERVING = ("InService", "SystemUpdating")
 """The latter is AWS's maintenance, which changes nothing (API reference, DescribeEndpoint)."""
+SCALING = ("Updating", "RollingBack")
+"""Scaling sets these too; an update to another configuration has a PendingDeploymentSummary beside
+them (API reference, DescribeEndpoint)."""
+IN_PROGRESS = (*SCALING, "Creating", "Deleting", "SystemUpdating")
+"""Statuses that end by themselves; until then SageMaker refuses to update or delete it."""
+
+WAIT_MINUTES = 20
+"""How long an update waits: what is refused then is deployed again."""
+LONG_WAIT_MINUTES = 50
+"""How long a rollback and a deletion wait, which a person has to mend if they fail."""
+
+UNREACHABLE = (exceptions.ConnectionError, exceptions.HTTPClientError)
 
 Record = dict[str, Any]
 
 
+class NotYet(Exception):
+    """An operation in progress, with the advice for when it takes too long."""
+
+    def __init__(self, state: str, advice: str) -> None:
+        super().__init__(state)
+        self.advice = advice
+
+
+def handle(event: Record, context: object) -> Record:
+    """Return what `on_event` does, or `is_complete`, whose events have what that returned."""
+    return is_complete(event, context) if "Since" in event else on_event(event, context)
+
+
 def on_event(event: Record, _context: object) -> Record:
-    """Raise with what is wrong, and with what helps."""
-    wanted = event["ResourceProperties"]
-    answer = {"PhysicalResourceId": f"{event['ResourceType']}/{wanted['Endpoint']}"}
-    if event["RequestType"] == "Delete":
-        return answer
-    rolls_back = _rolls_back(event["StackId"])
-    live = _live_endpoint(wanted["Endpoint"])
-    if event["ResourceType"] == GUARD:
-        found = list(_refusals(wanted, live)) if live and not rolls_back else []
-        told = [*found, UNCHANGED]
-    else:
-        found = list(_deviations(wanted, live))
-        told = [*found, *_ways_on(wanted, event["StackId"])] if rolls_back else found
-    if found:
-        raise RuntimeError(" ".join(told)[:LONGEST_REASON])
-    return answer
+    """Return the resource's id and the time. The id is kept when the endpoint's name changes."""
+    name = f"{event['ResourceType']}/{event['ResourceProperties']['Endpoint']}"
+    return {"PhysicalResourceId": event.get("PhysicalResourceId", name), "Since": time.time()}
 
 
-def _refusals(wanted: Record, live: Record) -> Iterator[str]:
-    """Yield why the endpoint must not be updated to the wanted configuration now."""
-    name, status = live["EndpointName"], live["EndpointStatus"]
-    if live["EndpointConfigName"] == wanted["ConfigName"]:
+def is_complete(event: Record, _context: object) -> Record:
+    """Return whether CloudFormation may go on. Raise `RuntimeError` with a reason and advice."""
+    try:
+        _decide(event)
+    except NotYet:
+        return {"IsComplete": False}
+    except (ClientError, *UNREACHABLE) as error:
+        if not _is_transient(error):
+            raise
+        return {"IsComplete": False}
+    return {"IsComplete": True}
+
+
+def _decide(event: Record) -> None:
+    """Raise `NotYet` where the answer is not known, `RuntimeError` where it is no, or too late."""
+    is_deleted = event["RequestType"] == "Delete"
+    try:
+        DECISIONS[event["ResourceType"], is_deleted](event)
+    except NotYet as waiting:
+        minutes = (time.time() - event["Since"]) / 60
+        is_final = is_deleted or _rolls_back(event["StackId"])
+        if minutes < (LONG_WAIT_MINUTES if is_final else WAIT_MINUTES):
+            raise
+        reason = f"{waiting} after {minutes:.0f} minutes: {waiting.advice}"
+        raise RuntimeError(reason[:LONGEST_REASON]) from None
+
+
+def _may_be_updated(event: Record) -> None:
+    """Raise where the endpoint is going to be updated, and must not be."""
+    properties, stack = event["ResourceProperties"], event["StackId"]
+    live = _live_endpoint(properties["Endpoint"])
+    if live is None:
         return
+    is_other = live["EndpointConfigName"] != properties["ConfigName"]
+    if live["EndpointStatus"] in IN_PROGRESS and (is_other or _changes_endpoint(event)):
+        advice = f"wait until it is InService, and deploy again. {UNCHANGED}"
+        if _rolls_back(stack):
+            advice = f"wait until it is InService, and continue the rollback: {_continue(stack)}"
+        raise NotYet(_state(live), advice)
+    refusals = [*_refusals(properties, live)] if is_other and not _rolls_back(stack) else []
+    if refusals:
+        raise RuntimeError(" ".join([*refusals, UNCHANGED])[:LONGEST_REASON])
+
+
+def _was_updated(event: Record) -> None:
+    """Raise where the endpoint does not serve what was deployed."""
+    properties = event["ResourceProperties"]
+    deviations = [*_deviations(properties)]
+    if deviations and _rolls_back(event["StackId"]):
+        deviations += _ways_on(properties, event["StackId"])
+    if deviations:
+        raise RuntimeError(" ".join(deviations)[:LONGEST_REASON])
+
+
+def _may_be_deleted(event: Record) -> None:
+    """Raise while SageMaker refuses to delete the endpoint; its scalable targets are gone."""
+    live = _live_endpoint(event["ResourceProperties"]["Endpoint"])
+    if live and live["EndpointStatus"] in IN_PROGRESS:
+        raise NotYet(_state(live), "wait until it is InService, and delete the stack again.")
+
+
+def _is_gone(event: Record) -> None:
+    """Raise while an endpoint that was deleted still has network interfaces.
+
+    SageMaker deletes them later, as the endpoint's role: "Do not delete or revoke the permissions
+    for your ExecutionRoleArn, otherwise SageMaker cannot delete these resources" (API reference,
+    DeleteEndpoint). CloudFormation waits for none of it (aws-cloudformation/
+    cloudformation-coverage-roadmap#1327), and goes on with the role, security group and subnets.
+    """
+    name = event["ResourceProperties"]["Endpoint"]
+    groups = event["ResourceProperties"].get("SecurityGroups")
+    if not groups or _live_endpoint(name):  # only the guard is deleted
+        return
+    pages = boto3.client("ec2").get_paginator("describe_network_interfaces")
+    interfaces = [
+        interface["NetworkInterfaceId"]
+        for page in pages.paginate(Filters=[{"Name": "group-id", "Values": groups}])
+        for interface in page["NetworkInterfaces"]
+    ]
+    if interfaces:
+        raise NotYet(
+            f"Endpoint {name} is deleted, and its network interfaces {', '.join(interfaces)} are "
+            f"still in {', '.join(groups)}",
+            'delete them, and then the stack again: docs/runbook.md, "A private stage is not '
+            'destroyed".',
+        )
+
+
+DECISIONS = {
+    (GUARD, False): _may_be_updated,
+    (CHECK, False): _was_updated,
+    (CHECK, True): _may_be_deleted,
+    (GUARD, True): _is_gone,
+}
+"""Type of the resource, and whether it is deleted -> what is checked. CloudFormation deletes the
+check before the endpoint, and the guard between the endpoint and its configuration."""
+
+
+def _changes_endpoint(event: Record) -> bool:
+    """Whether CloudFormation calls UpdateEndpoint next."""
+    old, new = event.get("OldResourceProperties"), event["ResourceProperties"]
+    return old is None or any(old.get(it) != new.get(it) for it in ("ConfigName", "Deployment"))
+
+
+def _refusals(properties: Record, live: Record) -> Iterator[str]:
+    """Yield why the endpoint must not be updated to the properties configuration now."""
+    name, status = live["EndpointName"], live["EndpointStatus"]
     if status == "Failed":
         # EndpointSummary's API reference: it can only be deleted.
         yield f"Endpoint {name} has failed, and can only be deleted: destroy its stack first."
@@ -56,7 +176,7 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
     if status not in ("InService", "UpdateRollbackFailed"):
         # Of the latter, developer guide, "Use rolling deployments": "You can make another call to
         # the UpdateEndpoint API to return your endpoint to a healthy state".
-        yield f"Endpoint {name} is {status}: wait until it is InService, and deploy again."
+        yield f"{_state(live)}: wait until it is InService, and deploy again."
         return
     old = _config(live["EndpointConfigName"])
     if old is None:
@@ -66,7 +186,7 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
             "gone, so that SageMaker cannot update it: destroy its stack first."
         )
         return
-    new = _config(wanted["ConfigName"])
+    new = _config(properties["ConfigName"])
     assert new is not None  # this resource depends on it
     if _variants(old) != _variants(new):
         # Developer guide, deployment-guardrails-exclusions: "your new endpoint configuration must
@@ -77,7 +197,7 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
             "and move the clients."
         )
         return
-    yield from _scaled_variants(wanted, old, new)
+    yield from _scaled_variants(properties, old, new)
     before, after = _containers(old), _containers(new)
     if not {it["Mode"] for it in before} & {it["Mode"] for it in after}:
         yield (
@@ -85,11 +205,11 @@ def _refusals(wanted: Record, live: Record) -> Iterator[str]:
             "none, would be refused at once. Deploy a second endpoint, and move the clients."
         )
         return
-    yield from _other_models(wanted, after)
-    yield from _missing_archives(wanted, _prefixes(before), _prefixes(after))
+    yield from _other_models(properties, after)
+    yield from _missing_archives(properties, _prefixes(before), _prefixes(after))
 
 
-def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
+def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[str]:
     """A variant that is registered for scaling may not get other instances.
 
     Source: SageMaker developer guide, "Update endpoints that use auto scaling".
@@ -102,7 +222,7 @@ def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
     ]
     if not changed:
         return
-    resources = {f"endpoint/{wanted['Endpoint']}/variant/{it}": it for it in changed}
+    resources = {f"endpoint/{properties['Endpoint']}/variant/{it}": it for it in changed}
     targets = boto3.client("application-autoscaling").describe_scalable_targets(
         ServiceNamespace="sagemaker", ResourceIds=list(resources)
     )["ScalableTargets"]
@@ -115,19 +235,19 @@ def _scaled_variants(wanted: Record, old: Record, new: Record) -> Iterator[str]:
         )
 
 
-def _other_models(wanted: Record, containers: list[Record]) -> Iterator[str]:
+def _other_models(properties: Record, containers: list[Record]) -> Iterator[str]:
     """A call that names no TargetModel is answered by whatever model there is."""
     urls = {it["ModelDataUrl"] for it in containers if it["Mode"] == "SingleModel"}
     served = {it.rpartition("/")[2] for it in urls}
-    for model in sorted(it["model"] for it in _entries(wanted["Catalog"])):
+    for model in sorted(it["model"] for it in _entries(properties["Catalog"])):
         for archive in sorted(it for it in served if it.rpartition("-")[0] != model):
             yield (
-                f"Clients are sent to endpoint {wanted['Endpoint']} for {model}, and {archive} "
+                f"Clients are sent to endpoint {properties['Endpoint']} for {model}, and {archive} "
                 "would answer them. Deploy a second endpoint, and move the clients."
             )
 
 
-def _missing_archives(wanted: Record, before: set[str], after: set[str]) -> Iterator[str]:
+def _missing_archives(properties: Record, before: set[str], after: set[str]) -> Iterator[str]:
     """What the catalog names, before and after, must be wherever instances serve from meanwhile.
 
     Instances of both prefixes answer while the endpoint is updated. Entries change after that, and
@@ -137,7 +257,7 @@ def _missing_archives(wanted: Record, before: set[str], after: set[str]) -> Iter
     """
     if before == after:
         return
-    named = {*_catalog(wanted["Catalog"]), *wanted["Archives"]}
+    named = {*_catalog(properties["Catalog"]), *properties["Archives"]}
     for url in sorted(before | after):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         missing = sorted(named - set(_keys_below(bucket, prefix)))
@@ -154,14 +274,25 @@ def _prefixes(containers: list[Record]) -> set[str]:
     return {it["ModelDataUrl"] for it in containers if it["Mode"] == "MultiModel"}
 
 
-def _deviations(wanted: Record, live: Record | None) -> Iterator[str]:
-    """Yield why the endpoint does not serve what was deployed."""
-    name = wanted["Endpoint"]
+def _deviations(properties: Record) -> Iterator[str]:
+    """Yield why the endpoint does not serve what was deployed. Raise `NotYet`."""
+    name = properties["Endpoint"]
+    live = _live_endpoint(name)
     if live is None:
         yield f"Endpoint {name} is gone."
-    elif live["EndpointStatus"] not in SERVING:
-        yield f"Endpoint {name} is {live['EndpointStatus']}: {live.get('FailureReason', '')}"
-    elif live["EndpointConfigName"] != wanted["ConfigName"]:
+        return
+    status, serves = live["EndpointStatus"], live["EndpointConfigName"] == properties["ConfigName"]
+    is_scaling = status in SCALING and "PendingDeploymentSummary" not in live
+    if serves and (is_scaling or status in SERVING):
+        return
+    if status in IN_PROGRESS:
+        raise NotYet(
+            f"{_state(live)}, and serves with {live['EndpointConfigName']},",
+            f"aws sagemaker describe-endpoint --endpoint-name {name} says what it waits for.",
+        )
+    if status != "InService":
+        yield f"{_state(live)}: {live.get('FailureReason', '')}"
+    else:
         # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).
         reason = live.get("FailureReason", "a rollback alarm was in ALARM")
         yield (
@@ -170,20 +301,35 @@ def _deviations(wanted: Record, live: Record | None) -> Iterator[str]:
         )
 
 
-def _ways_on(wanted: Record, stack: str) -> Iterator[str]:
+def _ways_on(properties: Record, stack: str) -> Iterator[str]:
     """Say what ends a rollback that cannot go on: to continue it asks no more than this again."""
-    name, config = wanted["Endpoint"], wanted["ConfigName"]
+    name, config = properties["Endpoint"], properties["ConfigName"]
     yield (
         "What serves is kept. When nothing is wrong any more: aws sagemaker update-endpoint "
         f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
-        "and when the endpoint is InService: aws cloudformation continue-update-rollback "
-        f"--stack-name {stack}"
+        f"and when the endpoint is InService: {_continue(stack)}"
     )
 
 
+def _continue(stack: str) -> str:
+    return f"aws cloudformation continue-update-rollback --stack-name {stack}"
+
+
+def _state(live: Record) -> str:
+    return f"Endpoint {live['EndpointName']} is {live['EndpointStatus']}"
+
+
 def _rolls_back(stack: str) -> bool:
-    found = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    return "ROLLBACK" in found[0]["StackStatus"]
+    (described,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
+    return "ROLLBACK" in described["StackStatus"]
+
+
+def _is_transient(error: Exception) -> bool:
+    """Whether the same call may succeed later: AWS throttles it, fails, or is not reached."""
+    if not isinstance(error, ClientError):
+        return True
+    status = error.response["ResponseMetadata"]["HTTPStatusCode"]
+    return status == 429 or status >= 500 or "Throttl" in error.response["Error"]["Code"]
 
 
 def _live_endpoint(name: str) -> Record | None:

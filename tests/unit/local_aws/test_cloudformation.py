@@ -38,7 +38,7 @@ def lamp(monkeypatch: pytest.MonkeyPatch) -> Lamp:
     """A registered type; ministack's tables are as they were afterwards."""
     for table in ("_RESOURCE_HANDLERS", "_REPLACING_PROPERTIES"):
         monkeypatch.setattr(provisioners, table, dict(getattr(provisioners, table)))
-    for function in ("_delete_resource", "_runs_on_worker_thread"):
+    for function in ("_delete_resource", "_runs_on_worker_thread", "_topological_sort"):
         monkeypatch.setattr(stacks, function, getattr(stacks, function))
     made = Lamp()
     cloudformation.register({"Our::Lamp": made})
@@ -79,6 +79,24 @@ def test_registered_types_are_provisioned_off_the_event_loop_and_others_as_befor
     assert stacks._runs_on_worker_thread("Our::Lamp")
     assert stacks._runs_on_worker_thread("Custom::Anything")
     assert not stacks._runs_on_worker_thread("AWS::SSM::Parameter")
+
+
+def test_of_resources_that_begin_together_custom_ones_come_last(lamp: Lamp) -> None:
+    resources: dict[str, Any] = {
+        "Check": {"Type": "Custom::Check", "DependsOn": "Endpoint"},
+        "Endpoint": {"Type": "Our::Lamp", "Properties": {"Config": {"Ref": "Model"}}},
+        "Left": {"Type": "Our::Lamp", "Condition": "Never", "DependsOn": "Model"},
+        "Model": {"Type": "Our::Lamp"},
+        "Target": {"Type": "Our::Lamp", "DependsOn": ["Endpoint", "Left"]},
+    }
+    order = stacks._topological_sort(resources, {"Never": False})
+    assert order == ["Model", "Endpoint", "Target", "Check"]
+
+
+def test_resources_in_a_circle_are_refused_as_by_ministack(lamp: Lamp) -> None:
+    resources = {it: {"Type": "Our::Lamp", "DependsOn": other} for it, other in ("ab", "ba")}
+    with pytest.raises(ValueError, match="a"):
+        stacks._topological_sort(resources, {})
 
 
 @pytest.mark.parametrize(

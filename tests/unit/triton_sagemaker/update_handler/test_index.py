@@ -5,6 +5,7 @@ An account in memory answers; botocore validates what it is asked.
 
 import importlib.util
 import json
+import time
 from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/update_handler/index.py"
 
@@ -23,7 +25,9 @@ WANTED = {
     "ConfigName": "new",
     "Catalog": "/triton/prod/text",
     "Archives": ["minilm-1.tar.gz"],
+    "Deployment": {"BlueGreenUpdatePolicy": {}},
 }
+GROUP = "sg-0a1b"
 
 
 def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
@@ -56,6 +60,8 @@ class Account:
             "new-model": {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{NEW}"},
         }
         self.scaled: set[str] = set()
+        self.interfaces = ["eni-1", "eni-2"]
+        self.failure: Exception | tuple[int, str] | None = None
         self.catalog = ["minilm-1.tar.gz", None]
         self.keys = [
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
@@ -63,6 +69,8 @@ class Account:
 
     def answer(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what AWS answers. Raises `KeyError` for what is not there."""
+        if isinstance(self.failure, Exception):
+            raise self.failure
         match operation:
             case "DescribeStacks":
                 assert asked == {"StackName": STACK}
@@ -81,6 +89,9 @@ class Account:
                 assert asked == {"Path": "/triton/prod/text"}
                 values = [json.dumps({"model": "m", "target_model": it}) for it in self.catalog]
                 return {"Parameters": [{"Value": it} for it in values]}
+            case "DescribeNetworkInterfaces":
+                assert asked == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
+                return {"NetworkInterfaces": [{"NetworkInterfaceId": it} for it in self.interfaces]}
             case "ListObjectsV2":
                 found = [it for it in self.keys if it.startswith(asked["Prefix"])]
                 return {"Contents": [{"Key": it} for it in found]}
@@ -95,14 +106,19 @@ def account() -> Account:
     return Account()
 
 
-Event = Callable[..., dict[str, Any]]
+Event = Callable[..., bool]
 
 
 @pytest.fixture
 def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
-    """Send the function an event, of a guard or a check."""
+    """Send the function an event, of a guard or a check; return whether CloudFormation goes on."""
 
     def answered(model: Any, **_: Any) -> tuple[Any, dict[str, Any]]:
+        if isinstance(account.failure, tuple):
+            status, code = account.failure
+            error = {"Code": code, "Message": "No."}
+            described = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": error}
+            return SimpleNamespace(status_code=status), described
         try:
             parsed = account.answer(model.name, asking)
         except KeyError:
@@ -126,15 +142,26 @@ def ask(account: Account, monkeypatch: pytest.MonkeyPatch) -> Event:
     index = _loaded()
     monkeypatch.setattr(index.boto3, "client", client)
 
-    def send(kind: str, request_type: str = "Update", **changes: Any) -> dict[str, Any]:
+    def send(
+        kind: str,
+        request_type: str = "Update",
+        *,
+        minutes: float = 0,
+        old: dict[str, Any] | None = None,
+        **changes: Any,
+    ) -> bool:
         event = {
             "RequestType": request_type,
             "ResourceType": f"Custom::TritonUpdate{kind}",
             "StackId": STACK,
             "ResourceProperties": {**WANTED, **changes},
+            **({} if old is None else {"OldResourceProperties": {**WANTED, **changes, **old}}),
         }
-        answer: dict[str, Any] = index.on_event(event, None)
-        return answer
+        taken = index.handle(event, None)
+        assert taken["PhysicalResourceId"] == f"Custom::TritonUpdate{kind}/prod-text"
+        taken["Since"] -= minutes * 60
+        answer: dict[str, bool] = index.handle({**event, **taken}, None)
+        return answer["IsComplete"]
 
     return send
 
@@ -158,7 +185,7 @@ def refusal(ask: Event, kind: str = "Guard", **changes: Any) -> str:
 
 
 def test_an_update_that_nobody_would_notice_may_be_made(ask: Event) -> None:
-    assert ask("Guard") == {"PhysicalResourceId": "Custom::TritonUpdateGuard/prod-text"}
+    assert ask("Guard")
 
 
 def test_an_endpoint_that_is_not_there_may_be_created(ask: Event, account: Account) -> None:
@@ -166,15 +193,51 @@ def test_an_endpoint_that_is_not_there_may_be_created(ask: Event, account: Accou
     assert ask("Guard", "Create")
 
 
-def test_what_serves_already_is_no_update(ask: Event, account: Account) -> None:
+IN_PROGRESS = ["Creating", "Updating", "SystemUpdating", "RollingBack", "Deleting"]
+
+
+@pytest.mark.parametrize("status", IN_PROGRESS)
+def test_an_update_waits_for_operations_that_end_by_themselves(
+    ask: Event, account: Account, status: str
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
+    assert not ask("Guard")
+    account.endpoint = {**account.endpoint, "EndpointStatus": "InService"}
+    assert ask("Guard")
+
+
+def test_an_update_waits_for_twenty_minutes(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
-    assert ask("Guard", ConfigName="old")
+    assert not ask("Guard", minutes=19)
+    assert refusal(ask, minutes=21) == (
+        "Endpoint prod-text is Updating after 21 minutes: wait until it is InService, and deploy "
+        "again. Nothing was changed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "waits"),
+    [
+        ({"Archives": []}, False),  # a new model: the endpoint stays as it is
+        ({"ConfigName": "old"}, True),
+        ({"Deployment": {}}, True),
+        (None, True),  # the guard itself is new
+    ],
+)
+def test_only_an_update_of_the_endpoint_waits(
+    ask: Event, account: Account, old: dict[str, Any] | None, waits: bool
+) -> None:
+    account.endpoint = {
+        **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
+        "EndpointStatus": "Updating",
+    }
+    assert ask("Guard", old=old) is not waits
 
 
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        ("Updating", "Endpoint prod-text is Updating: wait until it is InService"),
+        ("OutOfService", "Endpoint prod-text is OutOfService: wait until it is InService"),
         ("Failed", "Endpoint prod-text has failed, and can only be deleted"),
     ],
 )
@@ -315,7 +378,39 @@ def test_a_model_that_was_deleted_by_hand_holds_nothing_up(ask: Event, account: 
 
 def test_an_endpoint_that_serves_what_was_deployed_is_right(ask: Event, account: Account) -> None:
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
-    assert ask("Check") == {"PhysicalResourceId": "Custom::TritonUpdateCheck/prod-text"}
+    assert ask("Check")
+
+
+@pytest.mark.parametrize("status", ["Updating", "RollingBack"])
+def test_scaling_is_no_failed_update(ask: Event, account: Account, status: str) -> None:
+    account.endpoint = {
+        **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
+        "EndpointStatus": status,
+    }
+    assert ask("Check")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"EndpointConfigName": "old"},  # scaling, after an update that was rolled back
+        {"PendingDeploymentSummary": {"EndpointConfigName": "other"}},
+    ],
+)
+def test_the_check_waits_until_it_can_tell(
+    ask: Event, account: Account, changes: dict[str, Any]
+) -> None:
+    account.endpoint = {
+        **{"EndpointName": "prod-text", "EndpointConfigName": "new"},
+        "EndpointStatus": "Updating",
+        **changes,
+    }
+    assert not ask("Check", minutes=19)
+    assert refusal(ask, "Check", minutes=21) == (
+        f"Endpoint prod-text is Updating, and serves with {account.endpoint['EndpointConfigName']},"
+        " after 21 minutes: aws sagemaker describe-endpoint --endpoint-name prod-text says what it "
+        "waits for."
+    )
 
 
 @pytest.mark.parametrize(
@@ -342,13 +437,25 @@ def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -
 
 
 @pytest.mark.parametrize("status", ["UPDATE_ROLLBACK_IN_PROGRESS", "ROLLBACK_IN_PROGRESS"])
-def test_the_guard_lets_cloudformations_own_rollback_through(
+def test_cloudformations_own_rollback_is_not_refused(
     ask: Event, account: Account, status: str
 ) -> None:
-    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
+    account.configs["new"] = config(("Other", "new-model", "g5"))
     assert refusal(ask)
     account.stack_status = status
     assert ask("Guard")
+
+
+def test_cloudformations_own_rollback_waits_longer_for_what_is_in_progress(
+    ask: Event, account: Account
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": "Updating"}
+    account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+    assert not ask("Guard", minutes=49)
+    assert refusal(ask, minutes=51) == (
+        "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, and continue "
+        f"the rollback: aws cloudformation continue-update-rollback --stack-name {STACK}"
+    )
 
 
 def test_a_rollback_of_cloudformations_that_was_rolled_back_deletes_nothing_that_serves(
@@ -365,11 +472,77 @@ def test_a_rollback_of_cloudformations_that_was_rolled_back_deletes_nothing_that
     assert ask("Check", ConfigName="new")
 
 
+@pytest.mark.parametrize(("status", "code"), [(400, "ThrottlingException"), (503, "Unavailable")])
+def test_what_aws_throttles_or_fails_is_asked_again(
+    ask: Event, account: Account, status: int, code: str
+) -> None:
+    account.failure = (status, code)
+    assert not ask("Guard")
+    assert not ask("Check", minutes=30)
+
+
+def test_what_cannot_be_reached_is_asked_again(ask: Event, account: Account) -> None:
+    account.failure = EndpointConnectionError(endpoint_url="https://sagemaker")
+    assert not ask("Guard")
+
+
+def test_what_is_denied_is_not_asked_again(ask: Event, account: Account) -> None:
+    account.failure = (400, "AccessDeniedException")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        ask("Guard")
+
+
+# When the stack is deleted
+
+
 @pytest.mark.parametrize("kind", ["Guard", "Check"])
-def test_what_is_deleted_is_not_asked_for(ask: Event, account: Account, kind: str) -> None:
+def test_an_endpoint_that_is_gone_holds_nothing_up(ask: Event, account: Account, kind: str) -> None:
     account.endpoint = None
     account.stack_status = "DELETE_IN_PROGRESS"
     assert ask(kind, "Delete")
+
+
+@pytest.mark.parametrize("status", IN_PROGRESS)
+def test_a_deletion_waits_until_sagemaker_would_delete_the_endpoint(
+    ask: Event, account: Account, status: str
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointStatus": status}
+    assert not ask("Check", "Delete", minutes=49)
+    assert refusal(ask, "Check", request_type="Delete", minutes=51).endswith(
+        "after 51 minutes: wait until it is InService, and delete the stack again."
+    )
+    account.endpoint = {**account.endpoint, "EndpointStatus": "Failed"}
+    assert ask("Check", "Delete")
+
+
+def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
+    ask: Event, account: Account
+) -> None:
+    account.endpoint = None
+    assert not ask("Guard", "Delete", SecurityGroups=[GROUP], minutes=49)
+    told = refusal(ask, request_type="Delete", SecurityGroups=[GROUP], minutes=51)
+    assert told == (
+        "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
+        f"{GROUP} after 51 minutes: delete them, and then the stack again: docs/runbook.md, "
+        '"A private stage is not destroyed".'
+    )
+    account.interfaces = []
+    assert ask("Guard", "Delete", SecurityGroups=[GROUP])
+
+
+def test_a_guard_that_goes_without_its_endpoint_waits_for_nothing(ask: Event) -> None:
+    assert ask("Guard", "Delete", SecurityGroups=[GROUP])
+
+
+def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
+    properties = {**WANTED, "Endpoint": "prod-other"}
+    event = {
+        **{"RequestType": "Update", "ResourceType": "Custom::TritonUpdateGuard"},
+        **{"PhysicalResourceId": "as-before", "ResourceProperties": properties},
+    }
+    taken = _loaded().on_event(event, None)
+    assert taken["PhysicalResourceId"] == "as-before"
+    assert taken["Since"] == pytest.approx(time.time(), abs=60)
 
 
 def test_what_is_said_fits_into_cloudformations_answer(ask: Event, account: Account) -> None:
