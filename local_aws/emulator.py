@@ -14,7 +14,7 @@ from local_aws.hosting.broker import stdin_closed
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
-    "secretsmanager,sns,ssm,states,stepfunctions,sts"
+    "secretsmanager,sns,ssm,states,stepfunctions,sts,tagging"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 MANY_REQUESTS = 1 << 62
