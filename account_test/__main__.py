@@ -114,14 +114,13 @@ def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
         say(line)
     if not (options.yes or _confirmed()):
         raise NotBegun("not confirmed: nothing was created or deleted")
-    removal.state.begin(account, region)
-    if left and (remaining := removal.remove_all()):
+    if remaining := removal.remove_all():
         raise NotBegun("an earlier run's resources remain:\n  " + "\n  ".join(remaining))
     if not steps:
         return 0
     if not options.free:
         _refuse_what_preflight_refuses(run)
-    removal.state.begin(account, region)  # again: what an earlier run has left is deleted
+    removal.state.begin(account, region)
     return _observe(run, removal, steps, options)
 
 

@@ -10,6 +10,8 @@ from account_test.names import ENDPOINT_STACK, MODELS_STACK
 
 REFUSED = ("InvalidInput", "ValidationError", "ValidationException")
 """Codes of a refusal that is about the request; others, such as AccessDenied, show nothing."""
+REFUSED_CALL = re.compile(r"Status Code: 4\d\d")
+"""Of a reason of CloudFormation, where a service refused a call: nothing was begun."""
 FAILED = re.compile("ROLLBACK|FAILED|DELETE")
 ENDPOINT = "AWS::SageMaker::Endpoint"
 TIMED = (
@@ -118,22 +120,23 @@ def accepted(answers: Answers) -> Finding:
 
 def _sees_rollback(answers: Answers, step: str) -> Finding:
     """Decide whether CloudFormation fails the endpoint whose update SageMaker has rolled back."""
+    events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
+    ends = [it for it in events if not it["ResourceStatus"].endswith("_IN_PROGRESS")][:1]
+    used = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
+    if not ends:
+        return missing("CloudFormation did not say how the endpoint's update ended")
+    status, reason = ends[0]["ResourceStatus"], ends[0].get("ResourceStatusReason", "")
+    evidence = f"the endpoint is {status}; in the stack: {_failures(answers, step)}"
+    if status == "UPDATE_FAILED":
+        return found(None if REFUSED_CALL.search(reason) else True, evidence, *used)
     endpoints = _endpoints(answers, step)
-    old = {it.response["EndpointConfigName"] for it in endpoints[:1]}
-    new = {_pending(it) for it in endpoints} - {None, *old}
+    new = {_pending(it) for it in endpoints} - {None, endpoints[0].response["EndpointConfigName"]}
     deploying = [it for it in endpoints if _pending(it) in new][:1]
     settled = [it for it in endpoints if it.response["EndpointStatus"] == "InService"]
     back = [it for it in settled if deploying and it.date > deploying[0].date][:1]
     if not back or any(it.response["EndpointConfigName"] in new for it in settled):
-        return missing("SageMaker was not seen to roll an update back")
-    events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
-    ends = [it for it in events if not it["ResourceStatus"].endswith("_IN_PROGRESS")]
-    used = (*deploying, *back, *_of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK))
-    if not ends:
-        return missing("CloudFormation did not say how the endpoint's update ended", *used)
-    status = ends[0]["ResourceStatus"]
-    evidence = f"the endpoint is {status}; in the stack: {_failures(answers, step)}"
-    return found(status == "UPDATE_FAILED", evidence, *used)
+        return missing("SageMaker was not seen to roll an update back", *used)
+    return found(False, evidence, *deploying, *back, *used)
 
 
 def _endpoints(answers: Answers, step: str) -> list[Answer]:

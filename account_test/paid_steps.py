@@ -71,11 +71,14 @@ def update(run: Run) -> None:
 
 
 def scale(run: Run) -> None:
-    """Register the variant with two instances at least, which scales it."""
+    """Scale the variant to two instances, and register it so that it stays there."""
     run.describe()
+    desired = [{"VariantName": VARIANT, "DesiredInstanceCount": 2}]
+    request = {"EndpointName": ENDPOINT_NAME, "DesiredWeightsAndCapacities": desired}
+    run.recorder.ask("sagemaker:UpdateEndpointWeightsAndCapacities", **request)
+    run.serving()
     limits = {"MinCapacity": 2, "MaxCapacity": 2}
     run.recorder.ask("application-autoscaling:RegisterScalableTarget", **TARGET, **limits)
-    run.serving()
 
 
 def alarm(run: Run) -> None:

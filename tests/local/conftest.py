@@ -1,7 +1,6 @@
 """A local AWS for each module of tests, and a copy of this repository to change and deploy."""
 
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from pathlib import Path
 import boto3
 import pytest
 
+from account_test.checkout import copy_app
 from local_aws import lifecycle
 from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
@@ -22,10 +22,6 @@ from tests.local.bootstrapping import bootstrap
 from tests.local.permissions import beyond_the_ledger
 
 ROOT = Path(__file__).parents[2]
-APP = (
-    *("app.py", "cdk.json", "checked_yaml.py", "requirements.txt", "requirements-build.txt"),
-    *("constructs", "model_build", "platform_facts", "stacks", "stages"),
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -149,13 +145,7 @@ def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
 def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """The app as it is, in an account that is ready for it."""
     path = tmp_path_factory.mktemp("checkout")
-    for name in APP:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, path / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(source, path)
-    (path / "models").mkdir()
+    copy_app(ROOT, path)
     bootstrap()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "run_app", warm_app.run_app)

@@ -15,6 +15,7 @@ import pytest
 
 from account_test import __main__ as account_test
 from account_test import paid_steps
+from account_test import run as account_run
 from account_test.answers import Recorder
 from account_test.removal import Removal
 from account_test.state import FOLDER, State
@@ -51,6 +52,7 @@ def full(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report
     path = tmp_path_factory.mktemp("report") / "report.json"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paid_steps, "BACKEND", NO_BACKEND)
+        patch.setattr(account_run, "PAUSE_SECONDS", 0.1)  # AWS's minutes have a second here
         assert run(checkout, "--report", str(path)) == 0
     return dict(json.loads(path.read_text()))
 
