@@ -24,9 +24,8 @@ from account_test.checkout import Checkout
 from account_test.names import STAGE
 from account_test.removal import STACKS, Removal
 from account_test.report import Outcome
-from account_test.run import Run, StepFailed
+from account_test.run import Run
 from account_test.state import FOLDER, InProgress, only_run
-from endpoint_client import EndpointError
 from release.delivery.steps import say
 from release.delivery.under_way import in_progress
 from release.preflight.account import Account
@@ -53,15 +52,16 @@ class Step:
     minutes: int = 0
 
     def do(self, run: Run) -> Outcome:
-        """Do the step; what it fails with is its outcome, and later steps may succeed."""
+        """Do the step; whatever it fails with is its outcome: later steps, and the deletion of
+        everything, follow."""
         say(f"{self.name}: {self.does}")
         run.recorder.step, start, problem = self.name, time.monotonic(), ""
         functions = {**vars(free_steps), **vars(paid_steps)}
         do: Callable[[Run], None] = functions[self.name.replace(" ", "_")]
         try:
             do(run)
-        except (BotoCoreError, CheckoutError, ClientError, EndpointError, StepFailed) as error:
-            problem = str(error)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
             say(f"  {problem}")
         return Outcome(self.name, round(time.monotonic() - start, 1), problem)
 

@@ -1,6 +1,7 @@
 """The open questions of docs/aws.md: what decides each of them."""
 
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,8 +29,11 @@ class Check:
         if self.not_observable:
             return missing(f"not observable in this run: {self.not_observable}")
         functions = {**vars(deployment_checks), **vars(setting_checks)}
-        finding: Finding = functions[self.id.replace("-", "_")](answers)
-        return finding
+        decide: Callable[[Answers], Finding] = functions[self.id.replace("-", "_")]
+        try:
+            return decide(answers)
+        except (IndexError, KeyError, TypeError) as error:  # no reason to lose a report
+            return missing(f"the answers are not as expected: {type(error).__name__}: {error}")
 
 
 def checks() -> list[Check]:

@@ -20,14 +20,13 @@ from account_test.names import ENDPOINT_STACK, FREE, STAGE, TAG, VARIANT
 from account_test.run import Run
 from account_test.setting_checks import ALLOWED_ACTION, DENIED_ACTION
 from account_test.waiting import pauses
-from release.preflight.instance_quotas import ALL, SERVICE, quota_name
+from release.preflight import build_quotas, instance_quotas
 from release.preflight.policies import policies_of
 
 LARGEST_BODY = 51_200
 """Bytes of a template in a request (CloudFormation API reference, ValidateTemplate)."""
 ROLE_SECONDS = 60
 """How long a new role may take until SageMaker can assume it: our choice."""
-BUILDS = "Concurrently running builds for Linux/Small environment"
 PULL = (
     *("ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage"),
     *("ecr:GetDownloadUrlForLayer", "s3:GetObject", "s3:ListBucket"),
@@ -42,14 +41,16 @@ ALLOWED_CONTROL = {
 
 def quotas(run: Run) -> None:
     """Read the quotas that preflight looks up by their names."""
-    instances = quota_name(run.checkout.instance_type)
-    for service, names in {SERVICE: (instances, ALL), "codebuild": (BUILDS,)}.items():
-        values: dict[str, float] = {}
-        for operation in ("ListAWSDefaultServiceQuotas", "ListServiceQuotas"):
-            listed = run.recorder.pages("service-quotas", operation, ServiceCode=service)
-            values |= {it["QuotaName"]: it["Value"] for it in listed["Quotas"]}
-        found = {name: values[name] for name in names if name in values}
-        run.recorder.keep("service-quotas:Quotas", {"Service": service, "Names": names}, found)
+    projects = (it["Environment"] for _, _, it in run.account.resources(build_quotas.PROJECT))
+    kinds = {build_quotas.ENVIRONMENTS[it["Type"], it["ComputeType"]] for it in projects}
+    instances = instance_quotas.quota_name(run.checkout.instance_type)
+    for service, names in {
+        instance_quotas.SERVICE: [instances, instance_quotas.ALL],
+        build_quotas.SERVICE: sorted(map(build_quotas.quota_name, kinds)),
+    }.items():
+        known = run.account.quotas.of(service)
+        values = {name: known[name].value for name in names if name in known}
+        run.recorder.keep("service-quotas:Quotas", {"Service": service, "Names": names}, values)
 
 
 def templates(run: Run) -> None:

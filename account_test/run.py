@@ -62,14 +62,14 @@ class Run:
 
     def serving(self) -> Record:
         """Return the configuration that serves, as soon as the endpoint does not change."""
-        status = self.status
-        wait(ENDPOINT_NAME, lambda: None if status() in AT_REST else status())
+
+        def changing() -> str | None:
+            status: str = self.describe()["EndpointStatus"]
+            return None if status in AT_REST else status
+
+        wait(ENDPOINT_NAME, changing)
         name = self.describe()["EndpointConfigName"]
         return self.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
-
-    def status(self) -> str:
-        """Return the endpoint's status."""
-        return str(self.describe()["EndpointStatus"])
 
     def invoke(self, number: float) -> None:
         """Invoke the model as an application does."""

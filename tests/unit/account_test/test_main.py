@@ -241,7 +241,7 @@ def test_a_step_that_fails_is_told_and_those_after_it_are_tried(
     monkeypatch.setattr(paid_steps, "scale", fail(StepFailed(f"no, {ACCOUNT}")))
     assert world.run() == 0
     (problem,) = (it["problem"] for it in world.report["steps"] if it["problem"])
-    assert problem == "no, <account>"
+    assert problem == "StepFailed: no, <account>"
     assert world.done[-1] == "metrics"
 
 
