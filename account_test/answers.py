@@ -21,7 +21,7 @@ KEPT = Path(__file__).with_name("kept.toml")
 NOT_EMULATED = re.compile("the local AWS has no", re.IGNORECASE)
 """How the local AWS rejects what it does not emulate: that is no answer of AWS."""
 
-LONGEST_TEXT = 1000
+LONGEST_TEXT = 600
 """Characters of a text, such as a template, that are kept."""
 
 

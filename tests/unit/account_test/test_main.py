@@ -307,3 +307,11 @@ def test_the_checkout_has_the_stage_in_the_region_and_both_versions_of_the_model
     assert "FACTOR = 3\n" in model.read_text()
     again = Checkout.create(ROOT, tmp_path / "app", None)
     assert (again.stage["region"], "FACTOR = 2\n" in model.read_text()) == ("us-east-1", True)
+
+
+def test_docs_show_the_plan_as_it_is() -> None:
+    page = " ".join((ROOT / "docs" / "account-test.md").read_text().split())
+    steps = account_test._steps(free=False)
+    known = [(it.instances, it.minutes) for it in steps]
+    plan = [*(it.does for it in steps), *price.lines("ml.c5.xlarge", REGION, known)]
+    assert [line for line in plan if line not in page] == []
