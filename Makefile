@@ -19,6 +19,9 @@ ONLY ?=
 CHANGESETS ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
+FREE ?=
+REGION ?=
+YES ?=
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
@@ -105,11 +108,11 @@ mutants: install ## make one fault after the other and say which test notices; O
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
 	@ruff check . && ruff format --check .
 	@mypy
-	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py; do \
+	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py account_test/*/*/1/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
 	done
 	@lint-imports
-	@./tritonsm lint models/ cli/templates/models/
+	@./tritonsm lint models/ cli/templates/models/ account_test/
 	@zizmor --offline --persona=auditor --no-progress --quiet .github/workflows
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	@./tritonsm stages --schema | diff - stages/stage.schema.json || { echo "error: stages/stage.schema.json is not current: make schema" >&2; exit 1; }
@@ -128,6 +131,10 @@ review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/mai
 .PHONY: preflight
 preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
 	@./tritonsm preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
+
+.PHONY: account-test
+account-test: install ## answer docs/aws.md's open questions in an account: FREE=1 costs nothing; REGION=, YES=1
+	@./tritonsm account-test $(if $(FREE),--free) $(if $(REGION),--region $(REGION)) $(if $(YES),--yes)
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev

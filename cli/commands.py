@@ -55,6 +55,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             speaks_to_aws=True,
         ),
         Command(
+            "account-test",
+            "answer AWS's open questions in an account",
+            "account_test.__main__",
+            speaks_to_aws=True,
+        ),
+        Command(
             "deliver",
             "deploy what is checked out, and try every model",
             "release.delivery.__main__",

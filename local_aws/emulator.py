@@ -16,7 +16,7 @@ from local_aws.quotas.account import FUNCTIONS, quotas_here
 
 SERVICES = (
     "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
-    "secretsmanager,sns,ssm,states,stepfunctions,sts"
+    "secretsmanager,sns,ssm,states,stepfunctions,sts,tagging"
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 SHORTEST_WAIT = 1 / 15

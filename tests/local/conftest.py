@@ -2,7 +2,6 @@
 
 import itertools
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -13,6 +12,7 @@ from tempfile import TemporaryDirectory
 import boto3
 import pytest
 
+from account_test.checkout import copy_app
 from local_aws import lifecycle
 from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
@@ -25,10 +25,6 @@ from tests.local.permissions import beyond_the_ledger
 from tests.local.tiny_models import Gate
 
 ROOT = Path(__file__).parents[2]
-APP = (
-    *("app.py", "cdk.json", "checked_yaml.py", "requirements.txt", "requirements-build.txt"),
-    *("constructs", "model_build", "platform_facts", "stacks", "stages"),
-)
 
 POLLED_OFTEN = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
 """What a checkout is changed by: builds of tests take seconds."""
@@ -163,13 +159,7 @@ def new_gate() -> Iterator[Callable[[], Gate]]:
 def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
     """The app as it is, in an account that is ready for it."""
     path = tmp_path_factory.mktemp("checkout")
-    for name in APP:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, path / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy2(source, path)
-    (path / "models").mkdir()
+    copy_app(ROOT, path)
     bootstrap()
     checkout = Checkout(path, local_aws)
     checkout.edit("constructs/triton_sagemaker/model_builder.py", *POLLED_OFTEN)

@@ -1,0 +1,207 @@
+"""Answer the open questions of docs/aws.md in an AWS account: `make account-test`.
+
+Deploys a stage of its own, changes it, makes it fail, and deletes everything again, also after
+Ctrl-C. What an earlier run has left is deleted first. docs/account-test.md says more.
+"""
+
+import argparse
+import os
+import signal
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+import platform_facts
+from account_test import free_steps, paid_steps, price, report
+from account_test.answers import Recorder
+from account_test.checkout import Checkout
+from account_test.names import STAGE
+from account_test.removal import STACKS, Removal
+from account_test.report import Outcome
+from account_test.run import Run
+from account_test.state import FOLDER, InProgress, only_run
+from release.delivery.steps import say
+from release.delivery.under_way import in_progress
+from release.preflight.account import Account
+from release.preflight.preflight import NoCredentials, before_a_delivery, caller
+from release.preflight.rows import Verdict
+from release.tree import CheckoutError
+
+INTERRUPTED = 128 + signal.SIGINT
+STEPS = Path(__file__).with_name("steps.toml")
+EMULATOR = "an emulator, whose answers say nothing of AWS"
+
+
+class NotBegun(Exception):
+    """The run cannot begin, and this is why."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step. `instances` are the most that run, `minutes` how long it takes by our estimate."""
+
+    name: str
+    does: str
+    instances: int = 0
+    minutes: int = 0
+
+    def do(self, run: Run) -> Outcome:
+        """Do the step; whatever it fails with is its outcome: later steps, and the deletion of
+        everything, follow."""
+        say(f"{self.name}: {self.does}")
+        run.recorder.step, start, problem = self.name, time.monotonic(), ""
+        functions = {**vars(free_steps), **vars(paid_steps)}
+        do: Callable[[Run], None] = functions[self.name.replace(" ", "_")]
+        try:
+            do(run)
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            say(f"  {problem}")
+        return Outcome(self.name, round(time.monotonic() - start, 1), problem)
+
+
+def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command; its `run` returns the exit code."""
+    parser = commands.add_parser(
+        "account-test", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--region", help="default: that of account_test/stage.yaml")
+    parser.add_argument("--free", action="store_true", help="only the steps that cost nothing")
+    parser.add_argument(
+        "--clean-up", action="store_true", help="only delete what an earlier run has left"
+    )
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    parser.add_argument(
+        "--report", type=Path, default="account-test.json", help="default: account-test.json"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run; return the exit code: 0 where every step was tried and nothing remains."""
+    try:
+        with only_run(FOLDER) as state:
+            if options.region:
+                platform_facts.region(options.region)
+            checkout = Checkout.create(Path.cwd(), FOLDER.absolute() / "app", options.region)
+            session = boto3.Session(region_name=checkout.stage["region"])
+            who = caller(session)
+            checkout.synthesise()
+            account = Account(session, who, checkout.tree, STAGE, checkout.assembly)
+            recorder = Recorder(session)
+            return _run(Run(recorder, checkout, account), Removal(recorder, state), options)
+    except NoCredentials as error:
+        print(f"error: no credentials: {error}", file=sys.stderr)
+    except (CheckoutError, InProgress, NotBegun, platform_facts.UnknownFact) as error:
+        print(f"error: {error}", file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(f"error: AWS: {error}", file=sys.stderr)
+    return 1
+
+
+def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
+    account, region = run.account.caller.account, run.account.region
+    _refuse_another_run(removal, account, region)
+    left = removal.find()
+    steps = [] if options.clean_up else _steps(free=options.free)
+    for line in _plan(run, steps, left):
+        say(line)
+    if not (options.yes or _confirmed()):
+        raise NotBegun("not confirmed: nothing was created or deleted")
+    if remaining := removal.remove_all():
+        raise NotBegun("an earlier run's resources remain:\n  " + "\n  ".join(remaining))
+    if not steps:
+        return 0
+    if not options.free:
+        _refuse_what_preflight_refuses(run)
+    removal.state.begin(account, region)
+    return _observe(run, removal, steps, options)
+
+
+def _steps(*, free: bool) -> list[Step]:
+    tables = tomllib.loads(STEPS.read_text())
+    return [Step(**it) for kind in ("free", "paid")[: 2 - free] for it in tables[kind]]
+
+
+def _refuse_another_run(removal: Removal, account: str, region: str) -> None:
+    """Raise `NotBegun` for a run from elsewhere in this account, or one from here elsewhere."""
+    left = removal.state.content
+    if "account" in left and (left["account"], left["region"]) != (account, region):
+        raise NotBegun(
+            f"a run in account {left['account']}, {left['region']}, is unfinished: run there with "
+            "--clean-up first"
+        )
+    busy = in_progress(removal.recorder.client("cloudformation"), STACKS)
+    if busy and not left:
+        raise NotBegun(
+            f"{', '.join(busy)}: a run from elsewhere is in progress, or was interrupted: try "
+            "again when it has ended"
+        )
+
+
+def _plan(run: Run, steps: Sequence[Step], left: dict[str, list[str]]) -> Iterator[str]:
+    yield f"In account {run.account.caller.account}, {run.account.region}, this run"
+    for kind, names in left.items():
+        yield from (f"  deletes {kind} {name}, which an earlier run has left" for name in names)
+    for step in steps:
+        yield f"  {step.does}"
+    if any(it.instances for it in steps):
+        known = [(it.instances, it.minutes) for it in steps]
+        yield from price.lines(run.checkout.instance_type, run.account.region, known)
+        yield f"It takes about {sum(it.minutes for it in steps)} minutes (our estimate)."
+    else:
+        yield "Nothing of that is charged for, as far as documents say: docs/account-test.md."
+
+
+def _confirmed() -> bool:
+    if not sys.stdin.isatty():
+        raise NotBegun("there is no terminal to confirm on: add --yes")
+    return input("Write yes to go on: ").strip() == "yes"
+
+
+def _refuse_what_preflight_refuses(run: Run) -> None:
+    rows = before_a_delivery(run.checkout.tree, STAGE, run.checkout.assembly, run.recorder.session)
+    refused = [it for it in rows if it.verdict is Verdict.REFUSED]
+    if refused:
+        lines = [f"{it.topic}: {it.subject}: {it.said}: {it.do}" for it in refused]
+        raise NotBegun("the account is not ready:\n  " + "\n  ".join(lines))
+
+
+def _observe(run: Run, removal: Removal, steps: Sequence[Step], options: argparse.Namespace) -> int:
+    """Do the steps, delete everything, and write the report, also after Ctrl-C."""
+    outcomes, code = list[Outcome](), 0
+    remaining = ["unknown: the deletion was interrupted, and the next run goes on with it"]
+    try:
+        for step in steps:
+            outcomes.append(step.do(run))
+            if step.name == "deploy" and outcomes[-1].problem:
+                break
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        say("interrupted: deleting everything; Ctrl-C again leaves that to the next run")
+    try:
+        say("removal: deletes everything")
+        remaining = removal.remove_all()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    stage, secrets = run.checkout.stage, {str(Path.cwd()): ".", str(Path.home()): "~"}
+    about = {
+        "answered_by": EMULATOR if "AWS_ENDPOINT_URL" in os.environ else "AWS",
+        "mode": "free" if options.free else "full",
+        "region": stage["region"],
+        "release": stage["release"],
+        "instance_type": run.checkout.instance_type,
+    }
+    content = report.content(about, run.recorder.answers, outcomes, remaining, secrets)
+    for line in report.write(options.report, content):
+        say(line)
+    say(f"report: {options.report}")
+    for it in remaining:
+        print(f"error: remains: {it}", file=sys.stderr)
+    return code or int(bool(remaining))

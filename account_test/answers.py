@@ -1,0 +1,131 @@
+"""What AWS answered, kept as a recording: operation, relevant members, date."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import boto3
+import jmespath
+from botocore import xform_name
+from botocore.exceptions import ClientError
+
+from release.preflight.clients import client
+
+Record = dict[str, Any]
+
+KEPT = Path(__file__).with_name("kept.toml")
+NOT_EMULATED = re.compile("the local AWS has no", re.IGNORECASE)
+"""How the local AWS rejects what it does not emulate: that is no answer of AWS."""
+
+LONGEST_TEXT = 600
+"""Characters of a text, such as a template, that are kept."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer; `error` has Code and Message where the operation was refused.
+
+    Operations of "app" are what the product itself says, to be compared with answers of AWS.
+    """
+
+    step: str
+    date: datetime
+    operation: str
+    request: Record
+    response: Record
+    error: Record | None = None
+
+
+class Answers(tuple[Answer, ...]):
+    """Answers in their order."""
+
+    def of(self, operation: str, step: str | None = None) -> "Answers":
+        """Return those of one operation, such as `DescribeEndpoint`, and one step."""
+        found = (it for it in self if it.operation.endswith(f":{operation}"))
+        return Answers(it for it in found if step in (None, it.step))
+
+
+class Recorder:
+    """Calls AWS, and keeps what it answers."""
+
+    def __init__(self, session: boto3.Session) -> None:
+        self.session, self.step = session, ""
+        self._answers: list[Answer] = []
+        self._clients: dict[str, Any] = {}
+
+    @property
+    def answers(self) -> Answers:
+        """What was answered until now."""
+        return Answers(self._answers)
+
+    def client(self, service: str) -> Any:
+        """Return a client whose answers are not kept."""
+        if service not in self._clients:
+            self._clients[service] = client(self.session, service)
+        return self._clients[service]
+
+    def pages(self, service: str, operation: str, **request: Any) -> Record:
+        """Return an answer with all its pages, which is not kept. Raises `ClientError`."""
+        aws, method = self.client(service), xform_name(operation)
+        if aws.can_paginate(method):
+            answer: Record = aws.get_paginator(method).paginate(**request).build_full_result()
+        else:
+            answer = getattr(aws, method)(**request)
+        return answer
+
+    def ask(self, name: str, /, **request: Any) -> Record:
+        """Return the answer of an operation, such as `sagemaker:DescribeEndpoint`, and keep it.
+
+        Raises `ClientError`, which is kept too.
+        """
+        service, _, operation = name.partition(":")
+        try:
+            answer = self.pages(service, operation, **request)
+        except ClientError as error:
+            if not NOT_EMULATED.search(str(error)):
+                self.keep(name, request, error=dict(error.response["Error"]))
+            raise
+        self.keep(name, request, kept(operation, answer))
+        return answer
+
+    def keep(
+        self,
+        name: str,
+        request: Record,
+        response: Record | None = None,
+        error: Record | None = None,
+    ) -> None:
+        """Keep an answer, unless the one before it to the same request was equal."""
+        asked = (self.step, name, _trimmed(request))
+        answered = (_trimmed(response or {}), _trimmed(error))
+        for before in reversed(self._answers):
+            if (before.step, before.operation, before.request) == asked:
+                if (before.response, before.error) == answered:
+                    return
+                break
+        self._answers.append(Answer(self.step, datetime.now(UTC), *asked[1:], *answered))
+
+
+@cache
+def _members() -> dict[str, str]:
+    return tomllib.loads(KEPT.read_text())
+
+
+def kept(operation: str, answer: Record) -> Record:
+    """Return the members of an answer that the report keeps; of most, nothing."""
+    expression = _members().get(operation)
+    members: Record = jmespath.search(expression, answer) if expression else {}
+    return members
+
+
+def _trimmed(value: Any) -> Any:
+    """Return a value without the members that an answer did not have, and with shorter texts."""
+    if isinstance(value, dict):
+        return {name: _trimmed(it) for name, it in value.items() if it is not None}
+    if isinstance(value, list):
+        return [_trimmed(it) for it in value]
+    return value[:LONGEST_TEXT] if isinstance(value, str) else value

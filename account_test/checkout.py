@@ -1,0 +1,92 @@
+"""A copy of the app with a stage and a model of its own, which a run edits and deploys."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from account_test.names import ENDPOINT, MODEL, STAGE
+from release.tree import Tree
+
+APP = (
+    *("app.py", "cdk.json", "checked_yaml.py", "requirements.txt", "requirements-build.txt"),
+    *("constructs", "model_build", "platform_facts", "stacks", "stages"),
+)
+"""The files and folders of the repository that the app needs beside models."""
+SOURCE = Path(__file__).parent
+
+
+def copy_app(repository: Path, to: Path) -> None:
+    """Copy the app, without models."""
+    for name in APP:
+        source = repository / name
+        if source.is_dir():
+            shutil.copytree(source, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(source, to)
+    (to / "models").mkdir()
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The copy; `assembly` is the folder of its cloud assembly."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, repository: Path, path: Path, region: str | None) -> "Checkout":
+        """Copy the app, the stage and its model; what an earlier run left there is replaced."""
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        copy_app(repository, path)
+        shutil.copytree(SOURCE / MODEL, path / "models" / MODEL)
+        checkout = cls(path)
+        stage = yaml.safe_load((SOURCE / "stage.yaml").read_text())
+        checkout._write(stage | ({"region": region} if region else {}))
+        return checkout
+
+    @property
+    def tree(self) -> Tree:
+        """The copy as the release's tools know it."""
+        return Tree(self.path)
+
+    @property
+    def assembly(self) -> Path:
+        """Where `synthesise` writes."""
+        return self.path / "cdk.out"
+
+    @property
+    def stage(self) -> dict[str, Any]:
+        """The content of the stage's file."""
+        content: dict[str, Any] = yaml.safe_load(self._file.read_text())
+        return content
+
+    @property
+    def instance_type(self) -> str:
+        """The instance type of the endpoint."""
+        return str(self.stage["endpoints"][ENDPOINT]["instance_type"])
+
+    def configure(self, **keys: Any) -> None:
+        """Change keys of the endpoint in the stage's file."""
+        stage = self.stage
+        stage["endpoints"][ENDPOINT].update(keys)
+        self._write(stage)
+
+    def multiply_by(self, factor: int) -> None:
+        """Change the model, so that it gets another version."""
+        path = self.path / "models" / MODEL / MODEL / "1" / "model.py"
+        text = path.read_text().replace("FACTOR = 2", f"FACTOR = {factor}")
+        path.write_text(text)
+
+    def synthesise(self) -> None:
+        """Write the assembly. Raises `NotSynthesised`."""
+        self.tree.synthesise(STAGE, to=self.assembly)
+
+    def _write(self, stage: dict[str, Any]) -> None:
+        self._file.write_text(yaml.safe_dump(stage, sort_keys=False))
+
+    @property
+    def _file(self) -> Path:
+        return self.path / "stages" / f"{STAGE}.yaml"

@@ -1,0 +1,41 @@
+"""The open questions of docs/aws.md: what decides each of them."""
+
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from account_test import deployment_checks, setting_checks
+from account_test.answers import Answers
+from account_test.findings import Finding, missing
+
+FILE = Path(__file__).with_name("checks.toml")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One question. `statement` is what `confirmed` says; `step` is where it is observed.
+
+    `not_observable` says why this run cannot observe it, empty where it can.
+    """
+
+    id: str
+    statement: str
+    step: str = ""
+    not_observable: str = ""
+
+    def decide(self, answers: Answers) -> Finding:
+        """Return what the answers show."""
+        if self.not_observable:
+            return missing(f"not observable in this run: {self.not_observable}")
+        functions = {**vars(deployment_checks), **vars(setting_checks)}
+        decide: Callable[[Answers], Finding] = functions[self.id.replace("-", "_")]
+        try:
+            return decide(answers)
+        except (IndexError, KeyError, TypeError) as error:  # no reason to lose a report
+            return missing(f"the answers are not as expected: {type(error).__name__}: {error}")
+
+
+def checks() -> list[Check]:
+    """Return all checks."""
+    return [Check(**it) for it in tomllib.loads(FILE.read_text())["check"]]

@@ -1,0 +1,155 @@
+"""Steps that cost nothing. What they create, `removal` deletes.
+
+What documents say of that: "The endpoint must be deleted in order to stop incurring charges", and
+models and endpoint configurations only describe one (SageMaker API reference, DeleteEndpointConfig;
+developer guide, realtime-endpoints-delete-resources). IAM, and so its simulation, is "offered at no
+additional charge" (IAM's page). CloudFormation charges for operations of third parties' resources
+alone (its pricing page, restated in infracost/infracost#49). No page was found that names a price
+of Service Quotas' calls, or says that there is none.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from account_test.answers import Record
+from account_test.names import ENDPOINT_STACK, FREE, STAGE, TAG, VARIANT
+from account_test.run import Run
+from account_test.setting_checks import ALLOWED_ACTION, DENIED_ACTION
+from account_test.waiting import pauses
+from release.preflight import build_quotas, instance_quotas
+from release.preflight.policies import policies_of
+
+LARGEST_BODY = 51_200
+"""Bytes of a template in a request (CloudFormation API reference, ValidateTemplate)."""
+ROLE_SECONDS = 60
+"""How long a new role may take until SageMaker can assume it: our choice."""
+PULL = (
+    *("ecr:GetAuthorizationToken", "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage"),
+    *("ecr:GetDownloadUrlForLayer", "s3:GetObject", "s3:ListBucket"),
+)
+
+DENIED_CONTROL = {"Action": DENIED_ACTION, "Resource": "*"}
+ALLOWED_CONTROL = {
+    **{"Effect": "Allow", "Action": ALLOWED_ACTION, "Resource": "*"},
+    "Condition": {"StringEquals": {"sagemaker:ResourceTag/probe": "yes"}},
+}
+
+
+def quotas(run: Run) -> None:
+    """Read the quotas that preflight looks up by their names."""
+    projects = (it["Environment"] for _, _, it in run.account.resources(build_quotas.PROJECT))
+    kinds = {build_quotas.ENVIRONMENTS[it["Type"], it["ComputeType"]] for it in projects}
+    instances = instance_quotas.quota_name(run.checkout.instance_type)
+    for service, names in {
+        instance_quotas.SERVICE: [instances, instance_quotas.ALL],
+        build_quotas.SERVICE: sorted(map(build_quotas.quota_name, kinds)),
+    }.items():
+        known = run.account.quotas.of(service)
+        values = {name: known[name].value for name in names if name in known}
+        run.recorder.keep("service-quotas:Quotas", {"Service": service, "Names": names}, values)
+
+
+def templates(run: Run) -> None:
+    """Have CloudFormation validate the templates."""
+    for template in run.account.templates.values():
+        body = json.dumps(template, separators=(",", ":"))
+        if len(body) <= LARGEST_BODY:
+            run.recorder.ask("cloudformation:ValidateTemplate", TemplateBody=body)
+
+
+def policies(run: Run) -> None:
+    """Have IAM simulate each statement of the endpoint's role, and an action that none allows."""
+    template, known = run.account.templates[ENDPOINT_STACK], run.account.pseudo_parameters
+    _simulate(run, _document(ALLOWED_CONTROL), ALLOWED_CONTROL)
+    for policy in policies_of(ENDPOINT_STACK, template, known):
+        if policy.guards is None:
+            for statement in (*policy.document["Statement"], DENIED_CONTROL):
+                _simulate(run, json.dumps(policy.document), statement)
+
+
+def configurations(run: Run) -> None:
+    """Create a role, a model, and configurations with and without a routing strategy."""
+    iam, tags = run.recorder.client("iam"), [{"Key": TAG, "Value": "temporary"}]
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Service": "sagemaker.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+    }
+    role = iam.create_role(RoleName=FREE, AssumeRolePolicyDocument=_document(trust), Tags=tags)
+    pull = _document({"Effect": "Allow", "Action": PULL, "Resource": "*"})
+    iam.put_role_policy(RoleName=FREE, PolicyName=FREE, PolicyDocument=pull)
+    _create_model(run, ExecutionRoleArn=role["Role"]["Arn"], Tags=tags)
+    variant = {
+        "VariantName": VARIANT,
+        "ModelName": FREE,
+        "InstanceType": run.checkout.instance_type,
+        "InitialInstanceCount": 1,
+    }
+    routed = {"RoutingConfig": {"RoutingStrategy": "LEAST_OUTSTANDING_REQUESTS"}}
+    for name, more in {f"{FREE}-plain": {}, f"{FREE}-routed": routed}.items():
+        request = {"EndpointConfigName": name, "ProductionVariants": [{**variant, **more}]}
+        run.recorder.ask("sagemaker:CreateEndpointConfig", **request, Tags=tags)
+        run.recorder.ask("sagemaker:DescribeEndpointConfig", EndpointConfigName=name)
+
+
+def _simulate(run: Run, policy: str, statement: Record) -> None:
+    """Ask whether a policy allows the actions of a statement, in a context that fulfils it."""
+    run.recorder.ask(
+        "iam:SimulateCustomPolicy",
+        PolicyInputList=[policy],
+        ActionNames=_list(statement["Action"]),
+        ResourceArns=[_filled(it) for it in _list(statement["Resource"])][:1],
+        ContextEntries=list(_context(statement.get("Condition", {}))),
+    )
+
+
+def _create_model(run: Run, **request: Any) -> None:
+    """Create the model as soon as SageMaker can assume its new role."""
+    ((_, _, model),) = run.account.resources("AWS::SageMaker::Model")
+    properties = run.account.manifest[ENDPOINT_STACK]["properties"]
+    asset = run.account.text({"Fn::Sub": properties["stackTemplateAssetObjectUrl"]})
+    bucket = asset.removeprefix("s3://").partition("/")[0]  # that of `cdk bootstrap`
+    container = {
+        "Image": model["PrimaryContainer"]["Image"],
+        "Mode": "MultiModel",
+        "ModelDataUrl": f"s3://{bucket}/{STAGE}/",
+    }
+    until = time.monotonic() + ROLE_SECONDS
+    for pause in pauses():
+        try:
+            request |= {"ModelName": FREE, "PrimaryContainer": container}
+            run.recorder.ask("sagemaker:CreateModel", **request)
+        except ClientError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(pause)
+        else:
+            return
+
+
+def _document(statement: Record) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": statement})
+
+
+def _list(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _filled(pattern: str) -> str:
+    """Return a name that a pattern of a policy matches."""
+    return pattern if pattern == "*" else pattern.replace("*", "any")
+
+
+def _context(condition: Record) -> Iterator[Record]:
+    """Yield a context in which a condition is true."""
+    for operator, keys in condition.items():
+        for key, values in keys.items():
+            yield {
+                "ContextKeyName": key,
+                "ContextKeyValues": [_filled(_list(values)[0])],
+                "ContextKeyType": "boolean" if operator == "Bool" else "string",
+            }

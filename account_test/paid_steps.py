@@ -1,0 +1,183 @@
+"""Steps that need the endpoint, in the order in which they are done."""
+
+import io
+import json
+import tarfile
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from account_test.answers import Record
+from account_test.names import ENDPOINT_NAME, ENDPOINT_STACK, MODEL, STAGE, VARIANT, VARIANTS
+from account_test.run import Run, StepFailed
+from release.delivery.steps import say
+
+NUMBER, NEGATIVE = 7.0, -1.0
+"""What the model is asked, and what it refuses."""
+CANARY = {"strategy": "canary", "percent": 10, "wait_seconds": 600}
+FORCED_AFTER = timedelta(minutes=7)
+"""How long the rollback alarm may take to go off by itself, of the canary's ten minutes."""
+TARGET: Record = {
+    "ServiceNamespace": "sagemaker",
+    "ResourceId": f"endpoint/{ENDPOINT_NAME}/variant/{VARIANT}",
+    "ScalableDimension": "sagemaker:variant:DesiredInstanceCount",
+}
+BACKEND = "dali"
+BACKEND_CONFIG = """
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_UINT8 dims: [ -1 ] } ]
+output [ { name: "Y" data_type: TYPE_UINT8 dims: [ -1 ] } ]
+"""
+
+
+def deploy(run: Run) -> None:
+    """Deploy both stacks. Raises `StepFailed` where that fails."""
+    if not run.deploy():
+        raise StepFailed("the deploy failed")
+
+
+def invoke(run: Run) -> None:
+    """Invoke the model."""
+    run.invoke(NUMBER)
+
+
+def backend(run: Run) -> None:
+    """Invoke a model of the DALI backend, which need not even be a pipeline."""
+    sagemaker = run.recorder.client("sagemaker")
+    name = run.serving()["ProductionVariants"][0]["ModelName"]
+    url = sagemaker.describe_model(ModelName=name)["PrimaryContainer"]["ModelDataUrl"]
+    bucket, _, prefix = url.removeprefix("s3://").partition("/")
+    packed, config = io.BytesIO(), f'backend: "{BACKEND}"{BACKEND_CONFIG}'
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for path, text in {"config.pbtxt": config, "1/model.dali": "none"}.items():
+            info = tarfile.TarInfo(f"pictures/{path}")
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text.encode()))
+    key = f"{prefix}{STAGE}.tar.gz"
+    run.recorder.client("s3").put_object(Bucket=bucket, Key=key, Body=packed.getvalue())
+    _invoke_archive(run, f"{STAGE}.tar.gz")
+
+
+def update(run: Run) -> None:
+    """Deploy another version of the model and another configuration; invoke both versions."""
+    old = run.models.resolve(MODEL).target_model
+    run.checkout.multiply_by(3)
+    run.checkout.configure(server={"log_verbose": 1})
+    _deploy_watched(run)
+    run.invoke(NUMBER)
+    _invoke_archive(run, str(old))
+    run.describe()
+
+
+def scale(run: Run) -> None:
+    """Scale the variant to two instances, and register it so that it stays there."""
+    run.describe()
+    desired = [{"VariantName": VARIANT, "DesiredInstanceCount": 2}]
+    request = {"EndpointName": ENDPOINT_NAME, "DesiredWeightsAndCapacities": desired}
+    run.recorder.ask("sagemaker:UpdateEndpointWeightsAndCapacities", **request)
+    run.serving()
+    limits = {"MinCapacity": 2, "MaxCapacity": 2}
+    run.recorder.ask("application-autoscaling:RegisterScalableTarget", **TARGET, **limits)
+
+
+def alarm(run: Run) -> None:
+    """Fail requests during an update, so that its alarm rolls it back."""
+    began, old = datetime.now(UTC), run.serving()["EndpointConfigName"]
+    run.checkout.configure(server={"log_verbose": 2}, update=CANARY)
+    with run.meanwhile(lambda: run.invoke(NEGATIVE), lambda: _watch_alarms(run)):
+        _deploy_watched(run)
+    deployed = {it["EndpointConfigName"] for it in _deployments(run)} - {old}
+    every = {"EndpointName": ENDPOINT_NAME, "VariantName": VARIANT}
+    for dimensions in (every, *({**every, "EndpointConfigName": it} for it in deployed)):
+        run.recorder.ask(
+            "cloudwatch:GetMetricStatistics",
+            Namespace="AWS/SageMaker",
+            MetricName="ModelLatency",
+            Dimensions=[{"Name": name, "Value": value} for name, value in dimensions.items()],
+            StartTime=began,
+            EndTime=datetime.now(UTC),
+            Period=60,
+            Statistics=["SampleCount"],
+        )
+
+
+def failed_update(run: Run) -> None:
+    """Deploy a configuration whose containers do not start."""
+    run.checkout.configure(server={"additional_args": "--no-such-option"})
+    _deploy_watched(run)
+
+
+def same_configuration(run: Run) -> None:
+    """Update the endpoint to the configuration that serves."""
+    _update_endpoint(run, run.serving()["EndpointConfigName"], RetainAllVariantProperties=True)
+
+
+def another_variant(run: Run) -> None:
+    """Update the endpoint to a configuration with one variant more, without a policy."""
+    (variant,) = run.serving()["ProductionVariants"]
+    run.recorder.client("application-autoscaling").deregister_scalable_target(**TARGET)
+    variants = [variant, {**variant, "VariantName": "Second"}]
+    request = {"EndpointConfigName": VARIANTS, "ProductionVariants": variants}
+    run.recorder.ask("sagemaker:CreateEndpointConfig", **request)
+    _update_endpoint(run, VARIANTS)
+
+
+def metrics(run: Run) -> None:
+    """Ask CloudWatch and CloudTrail for what the other steps have caused."""
+    of_endpoint = [{"Name": "EndpointName", "Value": ENDPOINT_NAME}]
+    ask = run.recorder.ask
+    ask("cloudwatch:ListMetrics", Namespace=f"Triton/{ENDPOINT_NAME}")
+    ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker", Dimensions=of_endpoint)
+    for stack, name, _ in run.account.resources("AWS::KMS::Key"):
+        key = run.account.deployed(stack)[name]
+        attributes = [{"AttributeKey": "ResourceName", "AttributeValue": key}]
+        ask("cloudtrail:LookupEvents", LookupAttributes=attributes)
+
+
+def _deploy_watched(run: Run) -> None:
+    """Deploy, and describe the endpoint before, meanwhile and afterwards."""
+    run.serving()
+    with run.meanwhile(run.describe):
+        run.deploy()
+    run.serving()
+
+
+def _update_endpoint(run: Run, config: str, **more: Any) -> None:
+    request = {"EndpointName": ENDPOINT_NAME, "EndpointConfigName": config, **more}
+    run.recorder.ask("sagemaker:UpdateEndpoint", **request)
+    run.serving()
+
+
+def _deployments(run: Run) -> list[Record]:
+    """Return what DescribeEndpoint said in this step of deployments in progress."""
+    described = run.recorder.answers.of("DescribeEndpoint", run.recorder.step)
+    name = "PendingDeploymentSummary"
+    return [{**it.response[name], "date": it.date} for it in described if name in it.response]
+
+
+def _watch_alarms(run: Run) -> None:
+    """Look at the rollback alarms; set one where none goes off before the canary ends."""
+    prefix = f"{ENDPOINT_STACK}-EndpointRollback"
+    alarms = run.recorder.ask("cloudwatch:DescribeAlarms", AlarmNamePrefix=prefix)["MetricAlarms"]
+    baking = [it for it in _deployments(run) if "Baking" in json.dumps(it, default=str)]
+    quiet = all(it["StateValue"] != "ALARM" for it in alarms)
+    if alarms and quiet and baking and datetime.now(UTC) - baking[0]["date"] > FORCED_AFTER:
+        say("  no alarm went off by itself: setting one")
+        request = {"StateValue": "ALARM", "StateReason": "make account-test"}
+        run.recorder.ask("cloudwatch:SetAlarmState", AlarmName=alarms[0]["AlarmName"], **request)
+
+
+def _invoke_archive(run: Run, archive: str) -> None:
+    """Invoke an archive by its name, whatever the catalog has."""
+    tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [NUMBER]}
+    request = {"EndpointName": ENDPOINT_NAME, "TargetModel": archive}
+    body = json.dumps({"inputs": [tensor]})
+    error, answer = None, {}
+    try:
+        runtime = run.recorder.client("sagemaker-runtime")
+        invoked = runtime.invoke_endpoint(**request, ContentType="application/json", Body=body)
+        answer = {"Body": invoked["Body"].read().decode()}
+    except ClientError as refusal:
+        error = dict(refusal.response["Error"])
+    run.recorder.keep("sagemaker-runtime:InvokeEndpoint", request, answer, error)

@@ -1,0 +1,28 @@
+"""What a run costs, as far as the repository knows prices."""
+
+from collections.abc import Iterator, Sequence
+
+import platform_facts
+
+NOT_INCLUDED = (
+    "Not included, since the repository has no price of them: CodeBuild minutes, Lambda, Step "
+    "Functions, S3, CloudWatch, and a KMS key until its deletion is scheduled."
+)
+
+
+def lines(instance_type: str, region: str, steps: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """Yield what steps cost an hour and in total; each is its instances and its minutes."""
+    most = max(instances for instances, _ in steps)
+    hours = sum(instances * minutes for instances, minutes in steps) / 60
+    prices = platform_facts.prices()
+    price = prices.of(region, instance_type)
+    yield f"At most {most} instances at once, about {hours:.1f} instance hours (our estimate)."
+    if price is None:
+        page = "https://aws.amazon.com/sagemaker/ai/pricing/"
+        yield f"The price of {instance_type} in {region} is unknown here: see {page}."
+    else:
+        yield (
+            f"{instance_type} in {region}: {price} USD an hour ({prices.source}, {prices.date}); "
+            f"at most {most * price:.2f} USD an hour, about {hours * price:.2f} USD in total."
+        )
+    yield NOT_INCLUDED

@@ -1,0 +1,134 @@
+"""The account test, rehearsed: a whole run, one without cost, and one that its session loses."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from account_test import __main__ as account_test
+from account_test import paid_steps
+from account_test import run as account_run
+from account_test.answers import Recorder
+from account_test.removal import Removal
+from account_test.state import FOLDER, State
+from cli.look import Parser
+from tests.local.conftest import ROOT, Checkout
+
+NO_BACKEND = "nobody"
+"""A backend that no image has: the local AWS would install its stand-in for DALI."""
+Report = dict[str, Any]
+
+
+def run(checkout: Checkout, *arguments: str) -> int:
+    """Run the command in this process; return its exit code."""
+    parser = Parser(prog="tritonsm")
+    account_test.add_to(parser.add_subparsers(parser_class=Parser))
+    options = parser.parse_args(["account-test", "--yes", *arguments])
+    with chdir(checkout.path):
+        return account_test.run(options)
+
+
+def left(checkout: Checkout) -> dict[str, list[str]]:
+    """Return what a run has left, without what its state file remembers."""
+    recorder = Recorder(boto3.Session())
+    return Removal(recorder, State(checkout.path / "nothing.json")).find()
+
+
+def results(report: Report) -> dict[str, str]:
+    return {it["id"]: it["result"] for it in report["checks"]}
+
+
+@pytest.fixture(scope="module")
+def full(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The report of a whole run."""
+    path = tmp_path_factory.mktemp("report") / "report.json"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paid_steps, "BACKEND", NO_BACKEND)
+        patch.setattr(account_run, "PAUSE_SECONDS", 0.1)  # AWS's minutes have a second here
+        assert run(checkout, "--report", str(path)) == 0
+    return dict(json.loads(path.read_text()))
+
+
+def test_a_whole_run_does_every_step_and_leaves_nothing(checkout: Checkout, full: Report) -> None:
+    problems = {it["step"] for it in full["steps"] if it["problem"]}
+    assert problems == {"metrics"}  # the local AWS has no CloudTrail
+    assert full["remaining"] == []
+    assert left(checkout) == {}
+    assert not (checkout.path / FOLDER / "state.json").exists()
+
+
+def test_a_whole_run_answers_what_the_local_aws_can_show(full: Report) -> None:
+    shown = {
+        "another-variant",
+        "cloudformation-sees-failed-update",
+        "create-model",
+        "durations",
+        "first-deploy",
+        "model-errors-dimension",
+        "quotas",
+        "stack-rollback",
+        "templates",
+        "update-to-what-serves",
+    }
+    found = results(full)
+    assert {name: found[name] for name in shown} == dict.fromkeys(shown, "confirmed")
+    assert found["cloudformation-sees-alarm-rollback"] == "refuted"
+    not_emulated = ("detailed-observability", "kms-describe-key", "policies", "triton-metrics")
+    assert {found[name] for name in not_emulated} == {"not reached"}
+    assert full["answered_by"].startswith("an emulator")
+
+
+def test_a_report_has_the_answers_that_decided_its_checks(full: Report) -> None:
+    (check,) = (it for it in full["checks"] if it["id"] == "update-to-what-serves")
+    (answer,) = (full["answers"][it] for it in check["answers"])
+    assert answer["operation"] == "sagemaker:UpdateEndpoint"
+    assert answer["request"]["EndpointName"] == "triton-acctest-cpu"
+    assert {"step", "date", "response", "error"} <= answer.keys()
+
+
+def test_a_run_without_cost_starts_no_instance_and_leaves_nothing(
+    checkout: Checkout, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.json"
+    assert run(checkout, "--free", "--report", str(path)) == 0
+    report = json.loads(path.read_text())
+    found = results(report)
+    assert (found["create-model"], found["first-deploy"]) == ("confirmed", "not reached")
+    assert {it["operation"] for it in report["answers"]}.isdisjoint({"sagemaker:CreateEndpoint"})
+    assert left(checkout) == {}
+
+
+def test_a_run_that_is_interrupted_and_then_lost_is_cleaned_up_by_the_next(
+    checkout: Checkout,
+) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "cli", "account-test", "--yes"],
+        cwd=checkout.path,
+        env={**os.environ, **checkout.aws.environment, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stdout
+        wait_for(process.stdout, "triton-acctest-cpu 0/")
+        os.killpg(process.pid, signal.SIGINT)  # Ctrl-C
+        wait_for(process.stdout, "  removing stack")
+        os.killpg(process.pid, signal.SIGKILL)  # the session is lost
+    assert "stack" in left(checkout)
+    assert run(checkout, "--clean-up") == 0
+    assert left(checkout) == {}
+    assert not (checkout.path / FOLDER / "state.json").exists()
+
+
+def wait_for(lines: Iterable[str], text: str) -> None:
+    """Read on to a line with a text; fail where there is none."""
+    assert any(text in line for line in lines)

@@ -1,0 +1,90 @@
+"""What a recorder keeps of an answer."""
+
+import pytest
+from botocore.exceptions import ClientError
+
+from account_test.answers import LONGEST_TEXT, Answers, Recorder
+from tests.unit.release.preflight.conftest import Aws, error
+
+ENDPOINT = {
+    "EndpointName": "one",
+    "EndpointArn": "arn:aws:sagemaker:us-east-1:111122223333:endpoint/one",
+    "EndpointStatus": "InService",
+    "EndpointConfigName": "first",
+    "CreationTime": 0,
+    "LastModifiedTime": 0,
+}
+
+
+@pytest.fixture
+def aws() -> Aws:
+    return Aws()
+
+
+@pytest.fixture
+def recorder(aws: Aws) -> Recorder:
+    recorder = Recorder(aws.session)
+    recorder.step = "deploy"
+    return recorder
+
+
+def describe(recorder: Recorder) -> None:
+    recorder.ask("sagemaker:DescribeEndpoint", EndpointName="one")
+
+
+def test_the_members_that_checks_read_are_kept_with_step_and_request(
+    aws: Aws, recorder: Recorder
+) -> None:
+    aws.answers["sagemaker.DescribeEndpoint"] = ENDPOINT
+    describe(recorder)
+    (answer,) = recorder.answers.of("DescribeEndpoint", "deploy")
+    assert (answer.operation, answer.request) == (
+        "sagemaker:DescribeEndpoint",
+        {"EndpointName": "one"},
+    )
+    assert answer.response == {"EndpointStatus": "InService", "EndpointConfigName": "first"}
+    assert recorder.answers.of("DescribeEndpoint", "update") == Answers()
+
+
+def test_an_answer_that_does_not_change_is_kept_once(aws: Aws, recorder: Recorder) -> None:
+    for status in ("Updating", "Updating", "InService", "Updating"):
+        aws.answers["sagemaker.DescribeEndpoint"] = {**ENDPOINT, "EndpointStatus": status}
+        describe(recorder)
+    kept = [it.response["EndpointStatus"] for it in recorder.answers]
+    assert kept == ["Updating", "InService", "Updating"]
+
+
+def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: Recorder) -> None:
+    aws.answers["sagemaker.DescribeEndpoint"] = error("ValidationException", "Could not find it")
+    with pytest.raises(ClientError):
+        describe(recorder)
+    (answer,) = recorder.answers
+    assert answer.error == {"Code": "ValidationException", "Message": "Could not find it"}
+
+
+def test_what_the_local_aws_does_not_emulate_is_no_answer(aws: Aws, recorder: Recorder) -> None:
+    aws.answers["sagemaker.DescribeEndpoint"] = error(
+        "ValidationException", "The local AWS has no MetricsConfig: leave it out."
+    )
+    with pytest.raises(ClientError):
+        describe(recorder)
+    assert recorder.answers == Answers()
+
+
+def test_all_pages_are_one_answer(aws: Aws, recorder: Recorder) -> None:
+    def page(request: dict[str, str]) -> dict[str, object]:
+        last = "NextToken" in request
+        name = "second" if last else "first"
+        metric = {"MetricName": name, "Dimensions": [{"Name": "by", "Value": "x"}]}
+        return {"Metrics": [metric], **({} if last else {"NextToken": "more"})}
+
+    aws.answers["cloudwatch.ListMetrics"] = page
+    recorder.ask("cloudwatch:ListMetrics", Namespace="AWS/SageMaker")
+    (answer,) = recorder.answers
+    assert [it["MetricName"] for it in answer.response["Metrics"]] == ["first", "second"]
+    assert answer.response["Metrics"][0]["Dimensions"] == ["by"]
+
+
+def test_long_texts_are_shortened(recorder: Recorder) -> None:
+    recorder.keep("cloudformation:ValidateTemplate", {"TemplateBody": "x" * 2 * LONGEST_TEXT})
+    assert len(recorder.answers[0].request["TemplateBody"]) == LONGEST_TEXT

@@ -1,0 +1,284 @@
+"""Each check can be confirmed and refuted by answers of AWS, and is not reached without them."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from account_test.answers import Answers
+from account_test.checks import checks
+from account_test.findings import Result
+from account_test.names import ENDPOINT_STACK, MODELS_STACK
+from tests.unit.account_test.conftest import BEGAN, Recording
+from tests.unit.test_repository import ROOT
+
+CHECKS = {it.id: it for it in checks()}
+Make = Callable[[], Recording]
+"""Makes the answers of one outcome."""
+
+
+def stack(recording: Recording, step: str, name: str, status: str) -> Recording:
+    return recording(step, "DescribeStacks", {"StackStatus": status}, StackName=name)
+
+
+def event(kind: str, status: str, seconds: int = 0, *, reason: str = "because") -> dict[str, Any]:
+    return {
+        "Timestamp": BEGAN + timedelta(seconds=seconds),
+        "LogicalResourceId": "Name",
+        "ResourceType": kind,
+        "ResourceStatus": status,
+        "ResourceStatusReason": reason,
+    }
+
+
+def events(recording: Recording, step: str, name: str, *found: dict[str, Any]) -> Recording:
+    return recording(step, "DescribeStackEvents", {"StackEvents": list(found)}, StackName=name)
+
+
+def first_deploy(status: str, number: float) -> Recording:
+    recording = stack(Recording(), "deploy", MODELS_STACK, "CREATE_COMPLETE")
+    stack(recording, "deploy", ENDPOINT_STACK, status)
+    return recording("invoke", "InvokeEndpoint", {"Y": number}, Model="probe", X=7.0)
+
+
+def durations(seconds: int) -> Recording:
+    rows = {f"`{MODELS_STACK}`": 10, "builds": 10, "its endpoint's update": 10}
+    recording = Recording()("deploy", "TimeBudget", rows)
+    for step, name, kind in (
+        ("deploy", MODELS_STACK, "AWS::CloudFormation::Stack"),
+        ("deploy", ENDPOINT_STACK, "Custom::TritonModel"),
+        ("update", ENDPOINT_STACK, "AWS::SageMaker::Endpoint"),
+    ):
+        begun, ended = event(kind, "CREATE_IN_PROGRESS"), event(kind, "CREATE_COMPLETE", seconds)
+        events(recording, step, name, ended, begun)
+    return recording
+
+
+def endpoint(recording: Recording, step: str, status: str, config: str, **more: Any) -> Recording:
+    response = {"EndpointStatus": status, "EndpointConfigName": config, **more}
+    return recording(step, "DescribeEndpoint", response)
+
+
+def pending(config: str) -> dict[str, Any]:
+    return {"PendingDeploymentSummary": {"EndpointConfigName": config}}
+
+
+def rolled_back(step: str, status: str, *, by_sagemaker: bool = True) -> Recording:
+    """SageMaker rolls back, or CloudFormation alone once the new configuration has served."""
+    recording = endpoint(Recording(), step, "InService", "old")
+    endpoint(recording, step, "Updating", "old", **pending("new"))
+    if not by_sagemaker:
+        endpoint(recording, step, "InService", "new")
+    endpoint(recording, step, "InService", "old")
+    kind = "AWS::SageMaker::Endpoint"
+    late = event(kind, "UPDATE_COMPLETE", 60)  # of CloudFormation's own rollback
+    begun, ended = event(kind, "UPDATE_IN_PROGRESS"), event(kind, status, 30)
+    return events(recording, step, ENDPOINT_STACK, late, ended, begun)
+
+
+def refused_update(step: str) -> Recording:
+    reason = "Limit exceeded (Service: SageMaker, Status Code: 400, Request ID: 1)"
+    ended = event("AWS::SageMaker::Endpoint", "UPDATE_FAILED", reason=reason)
+    return events(Recording(), step, ENDPOINT_STACK, ended)
+
+
+def scaling(status: str = "Updating", config: str = "one", **more: Any) -> Recording:
+    recording = endpoint(Recording(), "scale", "InService", "one")
+    return endpoint(recording, "scale", status, config, **more)
+
+
+def updated(step: str, error: str = "") -> Recording:
+    return Recording()(step, "UpdateEndpoint", error=error)
+
+
+def variants(*names: str) -> Recording:
+    described = [{"VariantName": it} for it in names]
+    recording = updated("another variant")
+    return endpoint(
+        recording, "another variant", "InService", "variants", ProductionVariants=described
+    )
+
+
+def quotas(*names: str) -> Recording:
+    return Recording()("quotas", "Quotas", dict.fromkeys(names, 1.0), Names=["one", "two"])
+
+
+def accepted(operation: str, error: str = "") -> Recording:
+    return Recording()("configurations", operation)("configurations", operation, error=error)
+
+
+def simulated(decision: str, *, control: str = "allowed") -> Recording:
+    decisions = {
+        "sagemaker:DeleteEndpoint": control,
+        "iam:CreateUser": "implicitDeny",
+        "s3:GetObject": decision,
+    }
+    results = [{"EvalActionName": it, "EvalDecision": how} for it, how in decisions.items()]
+    return Recording()("policies", "SimulateCustomPolicy", {"EvaluationResults": results})
+
+
+def configured(operation: str = "DescribeEndpointConfig", **metrics: bool) -> Recording:
+    return Recording()("configurations", operation, {"MetricsConfig": metrics})
+
+
+def routes(strategy: str) -> Recording:
+    variant = {"RoutingConfig": {"RoutingStrategy": strategy}}
+    return endpoint(Recording(), "update", "InService", "one", ProductionVariants=[variant])
+
+
+def routing_refused(*, plain: str) -> Recording:
+    recording, create = Recording(), "CreateEndpointConfig"
+    recording("configurations", create, error=plain, EndpointConfigName="free-plain")
+    refusal = "ValidationException"
+    return recording("configurations", create, error=refusal, EndpointConfigName="free-routed")
+
+
+def listed(namespace: str, minute: int, *metrics: tuple[str, list[str]]) -> Recording:
+    """The metrics of a namespace, so many minutes after the first invocation."""
+    found = [{"MetricName": name, "Dimensions": dimensions} for name, dimensions in metrics]
+    recording = Recording()("invoke", "InvokeEndpoint", {"Y": 14.0}, X=7.0, minute=0)
+    answer = {"Metrics": found}
+    return recording("metrics", "ListMetrics", answer, Namespace=namespace, minute=minute)
+
+
+def counted(new: int) -> Recording:
+    recording, operation = Recording(), "GetMetricStatistics"
+    for dimensions, count in ((["a", "b", "c"], new), (["a", "b"], 100)):
+        points = [{"Timestamp": BEGAN, "SampleCount": count}]
+        recording("alarm", operation, {"Datapoints": points}, Dimensions=dimensions)
+    return recording
+
+
+def backend(message: str) -> Recording:
+    recording = Recording()("backend", "InvokeEndpoint", error="ModelError")
+    (answer,) = recording.answers
+    assert answer.error is not None
+    answer.error["Message"] = message
+    return recording
+
+
+def key_events(minute: int, *names: str) -> Recording:
+    recording = listed("AWS/SageMaker", 0)
+    found = {"Events": [{"EventName": it} for it in names]}
+    return recording("metrics", "LookupEvents", found, minute=minute)
+
+
+ERRORS = "InvocationModelErrors"
+NAME, CONFIG = "EndpointName", "EndpointConfigName"
+CONFIRMED: dict[str, Make] = {
+    "another-variant": lambda: variants("AllTraffic", "Second"),
+    "canary-rounding": lambda: counted(50),
+    "cloudformation-sees-alarm-rollback": lambda: rolled_back("alarm", "UPDATE_FAILED"),
+    "cloudformation-sees-failed-update": lambda: rolled_back("failed update", "UPDATE_FAILED"),
+    "create-model": lambda: accepted("CreateModel"),
+    "dali-in-cpu-images": lambda: backend(
+        "Invalid argument: unable to find backend library for backend 'dali', try specifying "
+        "runtime on the model configuration."
+    ),
+    "detailed-observability": lambda: configured(EnableDetailedObservability=True),
+    "durations": lambda: durations(600),
+    "first-deploy": lambda: first_deploy("CREATE_COMPLETE", 14.0),
+    "kms-describe-key": lambda: key_events(1, "CreateGrant", "DescribeKey"),
+    "least-outstanding-requests": lambda: routes("LEAST_OUTSTANDING_REQUESTS"),
+    "model-errors-dimension": lambda: listed("AWS/SageMaker", 1, (ERRORS, [NAME, CONFIG])),
+    "policies": lambda: simulated("allowed"),
+    "quotas": lambda: quotas("one", "two"),
+    "scaling-status": scaling,
+    "stack-rollback": lambda: stack(
+        Recording(), "alarm", ENDPOINT_STACK, "UPDATE_ROLLBACK_COMPLETE"
+    ),
+    "templates": lambda: accepted("ValidateTemplate"),
+    "triton-metrics": lambda: listed("Triton/one", 1, ("nv_inference_count", ["model"])),
+    "update-to-what-serves": lambda: updated("same configuration"),
+}
+REFUSAL = "ValidationException"
+REFUTED: dict[str, Make] = {
+    "another-variant": lambda: updated("another variant", REFUSAL),
+    "canary-rounding": lambda: counted(10),
+    "cloudformation-sees-alarm-rollback": lambda: rolled_back("alarm", "UPDATE_COMPLETE"),
+    "cloudformation-sees-failed-update": lambda: rolled_back("failed update", "UPDATE_COMPLETE"),
+    "create-model": lambda: accepted("CreateModel", REFUSAL),
+    "dali-in-cpu-images": lambda: backend("DALI Backend error: not a pipeline"),
+    "detailed-observability": lambda: configured(EnableDetailedObservability=False),
+    "durations": lambda: durations(601),
+    "first-deploy": lambda: first_deploy("ROLLBACK_COMPLETE", 14.0),
+    "kms-describe-key": lambda: key_events(15, "CreateGrant"),
+    "least-outstanding-requests": lambda: routing_refused(plain=""),
+    "model-errors-dimension": lambda: listed("AWS/SageMaker", 15, (ERRORS, [NAME])),
+    "policies": lambda: simulated("implicitDeny"),
+    "quotas": lambda: quotas("one"),
+    "scaling-status": lambda: scaling(**pending("one")),
+    "stack-rollback": lambda: stack(
+        Recording(), "failed update", ENDPOINT_STACK, "UPDATE_ROLLBACK_FAILED"
+    ),
+    "templates": lambda: accepted("ValidateTemplate", "ValidationError"),
+    "triton-metrics": lambda: listed("Triton/one", 15),
+    "update-to-what-serves": lambda: updated("same configuration", REFUSAL),
+}
+NOT_SHOWN: dict[str, Make] = {
+    "another-variant": lambda: updated("another variant", "ResourceLimitExceeded"),
+    "canary-rounding": lambda: counted(100),
+    "cloudformation-sees-alarm-rollback": lambda: rolled_back(
+        "alarm", "UPDATE_COMPLETE", by_sagemaker=False
+    ),
+    "cloudformation-sees-failed-update": lambda: refused_update("failed update"),
+    "create-model": lambda: accepted("CreateModel", "AccessDeniedException"),
+    "dali-in-cpu-images": lambda: backend("the request timed out"),
+    "detailed-observability": configured,
+    "first-deploy": lambda: stack(Recording(), "deploy", ENDPOINT_STACK, "CREATE_IN_PROGRESS"),
+    "kms-describe-key": lambda: key_events(14, "CreateGrant"),
+    "least-outstanding-requests": lambda: routing_refused(plain=REFUSAL),
+    "model-errors-dimension": lambda: listed("AWS/SageMaker", 14, (ERRORS, [NAME])),
+    "policies": lambda: simulated("implicitDeny", control="implicitDeny"),
+    "triton-metrics": lambda: listed("Triton/one", 14),
+}
+OBSERVABLE = {name for name, it in CHECKS.items() if not it.not_observable}
+
+
+def decide(check: str, answers: Answers) -> Result:
+    return CHECKS[check].decide(answers).result
+
+
+def test_every_check_that_can_be_observed_has_answers_for_and_against_it() -> None:
+    assert CONFIRMED.keys() == REFUTED.keys() == OBSERVABLE
+
+
+@pytest.mark.parametrize("check", CONFIRMED)
+def test_a_check_is_confirmed(check: str) -> None:
+    finding = CHECKS[check].decide(CONFIRMED[check]().answers)
+    assert (finding.result, bool(finding.answers)) == (Result.CONFIRMED, True), finding
+
+
+@pytest.mark.parametrize("check", REFUTED)
+def test_a_check_is_refuted(check: str) -> None:
+    finding = CHECKS[check].decide(REFUTED[check]().answers)
+    assert (finding.result, bool(finding.answers)) == (Result.REFUTED, True), finding
+
+
+@pytest.mark.parametrize("check", NOT_SHOWN)
+def test_answers_that_do_not_tell_decide_nothing(check: str) -> None:
+    assert decide(check, NOT_SHOWN[check]().answers) == Result.NOT_REACHED
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_without_answers_nothing_is_reached(check: str) -> None:
+    assert decide(check, Answers()) == Result.NOT_REACHED
+
+
+def test_each_open_question_of_the_docs_has_a_check_and_each_check_a_question() -> None:
+    page = (ROOT / "docs" / "aws.md").read_text()
+    section = page.partition("## What only a real account will show")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in section.splitlines() if line.startswith("| ")][2:]
+    named = [re.findall(r"`([a-z-]+)`", row[-1]) for row in rows]
+    assert rows
+    assert all(named), "a question names no check"
+    assert sorted(name for names in named for name in names) == sorted(CHECKS)
+
+
+def test_a_question_that_cannot_be_observed_says_why() -> None:
+    hidden = {it.id: it.decide(Answers()).evidence for it in checks() if it.not_observable}
+    assert hidden["tensorrt-engines"] == (
+        "not observable in this run: needs a build on CodeBuild's GPU and a GPU endpoint"
+    )

@@ -1,0 +1,147 @@
+"""Deleting what a run has left, whatever AWS refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from account_test.answers import Recorder
+from account_test.removal import KINDS, Removal
+from account_test.state import State
+from tests.unit.release.preflight.conftest import Aws, error
+
+GONE = error("ValidationError", "Stack with id x does not exist")
+NOTHING: dict[str, Any] = {
+    "cloudformation.DescribeStacks": GONE,
+    "iam.GetRole": error("NoSuchEntity"),
+    "logs.DescribeLogGroups": {"logGroups": []},
+    "resourcegroupstaggingapi.GetResources": {"ResourceTagMappingList": []},
+    "sagemaker.ListEndpointConfigs": {"EndpointConfigs": []},
+    "sagemaker.ListEndpoints": {"Endpoints": []},
+    "sagemaker.ListModels": {"Models": []},
+}
+KEY = {"KeyId": "1234abcd"}
+
+
+@pytest.fixture
+def aws() -> Aws:
+    aws = Aws()
+    aws.answers |= NOTHING
+    return aws
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> State:
+    state = State(tmp_path / "state.json")
+    state.begin("111122223333", "us-east-1")
+    return state
+
+
+@pytest.fixture
+def removal(aws: Aws, state: State) -> Removal:
+    return Removal(Recorder(aws.session), state)
+
+
+def model(name: str) -> dict[str, Any]:
+    return {"ModelName": name, "ModelArn": f"arn:aws:sagemaker:::model/{name}", "CreationTime": 0}
+
+
+def test_where_nothing_is_left_nothing_remains_and_the_run_is_forgotten(
+    removal: Removal, state: State
+) -> None:
+    assert removal.find() == {}
+    assert removal.remove_all() == []
+    assert state.content == {}
+
+
+def test_one_that_cannot_be_deleted_hinders_no_other_and_is_told(
+    aws: Aws, removal: Removal, state: State
+) -> None:
+    models = ["triton-acctest-free", "triton-acctest-more"]
+
+    def delete(request: dict[str, str]) -> dict[str, Any]:
+        if request["ModelName"] == models[0]:
+            raise error("AccessDeniedException", "You may not", "DeleteModel")
+        models.remove(request["ModelName"])
+        return {}
+
+    aws.answers["sagemaker.ListModels"] = lambda _: {"Models": [model(it) for it in models]}
+    aws.answers["sagemaker.DeleteModel"] = delete
+    (remaining,) = removal.remove_all()
+    assert remaining.startswith("model triton-acctest-free: ")
+    assert "You may not" in remaining
+    assert models == ["triton-acctest-free"]
+    assert state.content, "the next run tries it again"
+
+
+def test_a_kind_that_cannot_be_listed_hinders_no_other_and_is_told(
+    aws: Aws, removal: Removal
+) -> None:
+    aws.answers["sagemaker.ListEndpoints"] = error("AccessDeniedException", "You may not")
+    (remaining,) = removal.remove_all()
+    assert remaining.startswith("endpoint: cannot be listed: ")
+    assert aws.requests("logs.DescribeLogGroups")
+
+
+def test_names_of_others_that_only_contain_ours_are_left_alone(aws: Aws, removal: Removal) -> None:
+    aws.answers["sagemaker.ListModels"] = {"Models": [model("my-triton-acctest-copy")]}
+    assert removal.find() == {}
+
+
+def test_a_key_that_only_the_state_file_remembers_is_scheduled_for_deletion(
+    aws: Aws, removal: Removal, state: State
+) -> None:
+    key = {**KEY, "KeyState": "Enabled"}
+
+    def schedule(_: Any) -> dict[str, Any]:
+        key["KeyState"] = "PendingDeletion"
+        return {}
+
+    state.remember("key", ["1234abcd"])
+    aws.answers["kms.DescribeKey"] = lambda _: {"KeyMetadata": key}
+    aws.answers["kms.ScheduleKeyDeletion"] = schedule
+    assert removal.find() == {"key": ["1234abcd"]}
+    assert removal.remove_all() == []
+    (request,) = aws.requests("kms.ScheduleKeyDeletion")
+    assert request == {**KEY, "PendingWindowInDays": 7}
+
+
+def test_a_bucket_is_found_by_its_tag(aws: Aws, removal: Removal) -> None:
+    found = [{"ResourceARN": "arn:aws:s3:::triton-acctest-models-one"}]
+
+    def tagged(request: dict[str, Any]) -> dict[str, Any]:
+        s3 = request["ResourceTypeFilters"] == ["s3"]
+        return {"ResourceTagMappingList": found if s3 else []}
+
+    aws.answers["resourcegroupstaggingapi.GetResources"] = tagged
+    aws.answers["s3.HeadBucket"] = {}
+    assert removal.find() == {"bucket": ["triton-acctest-models-one"]}
+    request = aws.requests("resourcegroupstaggingapi.GetResources")[0]
+    assert request["TagFilters"] == [{"Key": "triton-acctest"}]
+
+
+def test_what_a_stack_will_leave_is_remembered_before_it_is_deleted(
+    aws: Aws, removal: Removal, state: State
+) -> None:
+    def delete(_: Any) -> dict[str, Any]:
+        assert state.content["bucket"] == ["left"]
+        aws.answers["cloudformation.DescribeStacks"] = GONE
+        return {}
+
+    stack = {"StackName": "x", "CreationTime": 0, "StackStatus": "CREATE_COMPLETE"}
+    bucket = {
+        **{"LogicalResourceId": "Bucket", "ResourceType": "AWS::S3::Bucket"},
+        **{"LastUpdatedTimestamp": 0, "ResourceStatus": "CREATE_COMPLETE"},
+        "PhysicalResourceId": "left",
+    }
+    aws.answers["cloudformation.DescribeStacks"] = {"Stacks": [stack]}
+    aws.answers["cloudformation.ListStackResources"] = {"StackResourceSummaries": [bucket]}
+    aws.answers["cloudformation.DeleteStack"] = delete
+    aws.answers["s3.HeadBucket"] = error("404")
+    assert removal.remove_all() == []
+
+
+def test_stacks_go_first_and_what_they_use_last() -> None:
+    kinds = list(KINDS)
+    assert kinds[:2] == ["stack", "endpoint"]
+    assert kinds.index("role") < kinds.index("bucket") < kinds.index("key")

@@ -1,0 +1,64 @@
+"""The report, and the example of one in docs."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from account_test import deployment_checks, report
+from account_test.answers import Answers
+from account_test.checks import checks
+from account_test.report import Outcome
+from account_test.scrubbing import scrub
+from tests.unit.account_test.conftest import Recording
+from tests.unit.test_repository import ROOT
+
+EXAMPLE = ROOT / "docs" / "examples" / "account-test.json"
+
+
+def content(answers: Answers) -> dict[str, Any]:
+    secrets = {"/home/ann": "~"}
+    about = {"mode": "full"}
+    return report.content(about, answers, [Outcome("deploy", 1.0, "in /home/ann")], [], secrets)
+
+
+def test_a_check_names_the_places_of_the_answers_that_decided_it() -> None:
+    recording = Recording()("invoke", "InvokeEndpoint", {"Y": 1.0}, X=7.0)
+    recording("same configuration", "UpdateEndpoint", EndpointName="one")
+    found = content(recording.answers)
+    check = next(it for it in found["checks"] if it["id"] == "update-to-what-serves")
+    (answer,) = (found["answers"][it] for it in check["answers"])
+    assert (check["result"], answer["operation"]) == ("confirmed", "service:UpdateEndpoint")
+    assert len(found["answers"]) == 1, "an answer that no check used is left out"
+
+
+def test_what_identifies_a_person_is_in_no_report() -> None:
+    recording = Recording()(
+        "same configuration", "UpdateEndpoint", error="ValidationException", Arn="of 111122223333"
+    )
+    text = json.dumps(content(recording.answers))
+    assert "<account>" in text
+    assert "in ~" in text
+    assert not re.search("111122223333|/home/ann", text)
+
+
+def test_answers_that_nobody_expected_cost_one_check_and_not_the_report(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(_: Answers) -> None:
+        raise KeyError("EndpointStatus")
+
+    monkeypatch.setattr(deployment_checks, "scaling_status", broken)
+    found = {it["id"]: it for it in content(Answers())["checks"]}
+    assert found["scaling-status"]["result"] == "not reached"
+    assert "KeyError: 'EndpointStatus'" in found["scaling-status"]["evidence"]
+
+
+def test_the_example_in_docs_is_of_these_checks_and_names_nobody() -> None:
+    example = json.loads(EXAMPLE.read_text())
+    assert [it["id"] for it in example["checks"]] == [it.id for it in checks()]
+    assert example["format"] == report.FORMAT
+    assert example["answered_by"].startswith("an emulator")
+    assert scrub(example, {}) == example
+    assert not re.search(r"[^.\w]/(home|root|tmp|work)/", EXAMPLE.read_text())

@@ -1,0 +1,33 @@
+"""The state of a run, and its lock."""
+
+from pathlib import Path
+
+import pytest
+
+from account_test.state import InProgress, State, only_run
+
+
+def test_a_run_beside_another_is_refused(tmp_path: Path) -> None:
+    with (
+        only_run(tmp_path),
+        pytest.raises(InProgress, match="another run is in progress here"),
+        only_run(tmp_path),
+    ):
+        pass
+    with only_run(tmp_path):  # the other has ended
+        pass
+
+
+def test_what_is_remembered_survives_until_the_run_ends(tmp_path: Path) -> None:
+    state = State(tmp_path / "state.json")
+    assert state.content == {}
+    state.remember("bucket", ["two"])
+    state.begin("111122223333", "us-east-1")
+    state.remember("bucket", ["one"])
+    assert State(state.path).content == {
+        "account": "111122223333",
+        "region": "us-east-1",
+        "bucket": ["one", "two"],
+    }
+    state.end()
+    assert state.content == {}
