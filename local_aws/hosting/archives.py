@@ -32,8 +32,7 @@ HEADER_BYTES = 1 << 20
 
 
 # Ours: what unpacks to more than the first, and to more than so many times its size, is refused
-# before it fills this machine's disk. Weights unpack to twice their size at most, zeros to 1032
-# times (zlib.net/zlib_tech.html).
+# before it fills this machine's disk. Zeros unpack to 1032 times theirs (zlib.net/zlib_tech.html).
 LEAST_BOMB_BYTES = 1 << 30
 BOMB_RATIO = 100
 

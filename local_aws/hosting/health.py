@@ -50,8 +50,8 @@ def wait_for_failure(
         if problem is None and failed:
             report(Kind.INSTANCE_HEALTHY, "The container passes the ping health check again.")
         if problem is not None and not failed:
-            told = f"The container fails the ping health check: {problem}. {then}"
-            report(Kind.INSTANCE_UNHEALTHY, told)
+            message = f"The container fails the ping health check: {problem}. {then}"
+            report(Kind.INSTANCE_UNHEALTHY, message)
         failed = 0 if problem is None else failed + 1
         if failed == most_failed:
             return "fails its pings"

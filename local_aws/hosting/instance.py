@@ -107,9 +107,9 @@ class Instance:
         """Wait for the server that was started, and replace it from then on.
 
         `seconds` are those that each server has to become healthy. Raises `LocalAwsError` when the
-        first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence is also in
-        cloud-custodian/cloud-custodian, tests/data/placebo/test_sagemaker_endpoint_tag): its log is
-        in CloudWatch Logs.
+        first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence is recorded
+        in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
+        test_sagemaker_endpoint_tag). What it wrote is in CloudWatch Logs.
         """
         try:
             self._become_healthy(seconds)
