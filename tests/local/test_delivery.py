@@ -307,6 +307,6 @@ def _serve_with_another_configuration(endpoint: str) -> str:
 def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) -> None:
     """What they called is in the ledger: the end of `local_aws` asserts it."""
     assert callers(local_aws.folder.calls) == {
-        *("build-start", "build-watch", "cpu-build", "delivery", "endpoint"),
+        *("build-watch", "cpu-build", "delivery", "endpoint"),
         *("provider-of-builds", "provider-of-checks", "provider-waits", "update-checks"),
     }
