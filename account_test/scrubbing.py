@@ -23,9 +23,9 @@ def scrub(value: Any, secrets: Mapping[str, str]) -> Any:
     `secrets` are texts that are known, such as the home directory, with what takes their place.
     """
     if isinstance(value, Mapping):
-        return {scrub(name, secrets): scrub(it, secrets) for name, it in value.items()}
+        return {scrub(name, secrets): scrub(member, secrets) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [scrub(it, secrets) for it in value]
+        return [scrub(item, secrets) for item in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)

@@ -107,11 +107,11 @@ def test_a_key_that_only_the_state_file_remembers_is_scheduled_for_deletion(
 
 
 def test_a_bucket_is_found_by_its_tag(aws: Aws, removal: Removal) -> None:
-    found = [{"ResourceARN": "arn:aws:s3:::triton-acctest-models-one"}]
+    buckets = [{"ResourceARN": "arn:aws:s3:::triton-acctest-models-one"}]
 
     def tagged(request: dict[str, Any]) -> dict[str, Any]:
         s3 = request["ResourceTypeFilters"] == ["s3"]
-        return {"ResourceTagMappingList": found if s3 else []}
+        return {"ResourceTagMappingList": buckets if s3 else []}
 
     aws.answers["resourcegroupstaggingapi.GetResources"] = tagged
     aws.answers["s3.HeadBucket"] = {}
