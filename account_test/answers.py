@@ -21,9 +21,6 @@ KEPT = Path(__file__).with_name("kept.toml")
 NOT_EMULATED = re.compile("the local AWS has no", re.IGNORECASE)
 """How the local AWS rejects what it does not emulate: that is no answer of AWS."""
 
-LONGEST_TEXT = 600
-"""Characters of a text, such as a template, that are kept."""
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -112,8 +109,8 @@ class Recorder:
         error: Record | None = None,
     ) -> None:
         """Keep an answer, unless the one before it to the same request was equal."""
-        call = (self.step, name, _trimmed(request))
-        result = (_trimmed(response or {}), _trimmed(error))
+        call = (self.step, name, request)
+        result = (_without_none(response or {}), error)
         for before in reversed(self._answers):
             if (before.step, before.operation, before.request) == call:
                 if (before.response, before.error) == result:
@@ -134,10 +131,8 @@ def kept(operation: str, answer: Record) -> Record:
     return members
 
 
-def _trimmed(value: Any) -> Any:
-    """Return a value without the members that an answer did not have, and with shorter texts."""
+def _without_none(value: Any) -> Any:
+    """Return a value without the members that an answer did not have."""
     if isinstance(value, dict):
-        return {name: _trimmed(member) for name, member in value.items() if member is not None}
-    if isinstance(value, list):
-        return [_trimmed(item) for item in value]
-    return value[:LONGEST_TEXT] if isinstance(value, str) else value
+        return {name: _without_none(item) for name, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value

@@ -12,7 +12,6 @@ from account_test.checks import checks
 from account_test.scrubbing import scrub
 
 FORMAT = 1
-LONGEST_EVIDENCE = 300
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def content(
         finding = check.decide(answers)
         used += (answer for answer in finding.answers if answer not in used)
         places = [used.index(answer) for answer in finding.answers]
-        evidence = " ".join(finding.evidence.split())[:LONGEST_EVIDENCE]
+        evidence = " ".join(finding.evidence.split())
         row = {"result": finding.result, "evidence": evidence, "answers": places}
         rows.append({"id": check.id, "statement": check.statement, "step": check.step, **row})
     report: dict[str, Any] = {
