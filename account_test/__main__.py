@@ -126,7 +126,7 @@ def _run(run: Run, removal: Removal, options: argparse.Namespace) -> int:
 
 def _steps(*, free: bool) -> list[Step]:
     tables = tomllib.loads(STEPS.read_text())
-    return [Step(**it) for kind in ("free", "paid")[: 2 - free] for it in tables[kind]]
+    return [Step(**step) for kind in ("free", "paid")[: 2 - free] for step in tables[kind]]
 
 
 def _refuse_another_run(removal: Removal, account: str, region: str) -> None:
@@ -151,10 +151,10 @@ def _plan(run: Run, steps: Sequence[Step], left: dict[str, list[str]]) -> Iterat
         yield from (f"  deletes {kind} {name}, which an earlier run has left" for name in names)
     for step in steps:
         yield f"  {step.does}"
-    if any(it.instances for it in steps):
-        known = [(it.instances, it.minutes) for it in steps]
+    if any(step.instances for step in steps):
+        known = [(step.instances, step.minutes) for step in steps]
         yield from price.lines(run.checkout.instance_type, run.account.region, known)
-        yield f"It takes about {sum(it.minutes for it in steps)} minutes (our estimate)."
+        yield f"It takes about {sum(step.minutes for step in steps)} minutes (our estimate)."
     else:
         yield "Nothing of that is charged for, as far as documents say: docs/account-test.md."
 
@@ -167,9 +167,9 @@ def _confirmed() -> bool:
 
 def _refuse_what_preflight_refuses(run: Run) -> None:
     rows = before_a_delivery(run.checkout.tree, STAGE, run.checkout.assembly, run.recorder.session)
-    refused = [it for it in rows if it.verdict is Verdict.REFUSED]
+    refused = [row for row in rows if row.verdict is Verdict.REFUSED]
     if refused:
-        lines = [f"{it.topic}: {it.subject}: {it.said}: {it.do}" for it in refused]
+        lines = [f"{row.topic}: {row.subject}: {row.said}: {row.do}" for row in refused]
         raise NotBegun("the account is not ready:\n  " + "\n  ".join(lines))
 
 
@@ -202,6 +202,6 @@ def _observe(run: Run, removal: Removal, steps: Sequence[Step], options: argpars
     for line in report.write(options.report, content):
         say(line)
     say(f"report: {options.report}")
-    for it in remaining:
-        print(f"error: remains: {it}", file=sys.stderr)
+    for resource in remaining:
+        print(f"error: remains: {resource}", file=sys.stderr)
     return code or int(bool(remaining))

@@ -21,9 +21,6 @@ KEPT = Path(__file__).with_name("kept.toml")
 NOT_EMULATED = re.compile("the local AWS has no", re.IGNORECASE)
 """How the local AWS rejects what it does not emulate: that is no answer of AWS."""
 
-LONGEST_TEXT = 600
-"""Characters of a text, such as a template, that are kept."""
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -39,14 +36,26 @@ class Answer:
     response: Record
     error: Record | None = None
 
+    @property
+    def summary(self) -> str:
+        """The error, or the response."""
+        if self.error:
+            return f"{self.error['Code']}: {self.error['Message']}"
+        return str(self.response or "accepted")
+
 
 class Answers(tuple[Answer, ...]):
     """Answers in their order."""
 
     def of(self, operation: str, step: str | None = None) -> "Answers":
         """Return those of one operation, such as `DescribeEndpoint`, and one step."""
-        found = (it for it in self if it.operation.endswith(f":{operation}"))
-        return Answers(it for it in found if step in (None, it.step))
+        answers = (answer for answer in self if answer.operation.endswith(f":{operation}"))
+        return Answers(answer for answer in answers if step in (None, answer.step))
+
+    @property
+    def successful(self) -> "Answers":
+        """Those that are no refusals."""
+        return Answers(answer for answer in self if answer.error is None)
 
 
 class Recorder:
@@ -100,14 +109,14 @@ class Recorder:
         error: Record | None = None,
     ) -> None:
         """Keep an answer, unless the one before it to the same request was equal."""
-        asked = (self.step, name, _trimmed(request))
-        answered = (_trimmed(response or {}), _trimmed(error))
+        call = (self.step, name, request)
+        result = (_without_none(response or {}), error)
         for before in reversed(self._answers):
-            if (before.step, before.operation, before.request) == asked:
-                if (before.response, before.error) == answered:
+            if (before.step, before.operation, before.request) == call:
+                if (before.response, before.error) == result:
                     return
                 break
-        self._answers.append(Answer(self.step, datetime.now(UTC), *asked[1:], *answered))
+        self._answers.append(Answer(self.step, datetime.now(UTC), *call[1:], *result))
 
 
 @cache
@@ -122,10 +131,8 @@ def kept(operation: str, answer: Record) -> Record:
     return members
 
 
-def _trimmed(value: Any) -> Any:
-    """Return a value without the members that an answer did not have, and with shorter texts."""
+def _without_none(value: Any) -> Any:
+    """Return a value without the members that an answer did not have."""
     if isinstance(value, dict):
-        return {name: _trimmed(it) for name, it in value.items() if it is not None}
-    if isinstance(value, list):
-        return [_trimmed(it) for it in value]
-    return value[:LONGEST_TEXT] if isinstance(value, str) else value
+        return {name: _without_none(item) for name, item in value.items() if item is not None}
+    return [_without_none(item) for item in value] if isinstance(value, list) else value

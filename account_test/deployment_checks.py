@@ -5,13 +5,13 @@ from typing import Any
 
 import cdk_cli
 from account_test.answers import Answer, Answers, Record
-from account_test.findings import Finding, found, missing
+from account_test.findings import Finding, decided, undecided
 from account_test.names import ENDPOINT_STACK, MODELS_STACK
 
-REFUSED = ("InvalidInput", "ValidationError", "ValidationException")
+REFUSALS = ("InvalidInput", "ValidationError", "ValidationException")
 """Codes of a refusal that is about the request; others, such as AccessDenied, show nothing."""
 REFUSED_CALL = re.compile(r"Status Code: 4\d\d")
-"""Of a reason of CloudFormation, where a service refused a call: nothing was begun."""
+"""Part of CloudFormation's reason where a service refused a call, and nothing was begun."""
 FAILED = re.compile("ROLLBACK|FAILED|DELETE")
 ENDPOINT = "AWS::SageMaker::Endpoint"
 TIMED = (
@@ -24,16 +24,17 @@ TIMED = (
 
 def first_deploy(answers: Answers) -> Finding:
     """Decide by the statuses of the stacks, and by the answer of the model."""
-    stacks = [it for it in answers.of("DescribeStacks", "deploy") if it.response]
-    failed = [it for it in stacks if FAILED.search(it.response["StackStatus"])]
+    stacks = answers.of("DescribeStacks", "deploy").successful
+    failed = [stack for stack in stacks if FAILED.search(stack.response["StackStatus"])]
     if failed:
-        statuses = ", ".join(it.response["StackStatus"] for it in failed)
-        return found(False, f"{statuses}: {_failures(answers, 'deploy')}", *failed)
-    invoked = answers.of("InvokeEndpoint", "invoke")[:1]
-    if len(stacks) < 2 or not invoked:
-        return missing("not every stack was deployed, or the model was not invoked", *stacks)
-    right = invoked[0].response.get("Y") == 2 * invoked[0].request["X"]
-    return found(right, f"the model answers {_said(invoked[0])}", *stacks, *invoked)
+        statuses = ", ".join(stack.response["StackStatus"] for stack in failed)
+        return decided(False, f"{statuses}: {_failures(answers, 'deploy')}", *failed)
+    invocations = answers.of("InvokeEndpoint", "invoke")[:1]
+    if len(stacks) < 2 or not invocations:
+        return undecided("not every stack was deployed, or the model was not invoked", *stacks)
+    (invocation,) = invocations
+    right = invocation.response.get("Y") == 2 * invocation.request["X"]
+    return decided(right, f"the model answers {invocation.summary}", *stacks, invocation)
 
 
 def cloudformation_sees_failed_update(answers: Answers) -> Finding:
@@ -48,16 +49,16 @@ def cloudformation_sees_alarm_rollback(answers: Answers) -> Finding:
 
 def stack_rollback(answers: Answers) -> Finding:
     """Decide by the stack's first status after each deploy that was to be rolled back."""
-    ended = [
-        it
+    stacks = [
+        stack
         for step in ("failed update", "alarm")
-        for it in [*_of_stack(answers, "DescribeStacks", step, ENDPOINT_STACK)][:1]
-        if "ROLLBACK" in it.response["StackStatus"]
+        for stack in _of_stack(answers, "DescribeStacks", step, ENDPOINT_STACK)[:1]
+        if "ROLLBACK" in stack.response["StackStatus"]
     ]
-    statuses = [it.response["StackStatus"] for it in ended]
-    if not ended:
-        return missing("the stack was not rolled back")
-    return found({*statuses} == {"UPDATE_ROLLBACK_COMPLETE"}, ", ".join(statuses), *ended)
+    statuses = [stack.response["StackStatus"] for stack in stacks]
+    if not stacks:
+        return undecided("the stack was not rolled back")
+    return decided({*statuses} == {"UPDATE_ROLLBACK_COMPLETE"}, ", ".join(statuses), *stacks)
 
 
 def update_to_what_serves(answers: Answers) -> Finding:
@@ -67,80 +68,82 @@ def update_to_what_serves(answers: Answers) -> Finding:
 
 def another_variant(answers: Answers) -> Finding:
     """Decide by UpdateEndpoint's answer, and by the variants that serve afterwards."""
-    updated = answers.of("UpdateEndpoint", "another variant")
-    endpoints = _endpoints(answers, "another variant")[-1:]
-    if not updated or updated[0].error or not endpoints:
-        return accepted(updated)
-    status = endpoints[0].response["EndpointStatus"]
-    names = [it["VariantName"] for it in endpoints[0].response["ProductionVariants"]]
+    updates = answers.of("UpdateEndpoint", "another variant")
+    endpoints = answers.of("DescribeEndpoint", "another variant").successful[-1:]
+    if not updates or updates[0].error or not endpoints:
+        return accepted(updates)
+    (endpoint,) = endpoints
+    status = endpoint.response["EndpointStatus"]
+    names = [variant["VariantName"] for variant in endpoint.response["ProductionVariants"]]
     evidence = f"{status} with the variants {', '.join(names)}"
-    taken = len(names) == 2 and status == "InService"
-    return found(taken, evidence, *updated, *endpoints)
+    return decided(len(names) == 2 and status == "InService", evidence, *updates, endpoint)
 
 
 def scaling_status(answers: Answers) -> Finding:
     """Decide by what DescribeEndpoint says while the number of instances changes."""
-    endpoints = _endpoints(answers, "scale")
-    changing = [it for it in endpoints if it.response["EndpointStatus"] != "InService"]
+    endpoints = answers.of("DescribeEndpoint", "scale").successful
+    changing = [answer for answer in endpoints if answer.response["EndpointStatus"] != "InService"]
     if not changing:
-        return missing("DescribeEndpoint never said anything but InService")
-    statuses = {it.response["EndpointStatus"] for it in changing}
-    configs = {it.response["EndpointConfigName"] for it in endpoints}
+        return undecided("DescribeEndpoint never said anything but InService")
+    statuses = {answer.response["EndpointStatus"] for answer in changing}
+    configs = {answer.response["EndpointConfigName"] for answer in endpoints}
     pending = any(map(_pending, changing))
     evidence = (
         f"{', '.join(sorted(statuses))}, {len(configs)} EndpointConfigName, "
         f"{'a' if pending else 'no'} PendingDeploymentSummary"
     )
     as_stated = statuses == {"Updating"} and len(configs) == 1 and not pending
-    return found(as_stated, evidence, *changing[:1])
+    return decided(as_stated, evidence, *changing[:1])
 
 
 def durations(answers: Answers) -> Finding:
     """Decide by the times of CloudFormation's events, against the budget of a delivery."""
-    parts, used = [], list(answers.of("TimeBudget")[:1])
+    budgets = answers.of("TimeBudget")[:1]
+    in_time, parts, used = [], [], list(budgets)
     for step, stack, kind, row in TIMED:
-        times = [it["Timestamp"] for it in _events(answers, step, stack, kind)]
-        if not times or not used:
-            return missing(f"{row} was not seen to end", *used)
-        seconds, most = (max(times) - min(times)).total_seconds(), 60 * used[0].response[row]
-        parts.append((seconds <= most, f"{row}: {seconds:.0f} s of {most} s"))
+        times = [event["Timestamp"] for event in _events(answers, step, stack, kind)]
+        if not times or not budgets:
+            return undecided(f"no events show how long {row} took", *used)
+        seconds, limit = (max(times) - min(times)).total_seconds(), 60 * budgets[0].response[row]
+        in_time.append(seconds <= limit)
+        parts.append(f"{row}: {seconds:.0f} s of {limit} s")
         used += _of_stack(answers, "DescribeStackEvents", step, stack)
-    return found(all(within for within, _ in parts), "; ".join(it for _, it in parts), *used)
+    return decided(all(in_time), "; ".join(parts), *used)
 
 
 def accepted(answers: Answers) -> Finding:
     """Decide by the last answer to one request: accepted, or refused because of the request."""
     if not answers:
-        return missing("it was not called")
-    error = answers[-1].error
-    if error and error["Code"] not in REFUSED:
-        return missing(_said(answers[-1]), answers[-1])
-    return found(error is None, _said(answers[-1]), answers[-1])
+        return undecided("the operation was not called")
+    last = answers[-1]
+    if last.error and last.error["Code"] not in REFUSALS:
+        return undecided(last.summary, last)
+    return decided(last.error is None, last.summary, last)
 
 
 def _sees_rollback(answers: Answers, step: str) -> Finding:
     """Decide whether CloudFormation fails the endpoint whose update SageMaker has rolled back."""
     events = _events(answers, step, ENDPOINT_STACK, ENDPOINT)
-    ends = [it for it in events if not it["ResourceStatus"].endswith("_IN_PROGRESS")][:1]
-    used = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
+    ends = [event for event in events if not event["ResourceStatus"].endswith("_IN_PROGRESS")]
     if not ends:
-        return missing("CloudFormation did not say how the endpoint's update ended")
+        return undecided("CloudFormation did not say how the endpoint's update ended")
+    used = _of_stack(answers, "DescribeStackEvents", step, ENDPOINT_STACK)
     status, reason = ends[0]["ResourceStatus"], ends[0].get("ResourceStatusReason", "")
     evidence = f"the endpoint is {status}; in the stack: {_failures(answers, step)}"
     if status == "UPDATE_FAILED":
-        return found(None if REFUSED_CALL.search(reason) else True, evidence, *used)
-    endpoints = _endpoints(answers, step)
-    new = {_pending(it) for it in endpoints} - {None, endpoints[0].response["EndpointConfigName"]}
-    deploying = [it for it in endpoints if _pending(it) in new][:1]
+        return decided(None if REFUSED_CALL.search(reason) else True, evidence, *used)
+    endpoints = answers.of("DescribeEndpoint", step).successful
+    new = {*map(_pending, endpoints)} - {None, *map(_config, endpoints[:1])}
+    deploying = [endpoint for endpoint in endpoints if _pending(endpoint) in new][:1]
     settled = [it for it in endpoints if it.response["EndpointStatus"] == "InService"]
-    back = [it for it in settled if deploying and it.date > deploying[0].date][:1]
-    if not back or any(it.response["EndpointConfigName"] in new for it in settled):
-        return missing("SageMaker was not seen to roll an update back", *used)
-    return found(False, evidence, *deploying, *back, *used)
+    back = [endpoint for endpoint in settled if deploying and endpoint.date > deploying[0].date]
+    if not back or any(_config(endpoint) in new for endpoint in settled):
+        return undecided("no answer shows that SageMaker rolled an update back", *used)
+    return decided(False, evidence, *deploying, back[0], *used)
 
 
-def _endpoints(answers: Answers, step: str) -> list[Answer]:
-    return [it for it in answers.of("DescribeEndpoint", step) if it.response]
+def _config(endpoint: Answer) -> Any:
+    return endpoint.response["EndpointConfigName"]
 
 
 def _pending(endpoint: Answer) -> Any:
@@ -149,31 +152,25 @@ def _pending(endpoint: Answer) -> Any:
 
 
 def _of_stack(answers: Answers, operation: str, step: str, stack: str) -> list[Answer]:
-    asked = answers.of(operation, step)
-    return [it for it in asked if it.response and it.request["StackName"] == stack]
+    successful = answers.of(operation, step).successful
+    return [answer for answer in successful if answer.request["StackName"] == stack]
 
 
 def _events(answers: Answers, step: str, stack: str, kind: str) -> list[Record]:
     """Return a stack's events of one type of resource, the oldest first."""
-    kept = _of_stack(answers, "DescribeStackEvents", step, stack)
-    events = [it for answer in kept for it in answer.response["StackEvents"]]
-    return sorted(
-        (it for it in events if it["ResourceType"] == kind), key=lambda it: it["Timestamp"]
-    )
+    described = _of_stack(answers, "DescribeStackEvents", step, stack)
+    events = [event for answer in described for event in answer.response["StackEvents"]]
+    of_kind = (event for event in events if event["ResourceType"] == kind)
+    return sorted(of_kind, key=lambda event: event["Timestamp"])
 
 
 def _failures(answers: Answers, step: str) -> str:
     """Return what failed in a step, in CloudFormation's words."""
-    kept = [it for it in answers.of("DescribeStackEvents", step) if it.response]
-    events = [it for answer in kept for it in answer.response["StackEvents"]]
-    failed = [it for it in events if it["ResourceStatus"].endswith("_FAILED")]
+    described = answers.of("DescribeStackEvents", step).successful
+    events = [event for answer in described for event in answer.response["StackEvents"]]
     reasons = (
-        f"{it['LogicalResourceId']}: {cdk_cli.useful(it.get('ResourceStatusReason', ''))}"
-        for it in failed
+        f"{event['LogicalResourceId']}: {cdk_cli.useful(event.get('ResourceStatusReason', ''))}"
+        for event in events
+        if event["ResourceStatus"].endswith("_FAILED")
     )
     return "; ".join(reasons) or "nothing failed"
-
-
-def _said(answer: Answer) -> str:
-    error = answer.error
-    return f"{error['Code']}: {error['Message']}" if error else str(answer.response or "accepted")

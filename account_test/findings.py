@@ -23,12 +23,12 @@ class Finding:
     answers: tuple[Answer, ...] = ()
 
 
-def found(true: bool | None, evidence: str, *answers: Answer) -> Finding:
+def decided(is_true: bool | None, evidence: str, *answers: Answer) -> Finding:
     """Return the finding that a statement is true or false; None where the answers do not show."""
     results = {True: Result.CONFIRMED, False: Result.REFUTED, None: Result.NOT_REACHED}
-    return Finding(results[true], evidence, answers)
+    return Finding(results[is_true], evidence, answers)
 
 
-def missing(evidence: str, *answers: Answer) -> Finding:
+def undecided(evidence: str, *answers: Answer) -> Finding:
     """Return the finding that the answers do not show whether a statement is true."""
-    return found(None, evidence, *answers)
+    return decided(None, evidence, *answers)

@@ -41,8 +41,9 @@ ALLOWED_CONTROL = {
 
 def quotas(run: Run) -> None:
     """Read the quotas that preflight looks up by their names."""
-    projects = (it["Environment"] for _, _, it in run.account.resources(build_quotas.PROJECT))
-    kinds = {build_quotas.ENVIRONMENTS[it["Type"], it["ComputeType"]] for it in projects}
+    projects = (project for _, _, project in run.account.resources(build_quotas.PROJECT))
+    environments = (project["Environment"] for project in projects)
+    kinds = {build_quotas.ENVIRONMENTS[it["Type"], it["ComputeType"]] for it in environments}
     instances = instance_quotas.quota_name(run.checkout.instance_type)
     for service, names in {
         instance_quotas.SERVICE: [instances, instance_quotas.ALL],
@@ -102,7 +103,7 @@ def _simulate(run: Run, policy: str, statement: Record) -> None:
         "iam:SimulateCustomPolicy",
         PolicyInputList=[policy],
         ActionNames=_list(statement["Action"]),
-        ResourceArns=[_filled(it) for it in _list(statement["Resource"])][:1],
+        ResourceArns=[_matching(_list(statement["Resource"])[0])],
         ContextEntries=list(_context(statement.get("Condition", {}))),
     )
 
@@ -139,7 +140,7 @@ def _list(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def _filled(pattern: str) -> str:
+def _matching(pattern: str) -> str:
     """Return a name that a pattern of a policy matches."""
     return pattern if pattern == "*" else pattern.replace("*", "any")
 
@@ -150,6 +151,6 @@ def _context(condition: Record) -> Iterator[Record]:
         for key, values in keys.items():
             yield {
                 "ContextKeyName": key,
-                "ContextKeyValues": [_filled(_list(values)[0])],
+                "ContextKeyValues": [_matching(_list(values)[0])],
                 "ContextKeyType": "boolean" if operator == "Bool" else "string",
             }

@@ -14,7 +14,7 @@ from account_test.run import Run, StepFailed
 from release.delivery.steps import say
 
 NUMBER, NEGATIVE = 7.0, -1.0
-"""What the model is asked, and what it refuses."""
+"""Inputs that the model multiplies, and refuses."""
 CANARY = {"strategy": "canary", "percent": 10, "wait_seconds": 600}
 FORCED_AFTER = timedelta(minutes=7)
 """How long the rollback alarm may take to go off by itself, of the canary's ten minutes."""
@@ -87,9 +87,9 @@ def alarm(run: Run) -> None:
     run.checkout.configure(server={"log_verbose": 2}, update=CANARY)
     with run.meanwhile(lambda: run.invoke(NEGATIVE), lambda: _watch_alarms(run)):
         _deploy_watched(run)
-    deployed = {it["EndpointConfigName"] for it in _deployments(run)} - {old}
+    deployed = {summary["EndpointConfigName"] for summary in _deployments(run)} - {old}
     every = {"EndpointName": ENDPOINT_NAME, "VariantName": VARIANT}
-    for dimensions in (every, *({**every, "EndpointConfigName": it} for it in deployed)):
+    for dimensions in (every, *({**every, "EndpointConfigName": name} for name in deployed)):
         run.recorder.ask(
             "cloudwatch:GetMetricStatistics",
             Namespace="AWS/SageMaker",
@@ -153,15 +153,19 @@ def _deployments(run: Run) -> list[Record]:
     """Return what DescribeEndpoint said in this step of deployments in progress."""
     described = run.recorder.answers.of("DescribeEndpoint", run.recorder.step)
     name = "PendingDeploymentSummary"
-    return [{**it.response[name], "date": it.date} for it in described if name in it.response]
+    return [
+        {**answer.response[name], "date": answer.date}
+        for answer in described
+        if name in answer.response
+    ]
 
 
 def _watch_alarms(run: Run) -> None:
     """Look at the rollback alarms; set one where none goes off before the canary ends."""
     prefix = f"{ENDPOINT_STACK}-EndpointRollback"
     alarms = run.recorder.ask("cloudwatch:DescribeAlarms", AlarmNamePrefix=prefix)["MetricAlarms"]
-    baking = [it for it in _deployments(run) if "Baking" in json.dumps(it, default=str)]
-    quiet = all(it["StateValue"] != "ALARM" for it in alarms)
+    baking = [one for one in _deployments(run) if "Baking" in json.dumps(one, default=str)]
+    quiet = all(alarm["StateValue"] != "ALARM" for alarm in alarms)
     if alarms and quiet and baking and datetime.now(UTC) - baking[0]["date"] > FORCED_AFTER:
         say("  no alarm went off by itself: setting one")
         request = {"StateValue": "ALARM", "StateReason": "make account-test"}

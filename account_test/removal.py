@@ -18,10 +18,14 @@ STACKS = (ENDPOINT_STACK, MODELS_STACK)
 KEY_DAYS = 7
 """The least that KMS waits before it deletes a key (API reference, ScheduleKeyDeletion)."""
 GONE = ("404", "NoSuchEntity", "NotFoundException", "ValidationError", "ValidationException")
-"""Codes of S3, IAM, KMS, CloudFormation and SageMaker where there is nothing of a name."""
+"""Codes of S3, IAM, KMS, CloudFormation and SageMaker where there is no resource of a name."""
 NAMED = {"stack": STACKS, "role": (FREE,)}
 RETAINED = {"bucket": ("AWS::S3::Bucket", "s3", ":::"), "key": ("AWS::KMS::Key", "kms:key", "/")}
 """Kind -> what CloudFormation and tags call it, and what comes before the name in its ARN."""
+
+
+class NotDeleted(Exception):
+    """AWS has accepted a deletion, and the resource is still there: the reason."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,8 @@ class Removal:
 
     def find(self) -> dict[str, list[str]]:
         """Return kind -> names of what there is. Raises `ClientError`."""
-        found = {kind: list(self._names(kind)) for kind in KINDS}
-        return {kind: names for kind, names in found.items() if names}
+        names = {kind: list(self._names(kind)) for kind in KINDS}
+        return {kind: of_kind for kind, of_kind in names.items() if of_kind}
 
     def remove_all(self) -> list[str]:
         """Delete everything, one after the other; return what remains, each with the reason.
@@ -49,12 +53,10 @@ class Removal:
                 remaining.append(f"{kind}: cannot be listed: {error}")
                 continue
             for name in names:
-                say(f"  removing {kind} {name}")
+                say(f"  deleting {kind} {name}")
                 try:
                     delete(self, name)
-                    if name in self._names(kind):
-                        remaining.append(f"{kind} {name}: it is still there")
-                except (BotoCoreError, ClientError) as error:
+                except (BotoCoreError, ClientError, NotDeleted) as error:
                     remaining.append(f"{kind} {name}: {error}")
         if not remaining:
             self.state.end()
@@ -65,20 +67,23 @@ class Removal:
     def _names(self, kind: str) -> Iterator[str]:
         match kind:
             case "stack" | "role":
-                yield from (it for it in NAMED[kind] if self._described(kind, it))
+                candidates: Iterable[str] = NAMED[kind]
             case "bucket" | "key":
-                yield from (it for it in self._retained(kind) if self._described(kind, it))
+                candidates = self._retained(kind)
             case "log group":
-                found = self._list("logs", "DescribeLogGroups", logGroupNamePattern=f"{STAGE}-")
-                yield from (it["logGroupName"] for it in found)
+                groups = self._list("logs", "DescribeLogGroups", logGroupNamePattern=f"{STAGE}-")
+                candidates = [group["logGroupName"] for group in groups]
             case _:
                 member = kind.title().replace(" ", "")
-                found = self._list("sagemaker", f"List{member}s", NameContains=f"{STAGE}-")
-                names = (it[f"{member}Name"] for it in found)
-                yield from (it for it in names if it.startswith(STAGE))
+                resources = self._list("sagemaker", f"List{member}s", NameContains=f"{STAGE}-")
+                names = (resource[f"{member}Name"] for resource in resources)
+                candidates = [name for name in names if name.startswith(STAGE)]
+        for name in candidates:
+            if kind not in DESCRIBE or self._described(kind, name):
+                yield name
 
     def _described(self, kind: str, name: str) -> Any:
-        """Return a description of what there is, None for what is gone or will be."""
+        """Return a description, nothing where AWS has deleted the resource, or will."""
         service, operation, member = DESCRIBE[kind]
         try:
             answer = self.recorder.pages(service, operation, **{member: name})
@@ -91,24 +96,25 @@ class Removal:
     def _retained(self, kind: str) -> set[str]:
         """Return what stacks do not delete: by the stacks, the state file and the tag."""
         type_name, tagged_type, before_name = RETAINED[kind]
-        for stack in filter(lambda it: self._described("stack", it), STACKS):
-            resources = self._list("cloudformation", "ListStackResources", StackName=stack)
-            found = [it for it in resources if it["ResourceType"] == type_name]
-            ids = [it["PhysicalResourceId"] for it in found if it.get("PhysicalResourceId")]
-            self.state.remember(kind, ids)
+        for stack in STACKS:
+            if self._described("stack", stack):
+                resources = self._list("cloudformation", "ListStackResources", StackName=stack)
+                of_kind = (it for it in resources if it["ResourceType"] == type_name)
+                ids = (resource.get("PhysicalResourceId") for resource in of_kind)
+                self.state.remember(kind, filter(None, ids))
         tags = {"TagFilters": [{"Key": TAG}], "ResourceTypeFilters": [tagged_type]}
         tagged = self._list("resourcegroupstaggingapi", "GetResources", **tags)
-        names = {it["ResourceARN"].rpartition(before_name)[2] for it in tagged}
+        names = {resource["ResourceARN"].rpartition(before_name)[2] for resource in tagged}
         return {*names, *self.state.content.get(kind, ())}
 
     def _list(self, service: str, operation: str, **request: Any) -> list[dict[str, Any]]:
         answer = self.recorder.pages(service, operation, **request)
-        return next((it for it in answer.values() if isinstance(it, list)), [])
+        return next((items for items in answer.values() if isinstance(items, list)), [])
 
-    # How it is deleted
+    # How each kind is deleted
 
     def _delete_stack(self, name: str) -> None:
-        """Delete a stack that CloudFormation does not change; return when that has ended.
+        """Delete a stack that CloudFormation does not change. Raises `NotDeleted`.
 
         It "cannot be deleted while in status UPDATE_IN_PROGRESS" (aws/aws-toolkit-azure-devops
         #317), nor can an endpoint that is being created.
@@ -118,19 +124,21 @@ class Removal:
         wait_for_stack(cloudformation, name)
         cloudformation.delete_stack(StackName=name)
         wait_for_stack(cloudformation, name)
+        if answer := self._described("stack", name):
+            (stack,) = answer["Stacks"]
+            raise NotDeleted(f"{stack['StackStatus']}: {stack.get('StackStatusReason', '')}")
 
     def _delete_endpoint(self, name: str) -> None:
         """Delete an endpoint that SageMaker does not change; return when it is gone."""
-        sagemaker = self.recorder.client("sagemaker")
 
-        def status(settled: Iterable[str]) -> str | None:
+        def status(*settled: str) -> str | None:
             answer = self._described("endpoint", name)
-            found = answer and answer["EndpointStatus"]
-            return None if found in settled else found
+            changing = answer and answer["EndpointStatus"] not in settled
+            return answer["EndpointStatus"] if changing else None
 
-        wait(name, lambda: status(AT_REST))
-        sagemaker.delete_endpoint(EndpointName=name)
-        wait(name, lambda: status(()))
+        wait(name, lambda: status(*AT_REST))
+        self.recorder.client("sagemaker").delete_endpoint(EndpointName=name)
+        wait(name, status)
 
     def _delete_role(self, name: str) -> None:
         iam = self.recorder.client("iam")
@@ -163,13 +171,13 @@ DESCRIBE = {
 KINDS: dict[str, Callable[[Removal, str], object]] = {
     "stack": Removal._delete_stack,
     "endpoint": Removal._delete_endpoint,
-    "endpoint config": lambda it, name: it._call(
+    "endpoint config": lambda removal, name: removal._call(
         "sagemaker", "delete_endpoint_config", EndpointConfigName=name
     ),
-    "model": lambda it, name: it._call("sagemaker", "delete_model", ModelName=name),
+    "model": lambda removal, name: removal._call("sagemaker", "delete_model", ModelName=name),
     "role": Removal._delete_role,
     "bucket": Removal._delete_bucket,
     "key": Removal._delete_key,
-    "log group": lambda it, name: it._call("logs", "delete_log_group", logGroupName=name),
+    "log group": lambda removal, name: removal._call("logs", "delete_log_group", logGroupName=name),
 }
 """How each kind is deleted, in this order: what costs goes first, what others use goes last."""

@@ -12,7 +12,6 @@ from account_test.checks import checks
 from account_test.scrubbing import scrub
 
 FORMAT = 1
-LONGEST_EVIDENCE = 300
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,9 @@ def content(
     rows = []
     for check in checks():
         finding = check.decide(answers)
-        used += (it for it in finding.answers if it not in used)
-        places = [used.index(it) for it in finding.answers]
-        evidence = " ".join(finding.evidence.split())[:LONGEST_EVIDENCE]
+        used += (answer for answer in finding.answers if answer not in used)
+        places = [used.index(answer) for answer in finding.answers]
+        evidence = " ".join(finding.evidence.split())
         row = {"result": finding.result, "evidence": evidence, "answers": places}
         rows.append({"id": check.id, "statement": check.statement, "step": check.step, **row})
     report: dict[str, Any] = {
@@ -57,6 +56,6 @@ def content(
 def write(path: Path, report: dict[str, Any]) -> Iterator[str]:
     """Write a report; yield a line for each check."""
     path.write_text(json.dumps(report, indent=1) + "\n")
-    width = max(len(it["id"]) for it in report["checks"])
-    for it in report["checks"]:
-        yield f"{it['result']:11}  {it['id']:{width}}  {it['evidence']}"
+    width = max(len(check["id"]) for check in report["checks"])
+    for check in report["checks"]:
+        yield f"{check['result']:11}  {check['id']:{width}}  {check['evidence']}"

@@ -112,7 +112,7 @@ class Run:
         wait_for_stack(cloudformation, stack)
         (described,) = recorder.ask("cloudformation:DescribeStacks", StackName=stack)["Stacks"]
         events = recorder.pages("cloudformation", "DescribeStackEvents", StackName=stack)
-        recent = [it for it in events["StackEvents"] if it["Timestamp"] >= since]
+        recent = [event for event in events["StackEvents"] if event["Timestamp"] >= since]
         answer = kept("DescribeStackEvents", {"StackEvents": recent})
         recorder.keep("cloudformation:DescribeStackEvents", {"StackName": stack}, answer)
         if described["StackStatus"] == "UPDATE_ROLLBACK_FAILED":

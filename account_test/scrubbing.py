@@ -15,6 +15,9 @@ RULES = {
 }
 """Patterns with what takes their place: ids of keys, users and roles, callers in ARNs, mail
 addresses, signatures in URLs, and account ids, also in names of buckets and images."""
+LONGEST_TEXT = 600
+"""Characters of a text, such as a template, that are kept. It is cut last: half of an account id is
+no account id to a pattern."""
 
 
 def scrub(value: Any, secrets: Mapping[str, str]) -> Any:
@@ -23,9 +26,9 @@ def scrub(value: Any, secrets: Mapping[str, str]) -> Any:
     `secrets` are texts that are known, such as the home directory, with what takes their place.
     """
     if isinstance(value, Mapping):
-        return {scrub(name, secrets): scrub(it, secrets) for name, it in value.items()}
+        return {scrub(name, secrets): scrub(member, secrets) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [scrub(it, secrets) for it in value]
+        return [scrub(item, secrets) for item in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     text = value.isoformat(timespec="seconds") if isinstance(value, datetime) else str(value)
@@ -33,4 +36,4 @@ def scrub(value: Any, secrets: Mapping[str, str]) -> Any:
         text = text.replace(secret, instead)
     for pattern, instead in RULES.items():
         text = re.sub(pattern, instead, text)
-    return text
+    return text[:LONGEST_TEXT]

@@ -78,11 +78,11 @@ def test_a_whole_run_answers_what_the_local_aws_can_show(full: Report) -> None:
         "templates",
         "update-to-what-serves",
     }
-    found = results(full)
-    assert {name: found[name] for name in shown} == dict.fromkeys(shown, "confirmed")
-    assert found["cloudformation-sees-alarm-rollback"] == "refuted"
+    outcomes = results(full)
+    assert {name: outcomes[name] for name in shown} == dict.fromkeys(shown, "confirmed")
+    assert outcomes["cloudformation-sees-alarm-rollback"] == "refuted"
     not_emulated = ("detailed-observability", "kms-describe-key", "policies", "triton-metrics")
-    assert {found[name] for name in not_emulated} == {"not reached"}
+    assert {outcomes[name] for name in not_emulated} == {"not reached"}
     assert full["answered_by"].startswith("an emulator")
 
 
@@ -100,8 +100,8 @@ def test_a_run_without_cost_starts_no_instance_and_leaves_nothing(
     path = tmp_path / "report.json"
     assert run(checkout, "--free", "--report", str(path)) == 0
     report = json.loads(path.read_text())
-    found = results(report)
-    assert (found["create-model"], found["first-deploy"]) == ("confirmed", "not reached")
+    outcomes = results(report)
+    assert (outcomes["create-model"], outcomes["first-deploy"]) == ("confirmed", "not reached")
     assert {it["operation"] for it in report["answers"]}.isdisjoint({"sagemaker:CreateEndpoint"})
     assert left(checkout) == {}
 
@@ -121,7 +121,7 @@ def test_a_run_that_is_interrupted_and_then_lost_is_cleaned_up_by_the_next(
         assert process.stdout
         wait_for(process.stdout, "triton-acctest-cpu 0/")
         os.killpg(process.pid, signal.SIGINT)  # Ctrl-C
-        wait_for(process.stdout, "  removing stack")
+        wait_for(process.stdout, "  deleting stack")
         os.killpg(process.pid, signal.SIGKILL)  # the session is lost
     assert "stack" in left(checkout)
     assert run(checkout, "--clean-up") == 0

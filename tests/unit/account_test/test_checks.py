@@ -33,8 +33,10 @@ def event(kind: str, status: str, seconds: int = 0, *, reason: str = "because") 
     }
 
 
-def events(recording: Recording, step: str, name: str, *found: dict[str, Any]) -> Recording:
-    return recording(step, "DescribeStackEvents", {"StackEvents": list(found)}, StackName=name)
+def events(recording: Recording, step: str, name: str, *newest_first: dict[str, Any]) -> Recording:
+    return recording(
+        step, "DescribeStackEvents", {"StackEvents": list(newest_first)}, StackName=name
+    )
 
 
 def first_deploy(status: str, number: float) -> Recording:
@@ -137,9 +139,9 @@ def routing_refused(*, plain: str) -> Recording:
 
 def listed(namespace: str, minute: int, *metrics: tuple[str, list[str]]) -> Recording:
     """The metrics of a namespace, so many minutes after the first invocation."""
-    found = [{"MetricName": name, "Dimensions": dimensions} for name, dimensions in metrics]
+    listed = [{"MetricName": name, "Dimensions": dimensions} for name, dimensions in metrics]
     recording = Recording()("invoke", "InvokeEndpoint", {"Y": 14.0}, X=7.0, minute=0)
-    answer = {"Metrics": found}
+    answer = {"Metrics": listed}
     return recording("metrics", "ListMetrics", answer, Namespace=namespace, minute=minute)
 
 
@@ -161,8 +163,8 @@ def backend(message: str) -> Recording:
 
 def key_events(minute: int, *names: str) -> Recording:
     recording = listed("AWS/SageMaker", 0)
-    found = {"Events": [{"EventName": it} for it in names]}
-    return recording("metrics", "LookupEvents", found, minute=minute)
+    answer = {"Events": [{"EventName": name} for name in names]}
+    return recording("metrics", "LookupEvents", answer, minute=minute)
 
 
 ERRORS = "InvocationModelErrors"

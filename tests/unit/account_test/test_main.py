@@ -51,9 +51,9 @@ class World:
         return self.remaining
 
     def run(self, **options: Any) -> int:
-        given = {"region": None, "free": False, "clean_up": False, "yes": True}
+        defaults = {"region": None, "free": False, "clean_up": False, "yes": True}
         report = self.folder / "report.json"
-        return account_test.run(argparse.Namespace(**{**given, "report": report, **options}))
+        return account_test.run(argparse.Namespace(**{**defaults, "report": report, **options}))
 
     @property
     def report(self) -> dict[str, Any]:
@@ -125,8 +125,8 @@ def test_a_clean_up_does_no_step(world: World, capsys: pytest.CaptureFixture[str
     world.left = LEFT
     assert world.run(clean_up=True) == 0
     assert (world.done, world.removals) == ([], 1)
-    told = "deletes stack triton-acctest-cpu, which an earlier run has left"
-    assert told in capsys.readouterr().out
+    line = "deletes stack triton-acctest-cpu, which an earlier run has left"
+    assert line in capsys.readouterr().out
 
 
 def test_no_credentials_are_one_line(
@@ -206,8 +206,8 @@ def test_what_preflight_refuses_is_told_before_anything_is_created(
 ) -> None:
     world.refused = ["ml.c5.xlarge for endpoint usage"]
     assert world.run() == 1
-    told = "instances: ml.c5.xlarge for endpoint usage: quota 0: ask for more"
-    assert told in capsys.readouterr().err
+    line = "instances: ml.c5.xlarge for endpoint usage: quota 0: ask for more"
+    assert line in capsys.readouterr().err
     assert (world.done, world.state.content) == ([], {})
 
 

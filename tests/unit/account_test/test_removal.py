@@ -107,11 +107,11 @@ def test_a_key_that_only_the_state_file_remembers_is_scheduled_for_deletion(
 
 
 def test_a_bucket_is_found_by_its_tag(aws: Aws, removal: Removal) -> None:
-    found = [{"ResourceARN": "arn:aws:s3:::triton-acctest-models-one"}]
+    buckets = [{"ResourceARN": "arn:aws:s3:::triton-acctest-models-one"}]
 
     def tagged(request: dict[str, Any]) -> dict[str, Any]:
         s3 = request["ResourceTypeFilters"] == ["s3"]
-        return {"ResourceTagMappingList": found if s3 else []}
+        return {"ResourceTagMappingList": buckets if s3 else []}
 
     aws.answers["resourcegroupstaggingapi.GetResources"] = tagged
     aws.answers["s3.HeadBucket"] = {}
@@ -145,3 +145,24 @@ def test_stacks_go_first_and_what_they_use_last() -> None:
     kinds = list(KINDS)
     assert kinds[:2] == ["stack", "endpoint"]
     assert kinds.index("role") < kinds.index("bucket") < kinds.index("key")
+
+
+def test_a_stack_that_cloudformation_does_not_delete_remains_with_the_reason(
+    aws: Aws, removal: Removal
+) -> None:
+    stack = {"StackName": "x", "CreationTime": 0, "StackStatus": "CREATE_COMPLETE"}
+
+    def delete(_: Any) -> dict[str, Any]:
+        stack.update(StackStatus="DELETE_FAILED", StackStatusReason="an export is in use")
+        return {}
+
+    aws.answers["cloudformation.DescribeStacks"] = lambda request: (
+        {"Stacks": [stack]} if request["StackName"] == "triton-acctest-cpu" else raise_gone()
+    )
+    aws.answers["cloudformation.ListStackResources"] = {"StackResourceSummaries": []}
+    aws.answers["cloudformation.DeleteStack"] = delete
+    assert removal.remove_all() == ["stack triton-acctest-cpu: DELETE_FAILED: an export is in use"]
+
+
+def raise_gone() -> dict[str, Any]:
+    raise GONE

@@ -26,11 +26,11 @@ def content(answers: Answers) -> dict[str, Any]:
 def test_a_check_names_the_places_of_the_answers_that_decided_it() -> None:
     recording = Recording()("invoke", "InvokeEndpoint", {"Y": 1.0}, X=7.0)
     recording("same configuration", "UpdateEndpoint", EndpointName="one")
-    found = content(recording.answers)
-    check = next(it for it in found["checks"] if it["id"] == "update-to-what-serves")
-    (answer,) = (found["answers"][it] for it in check["answers"])
+    written = content(recording.answers)
+    check = next(it for it in written["checks"] if it["id"] == "update-to-what-serves")
+    (answer,) = (written["answers"][place] for place in check["answers"])
     assert (check["result"], answer["operation"]) == ("confirmed", "service:UpdateEndpoint")
-    assert len(found["answers"]) == 1, "an answer that no check used is left out"
+    assert len(written["answers"]) == 1, "an answer that no check used is left out"
 
 
 def test_what_identifies_a_person_is_in_no_report() -> None:
@@ -50,9 +50,9 @@ def test_answers_that_nobody_expected_cost_one_check_and_not_the_report(
         raise KeyError("EndpointStatus")
 
     monkeypatch.setattr(deployment_checks, "scaling_status", broken)
-    found = {it["id"]: it for it in content(Answers())["checks"]}
-    assert found["scaling-status"]["result"] == "not reached"
-    assert "KeyError: 'EndpointStatus'" in found["scaling-status"]["evidence"]
+    rows = {check["id"]: check for check in content(Answers())["checks"]}
+    assert rows["scaling-status"]["result"] == "not reached"
+    assert "KeyError: 'EndpointStatus'" in rows["scaling-status"]["evidence"]
 
 
 def test_the_example_in_docs_is_of_these_checks_and_names_nobody() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from account_test.scrubbing import scrub
+from account_test.scrubbing import LONGEST_TEXT, scrub
 
 ACCOUNT = "111122223333"
 
@@ -42,3 +42,8 @@ def test_names_and_values_are_scrubbed_at_any_depth() -> None:
     assert scrub(content, {}) == {
         "bucket-<account>": [{"at": "2026-11-23T00:00:00+00:00", "of": ["<account>", 1]}]
     }
+
+
+def test_a_long_text_is_cut_after_it_was_scrubbed() -> None:
+    text = "x" * (LONGEST_TEXT - 4) + f"-{ACCOUNT}"
+    assert scrub(text, {}) == "x" * (LONGEST_TEXT - 4) + "-<ac"
