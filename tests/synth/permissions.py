@@ -114,8 +114,7 @@ def features(site: Site, endpoint: str) -> set[Feature]:
         found.add("encrypted volumes")
     if site.place.mirror != "*":
         found.add("mirrored images")
-    private = [it for it in site.deployed.resources.values() if "VpcConfig" in it.properties]
-    if any(endpoint in ("*", _endpoint(site, it)) for it in private):
+    if any("VpcConfig" in it.properties for it in own):
         found.add("private network")
     if any("SAGEMAKER_TRITON_METRIC_NAMESPACE" in it["Environment"] for it in containers):
         found.add("Triton metrics")
