@@ -9,7 +9,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from account_test.answers import Record
-from account_test.names import ENDPOINT_NAME, ENDPOINT_STACK, MODEL, STAGE, VARIANT, VARIANTS
+from account_test.names import ENDPOINT_NAME, MODEL, STAGE, VARIANT, VARIANTS
 from account_test.run import Run, StepFailed
 from release.delivery.steps import say
 
@@ -162,7 +162,7 @@ def _deployments(run: Run) -> list[Record]:
 
 def _watch_alarms(run: Run) -> None:
     """Look at the rollback alarms; set one where none goes off before the canary ends."""
-    prefix = f"{ENDPOINT_STACK}-EndpointRollback"
+    prefix = f"{ENDPOINT_NAME}-{VARIANT}-"
     alarms = run.recorder.ask("cloudwatch:DescribeAlarms", AlarmNamePrefix=prefix)["MetricAlarms"]
     baking = [one for one in _deployments(run) if "Baking" in json.dumps(one, default=str)]
     quiet = all(alarm["StateValue"] != "ALARM" for alarm in alarms)

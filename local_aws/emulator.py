@@ -20,8 +20,8 @@ SERVICES = (
 )
 ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 SHORTEST_WAIT = 1 / 15
-"""Of a second of state machines: the provider framework polls every 15 seconds, and each poll starts
-two functions; here it polls at most once a second."""
+"""Of a second of state machines: the provider framework polls every 15 seconds, and each poll
+starts two functions; here it polls at most once a second."""
 MANY_REQUESTS = 1 << 62
 """On one connection: after hypercorn's default, 1000, it would break off under a request."""
 

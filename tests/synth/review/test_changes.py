@@ -160,7 +160,6 @@ CHANGES: dict[str, list[Edit]] = {
             "        acknowledge_models(self, env, stage_name=stage_name)",
         ),
         _meant("IAM5[Action::*]"),
-        _meant("IAM5[Resource::*]"),
         (
             "stacks/model_stack.py",
             "import aws_codebuild as codebuild\n",
