@@ -89,6 +89,7 @@ class EndpointStack(Stack):
             encryption_key=models.bucket.key if self._has_volumes() else None,
             endpoint_name=self._endpoint_name,
             log=models.logs[endpoint_name],
+            security_groups=[network.security_group] if network else None,
             vpc=network.vpc if network else None,
             rollback_error_rate=endpoint.update.rollback_error_rate,
             update=settings.update(endpoint.update),

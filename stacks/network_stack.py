@@ -39,6 +39,9 @@ class NetworkStack(Stack):
             restrict_default_security_group=False,
             subnet_configuration=[ec2.SubnetConfiguration(name="Isolated", subnet_type=isolated)],
         )
+        self.security_group = ec2.SecurityGroup(
+            self, "Instances", description="Triton instances: nothing comes in", vpc=self.vpc
+        )
         acknowledge_network(self)
 
     @property

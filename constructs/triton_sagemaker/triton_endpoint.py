@@ -50,8 +50,9 @@ class TritonEndpoint(ITritonEndpoint):
     - `keep_instance_counts` leaves to the instances the count that scaling gave them, whatever the
       template says; weights and data capture are always the template's.
     - `vpc` puts the instances into its `vpc_subnets`, private ones by default, with
-      `security_groups`, by default one that is made; `connections` opens them to others. Without a
-      way out of the VPC, it needs a gateway endpoint of S3 to load models.
+      `security_groups` and one that is made, which lets them out only where none is given;
+      `connections` opens them to others. Without a way out of the VPC, it needs a gateway endpoint
+      of S3 to load models.
     - `network_isolation` cuts the container off from any network.
     - `role` is what the instances act as, by default an `EndpointRole` of its own. To a role that
       is given, this construct grants nothing: it must be trusted by sagemaker.amazonaws.com and
@@ -106,8 +107,9 @@ class TritonEndpoint(ITritonEndpoint):
         self.role = role or self._own_role(
             in_vpc=vpc is not None, volume_key=encryption_key, data_capture=data_capture
         )
-        self._connections = network.connections(self)
-        self.models = dict(self._models(network.property(self._connections), network_isolation))
+        own_group = network.own_group(self)
+        self._connections = network.connections(own_group)
+        self.models = dict(self._models(network.property(own_group), network_isolation))
         self.config = self._config(encryption_key, data_capture)
         if rollback_alarms is None:
             rollback_alarms = list(self._default_rollback_alarms(rollback_error_rate))
@@ -117,8 +119,7 @@ class TritonEndpoint(ITritonEndpoint):
         self.node.default_child = self.endpoint
         self._scaled_after: Construct = self.endpoint
         if checked:
-            own_groups = security_groups is None and self._connections is not None
-            self._check_updates(checked, own_groups=own_groups)
+            self._check_updates(checked, own_group)
 
     @property
     @jsii.member(jsii_name="connections")
@@ -183,17 +184,16 @@ class TritonEndpoint(ITritonEndpoint):
             topics=topics,
         )
 
-    def _check_updates(self, checked: CheckedUpdates, *, own_groups: bool) -> None:
+    def _check_updates(self, checked: CheckedUpdates, own_group: ec2.ISecurityGroup | None) -> None:
         """Scaling begins after the check, so that an update and scaling never run side by side."""
         name, config = self.endpoint_name, self.config.attr_endpoint_config_name
-        groups = self.connections.security_groups if own_groups else ()
         guard = checked.checks.guard(
             self,
             endpoint_name=name,
             config_name=config,
             deployment=self.endpoint.deployment_config,
             updates=checked,
-            security_groups=[group.security_group_id for group in groups],
+            security_group=own_group,
         )
         self.endpoint.node.add_dependency(guard)
         check = checked.checks.check(self, endpoint_name=name, config_name=config)

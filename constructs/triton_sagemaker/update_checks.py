@@ -14,6 +14,7 @@ from aws_cdk import (
     Validations,
     custom_resources,
 )
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
@@ -81,21 +82,20 @@ class UpdateChecks(Construct):
         config_name: str,
         deployment: Any,
         updates: CheckedUpdates,
-        security_groups: Sequence[str],
+        security_group: ec2.ISecurityGroup | None,
     ) -> Construct:
         """Refuse an update to `config_name`, where it must not be made, before it begins.
 
-        `deployment` is the endpoint's DeploymentConfig, `security_groups` those that nothing but
-        the endpoint is in. The endpoint must depend on what this returns.
+        `deployment` is the endpoint's DeploymentConfig; in `security_group` nothing else is, and in
+        a VPC it must be. The endpoint must depend on what this returns.
         """
         properties = {
             "Archives": list(updates.archives),
             "Catalog": updates.catalog,
             "Deployment": deployment,
         }
-        if security_groups:
-            properties["SecurityGroups"] = security_groups
-            self._allow_everywhere(self.function, "ec2:DescribeNetworkInterfaces")
+        if security_group:
+            properties["SecurityGroup"] = security_group.security_group_id
         return self._resource(scope, "Guard", endpoint_name, config_name, properties)
 
     def check(self, scope: Construct, *, endpoint_name: str, config_name: str) -> Construct:
@@ -143,16 +143,14 @@ class UpdateChecks(Construct):
             service, (kind, _, name) = action.split(":")[0], resource.partition("/")
             arn = stack.format_arn(service=service, resource=kind, resource_name=name)
             self._allow(function, action, arn)
-        self._allow_everywhere(function, "application-autoscaling:DescribeScalableTargets")
         self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
-        return function
-
-    def _allow_everywhere(self, function: lambda_.Function, action: str) -> None:
-        self._allow(function, action, "*")
-        reason = f"{action} supports no resources (service authorization reference)"
+        self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
+        self._allow(function, "ec2:DescribeNetworkInterfaces", "*")
+        reason = "Both Describe calls support no resources (service authorization reference)."
         Validations.of(self).acknowledge(
             Acknowledgment(id="AwsSolutions-IAM5[Resource::*]", reason=reason)
         )
+        return function
 
     def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:
         function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))

@@ -15,6 +15,8 @@ LEAST_SUBNETS = 2
 in your private VPC, even if you have only one hosting instance"."""
 MOST_SUBNETS = 16
 """API reference of VpcConfig."""
+MOST_GROUPS = 5 - 1
+"""API reference of VpcConfig; one is the endpoint's own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,28 +27,36 @@ class VpcAccess:
     vpc_subnets: ec2.SubnetSelection | None
     security_groups: Sequence[ec2.ISecurityGroup] | None
 
-    def connections(self, scope: Construct) -> ec2.Connections | None:
-        """Return the security groups, or one that is made: nothing comes in, anything goes out."""
+    def own_group(self, scope: Construct) -> ec2.SecurityGroup | None:
+        """Return a security group for one endpoint alone, which tells its network interfaces.
+
+        Nothing comes in. Anything goes out, unless groups are given: then it has no rules.
+        """
         if not self.vpc:
             return None
-        groups = self.security_groups or [
-            ec2.SecurityGroup(
-                scope,
-                "SecurityGroup",
-                description="Triton instances: nothing comes in",
-                vpc=self.vpc,
-            )
-        ]
-        return ec2.Connections(security_groups=list(groups))  # jsii takes no tuple
+        return ec2.SecurityGroup(
+            scope,
+            "SecurityGroup",
+            allow_all_outbound=not self.security_groups,
+            description="Triton instances of one endpoint",
+            vpc=self.vpc,
+        )
+
+    def connections(self, own_group: ec2.ISecurityGroup | None) -> ec2.Connections | None:
+        """Return the security groups that have the rules."""
+        if not own_group:
+            return None
+        return ec2.Connections(security_groups=list(self.security_groups or [own_group]))
 
     def property(
-        self, connections: ec2.Connections | None
+        self, own_group: ec2.ISecurityGroup | None
     ) -> sagemaker.CfnModel.VpcConfigProperty | None:
         """Return the Model's VpcConfig."""
-        if not (self.vpc and connections):
+        if not (self.vpc and own_group):
             return None
+        groups = [*(self.security_groups or ()), own_group]
         return sagemaker.CfnModel.VpcConfigProperty(
-            security_group_ids=[it.security_group_id for it in connections.security_groups],
+            security_group_ids=[group.security_group_id for group in groups],
             subnets=_subnet_ids(self.vpc, self.vpc_subnets),
         )
 
@@ -67,10 +77,9 @@ class VpcAccess:
                     "vpc_subnets",
                     f"{count} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in different zones",
                 )
-        if self.security_groups is not None and not 1 <= len(self.security_groups) <= 5:
-            yield Problem(
-                "security_groups", f"{len(self.security_groups)} given: write one to five"
-            )
+        if self.security_groups is not None and not 1 <= len(self.security_groups) <= MOST_GROUPS:
+            count = len(self.security_groups)
+            yield Problem("security_groups", f"{count} given: write one to {MOST_GROUPS}")
 
 
 def _subnet_ids(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> list[str]:

@@ -40,7 +40,7 @@ _ELSEWHERE = re.compile(
       (TargetValue|ScaleInCooldown|ScaleOutCooldown)
     # models, and the builder's code
     | Custom::TritonModel/(Digest|Target)
-    | Custom::TritonUpdateGuard/Archives
+    | Custom::TritonUpdateGuard/(Archives|Deployment(/.*)?)
     | AWS::CodeBuild::Project/Source(/.*)?
     # text and pictures for people
     | .*/(\w*Description|DashboardBody)

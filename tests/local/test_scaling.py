@@ -228,11 +228,13 @@ def test_a_higher_minimum_is_deployed_together_with_the_instance_count(scaled: C
 
 def test_scaling_that_waited_for_a_canary_is_no_failed_update(scaled: Checkout) -> None:
     sagemaker: Any = boto3.client("sagemaker")
+    ended = threading.Event()
+
+    def is_updating() -> bool:
+        return "PendingDeploymentSummary" in sagemaker.describe_endpoint(EndpointName=ENDPOINT)
 
     def scale_during_the_update() -> None:
-        eventually(
-            lambda: "PendingDeploymentSummary" in sagemaker.describe_endpoint(EndpointName=ENDPOINT)
-        )
+        eventually(lambda: is_updating() or ended.is_set())
         set_minimum_every_minute(ENDPOINT, 3)
 
     canary = "    update: { strategy: canary, percent: 50, wait_seconds: 60 }\n  gpu:"
@@ -241,7 +243,10 @@ def test_scaling_that_waited_for_a_canary_is_no_failed_update(scaled: Checkout) 
         "stages/scaled.yaml", "instance_count: 2", "instance_count: 2\n    cache_models: false"
     )
     with meanwhile(scale_during_the_update):
-        deployed = scaled.deploy()
+        try:
+            deployed = scaled.deploy()
+        finally:
+            ended.set()
     assert deployed.returncode == 0, deployed.stdout
     eventually(lambda: count() == 3)
     causes = [it["StatusMessage"] for it in activities() if it["StatusCode"] == "Failed"]

@@ -112,8 +112,7 @@ def features(site: Site, endpoint: str) -> set[Feature]:
         found.add("data capture")
     if any("KmsKeyId" in it for it in configs):
         found.add("encrypted volumes")
-    private = [it for it in site.deployed.resources.values() if "VpcConfig" in it.properties]
-    if any(endpoint in ("*", _endpoint(site, it)) for it in private):
+    if any("VpcConfig" in it.properties for it in own):
         found.add("private network")
     if any("SAGEMAKER_TRITON_METRIC_NAMESPACE" in it["Environment"] for it in containers):
         found.add("Triton metrics")

@@ -325,7 +325,7 @@ def test_an_update_is_guarded_and_clients_are_told_of_it_when_it_is_checked(
 def test_the_guard_is_asked_before_every_update_also_of_the_update_policy_alone() -> None:
     def guard(wait: int) -> dict[str, Any]:
         update = {"strategy": "canary", "wait_seconds": wait}
-        return text_endpoint(update=update).find_resources("Custom::TritonUpdateGuard")
+        return dict(text_endpoint(update=update).find_resources("Custom::TritonUpdateGuard"))
 
     assert guard(60) != guard(90)
 
@@ -349,12 +349,9 @@ def test_a_private_endpoint_is_deleted_with_its_network_interfaces_before_its_se
     names = {resource["Type"]: name for name, resource in resources.items()}
     guard = resources[names["Custom::TritonUpdateGuard"]]["Properties"]
     group = {"Fn::GetAtt": [names["AWS::EC2::SecurityGroup"], "GroupId"]}
-    assert guard["SecurityGroups"] == [group]
-    models = [resource for resource in resources.values() if resource["Type"] == MODEL]
-    assert [it["Properties"]["VpcConfig"]["SecurityGroupIds"] for it in models] == (
-        len(models) * [[group]]
-    )
-    assert "SecurityGroups" not in str(templates("dev")["dev-text"])
+    assert guard["SecurityGroup"] == group
+    assert group in resources[names[MODEL]]["Properties"]["VpcConfig"]["SecurityGroupIds"]
+    assert "SecurityGroup" not in str(templates("dev")["dev-text"])
 
 
 def test_the_guard_and_the_check_look_again_every_fifteen_seconds_for_less_than_an_hour(
@@ -504,10 +501,12 @@ def test_scaling_limits_leave_the_endpoint_as_it_is(strategy: str) -> None:
 
     def endpoint(**more: Any) -> dict[str, Any]:
         update = {"strategy": strategy, "percent": 50, "wait_seconds": 60}
-        return text_endpoint(update=update, **more).find_resources(ENDPOINT)
+        return dict(text_endpoint(update=update, **more).find_resources(ENDPOINT))
 
     assert endpoint() == endpoint(scaling=scaling)
-    assert endpoint() == endpoint(scaling={**scaling, "max_count": 8, "schedules": {"night": night}})
+    assert endpoint() == endpoint(
+        scaling={**scaling, "max_count": 8, "schedules": {"night": night}}
+    )
 
 
 def test_schedules_change_the_limits() -> None:

@@ -354,7 +354,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "no security group": (
         lambda s: s.endpoint(vpc=vpc(s), security_groups=[]),
-        "security_groups: 0 given: write one to five",
+        "security_groups: 0 given: write one to 4",
     ),
     "connections of no VPC": (
         lambda s: s.endpoint().connections,

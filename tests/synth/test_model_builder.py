@@ -29,7 +29,8 @@ def test_a_build_that_takes_too_long_is_heard_of_before_cloudformation_s_hour_is
     # The provider must outlast the wait and the grace, or it would say less than the build; and
     # CloudFormation waits for a custom resource for one hour, then hangs in a rollback of its own.
     (build,) = endpoint_template.find_resources("Custom::TritonModel").values()
-    (waiter,) = models_template.find_resources("AWS::StepFunctions::StateMachine").values()
+    machines = models_template.find_resources("AWS::StepFunctions::StateMachine")
+    (waiter,) = (machine for name, machine in machines.items() if name.startswith("Builder"))
     polls = re.search(
         r'"IntervalSeconds":(\d+),"MaxAttempts":(\d+),"BackoffRate":1[,}]',
         json.dumps(waiter["Properties"]["DefinitionString"]).replace("\\", ""),

@@ -372,8 +372,12 @@ def test_instances_are_in_the_subnets_and_groups_that_are_given(scene: Scene) ->
     given = scene.properties(MODEL)["VpcConfig"]
     resolved = scene.stack.resolve([it.subnet_id for it in vpc.public_subnets])
     assert given["Subnets"] == resolved
-    assert given["SecurityGroupIds"] == [scene.stack.resolve(group.security_group_id)]
+    first, own = given["SecurityGroupIds"]
+    assert first == scene.stack.resolve(group.security_group_id)
     assert endpoint.connections.security_groups == [group]
+    groups = scene.template().find_resources("AWS::EC2::SecurityGroup")
+    (rule,) = groups[own["Fn::GetAtt"][0]]["Properties"]["SecurityGroupEgress"]
+    assert rule["CidrIp"] == "255.255.255.255/32"  # which is nobody: it only tells interfaces
     statements = _statements(scene)
     assert "ec2:CreateNetworkInterface" in statements["AttachToVpc"]["Action"]
 

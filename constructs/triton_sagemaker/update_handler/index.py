@@ -132,19 +132,19 @@ def _is_gone(event: Record) -> None:
     cloudformation-coverage-roadmap#1327), and goes on with the role, security group and subnets.
     """
     name = event["ResourceProperties"]["Endpoint"]
-    groups = event["ResourceProperties"].get("SecurityGroups")
-    if not groups or _live_endpoint(name):  # only the guard is deleted
+    group = event["ResourceProperties"].get("SecurityGroup")
+    if not group or _live_endpoint(name):  # only the guard is deleted
         return
     pages = boto3.client("ec2").get_paginator("describe_network_interfaces")
     interfaces = [
         interface["NetworkInterfaceId"]
-        for page in pages.paginate(Filters=[{"Name": "group-id", "Values": groups}])
+        for page in pages.paginate(Filters=[{"Name": "group-id", "Values": [group]}])
         for interface in page["NetworkInterfaces"]
     ]
     if interfaces:
         raise NotYet(
             f"Endpoint {name} is deleted, and its network interfaces {', '.join(interfaces)} are "
-            f"still in {', '.join(groups)}",
+            f"still in {group}",
             'delete them, and then the stack again: docs/runbook.md, "A private stage is not '
             'destroyed".',
         )

@@ -519,19 +519,19 @@ def test_a_deletion_waits_until_the_endpoints_network_interfaces_are_gone(
     ask: Event, account: Account
 ) -> None:
     account.endpoint = None
-    assert not ask("Guard", "Delete", SecurityGroups=[GROUP], minutes=49)
-    told = refusal(ask, request_type="Delete", SecurityGroups=[GROUP], minutes=51)
+    assert not ask("Guard", "Delete", SecurityGroup=GROUP, minutes=49)
+    told = refusal(ask, request_type="Delete", SecurityGroup=GROUP, minutes=51)
     assert told == (
         "Endpoint prod-text is deleted, and its network interfaces eni-1, eni-2 are still in "
         f"{GROUP} after 51 minutes: delete them, and then the stack again: docs/runbook.md, "
         '"A private stage is not destroyed".'
     )
     account.interfaces = []
-    assert ask("Guard", "Delete", SecurityGroups=[GROUP])
+    assert ask("Guard", "Delete", SecurityGroup=GROUP)
 
 
 def test_a_guard_that_goes_without_its_endpoint_waits_for_nothing(ask: Event) -> None:
-    assert ask("Guard", "Delete", SecurityGroups=[GROUP])
+    assert ask("Guard", "Delete", SecurityGroup=GROUP)
 
 
 def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
