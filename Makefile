@@ -13,6 +13,8 @@ export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 STAGE ?= local
 BASE ?= origin/main
 FROM_STAGE ?=
+HEAD ?= ../head
+ASSEMBLIES ?= ../assemblies
 KEEP ?=
 LIVE ?=
 ONLY ?=
@@ -127,6 +129,15 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 .PHONY: review
 review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
 	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+
+.PHONY: assemblies
+assemblies: install ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
+	@rm -rf assemblies
+	@python -m release.review.assemblies assemblies
+
+.PHONY: judge
+judge: install $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
+	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
 
 .PHONY: preflight
 preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, PROBE=1, RECORD=1, JSON=1

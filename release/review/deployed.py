@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, WaiterError
 
 from release.preflight.answers import DENIED, why
 from release.review.access_analyzer import access_said
-from release.review.synthesis import Synthesis
+from release.review.assemblies import Synthesis
 from release.stack_template import stack_template
 from release.tree import NotSynthesised, Template
 

@@ -21,7 +21,6 @@ MOST_DETAILS = 4
 """More parts of one danger than these are folded."""
 
 UNCHANGED = "no change to any deployed resource"
-SAME_INPUTS = "all that its templates are made of is the same"
 
 _MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\]")
 """What Markdown would take for markup in a text; ** is how sentences mark a name."""
@@ -40,9 +39,7 @@ def _report(report: Report, longest: int) -> str:
     lines = [f"# Review against {report.base}", "", *_commits(report.commits), *_gaps(report)]
     lines += _repository(report)
     for stage in report.stages:
-        if stage.same_inputs:
-            lines += [f"**{stage.stage}**: {UNCHANGED}: {SAME_INPUTS}", ""]
-        elif not stage.is_changed and stage.no_base is None:
+        if not stage.is_changed and stage.no_base is None:
             lines += [f"**{stage.stage}**: {UNCHANGED}", ""]
         else:
             lines += _stage(stage, longest)
@@ -164,19 +161,13 @@ def _money(stage: StageReview) -> list[str]:
 
 
 def _all_stages(report: Report) -> list[str]:
-    """Return what stages cost together, where a change is of more than one.
-
-    Those with the same inputs cost what they did, and nobody counted it.
-    """
+    """Return what stages cost together, where a change is of more than one."""
     changed = [it for it in report.stages if any(cost.before != cost.after for cost in it.costs)]
     if len(changed) < 2:
         return []
-    counted = [it for it in report.stages if not it.same_inputs]
-    names = ", ".join(it.stage for it in counted)
-    whose = "All stages" if len(counted) == len(report.stages) else f"{names} together"
-    costs = [cost for it in counted for cost in it.costs]
+    costs = [cost for it in report.stages for cost in it.costs]
     least, most = (_together(costs, name) for name in ("minimum", "maximum"))
-    return [f"{whose}, USD a month: at least {least}, at most {most}", ""]
+    return [f"All stages, USD a month: at least {least}, at most {most}", ""]
 
 
 def _amounts(before: Cost | None, after: Cost | None, name: str) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from release.review.dangers.changed_judge import JUDGE
+
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
@@ -28,6 +30,12 @@ def workflow(path: Path) -> dict[str, Any]:
 def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for job in workflow["jobs"].values():
         yield from job["steps"]
+
+
+def pull_request() -> dict[str, Any]:
+    path = ROOT / ".github" / "workflows" / "pull-request.yml"
+    jobs: dict[str, Any] = yaml.safe_load(path.read_text())["jobs"]
+    return jobs
 
 
 def commands(workflow: dict[str, Any]) -> list[str]:
@@ -72,6 +80,7 @@ def test_what_each_job_may_write() -> None:
         "pull-request/comment": ["pull-requests"],
         "pull-request/lint": ["security-events"],
         "pull-request/review": [],
+        "pull-request/synth": [],
         "pull-request/test": [],
         "release/build": [],
         "release/publish": ["attestations", "id-token"],
@@ -103,6 +112,55 @@ def test_a_target_that_is_made_is_one_of_the_makefile() -> None:
     made = [it for command in run for it in re.findall(r"make ([\w-]+)", command)]
     assert made
     assert set(made) <= targets
+
+
+def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
+    jobs = pull_request()
+    synth, review = jobs["synth"], jobs["review"]
+    assert [step["run"] for step in synth["steps"] if "run" in step] == ["make assemblies"]
+    head, base = (it for it in review["steps"] if it.get("uses", "").startswith("actions/checkout"))
+    assert head["with"]["path"] == "head"
+    assert "ref" not in head["with"]
+    assert (base["with"]["path"], base["with"]["ref"]) == (
+        "base",
+        "${{ steps.base.outputs.commit }}",
+    )
+    (found,) = (step for step in review["steps"] if step.get("id") == "base")
+    assert (
+        found["run"] == """echo "commit=$(git -C head rev-parse 'HEAD^1')" >> "$GITHUB_OUTPUT\""""
+    )
+    run = [step for step in review["steps"] if "run" in step and step != found]
+    assert [step["run"].split()[0] for step in run] == ["make", "cat"]
+    assert run[0]["working-directory"] == "base"
+    assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
+
+
+def test_a_job_without_its_input_fails_and_is_not_skipped() -> None:
+    # "A job that is skipped will report its status as "Success". It will not prevent a pull request
+    # from merging, even if it is a required check" (GitHub docs, "Using conditions to control job
+    # execution").
+    jobs = pull_request()
+    for name in ("lint", "test", "review"):
+        assert ("needs" in jobs[name]) == (jobs[name].get("if") == "${{ !cancelled() }}"), name
+
+
+def test_an_artifact_is_taken_by_its_id_which_no_other_job_can_replace() -> None:
+    taken = [
+        step["with"]
+        for job in pull_request().values()
+        for step in job["steps"]
+        if step.get("uses", "").startswith("actions/download-artifact@")
+    ]
+    assert taken
+    assert all("artifact-ids" in it and "name" not in it for it in taken)
+
+
+def test_all_that_judges_the_next_change_has_owners() -> None:
+    lines = (ROOT / ".github" / "CODEOWNERS").read_text().splitlines()
+    owned = [it.split()[0] for it in lines if it and not it.startswith("#")]
+    patterns = {f"/{it.removesuffix('*') if it.endswith('/*') else it}" for it in JUDGE}
+    assert set(owned) == {*patterns, "/*.py"}
+    assert all(re.fullmatch(r"/\S+ +@[\w-]+/[\w-]+", it) for it in lines if it.startswith("/"))
 
 
 def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from release.review.comparison import Comparison
+from release.review.dangers.changed_judge import changed_judge
 from release.review.dangers.dropped_models import dropped_models
 from release.review.dangers.encryption_removed import encryption_removed
 from release.review.dangers.expiring_objects import expiring_objects
@@ -67,7 +68,7 @@ RULES: tuple[Rule, ...] = (
     over_budget,
 )
 
-REPOSITORY_RULES = (widened_workflows, uncompared_tools)
+REPOSITORY_RULES = (changed_judge, widened_workflows, uncompared_tools)
 REPOSITORY = "repository"
 """What stands for the stage in the key of a danger that is no stage's."""
 
