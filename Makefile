@@ -9,6 +9,8 @@ CHECKOV := $(CURDIR)/.venv-checkov
 CLIENTS := $(CURDIR)/.venv-clients
 BROWSER := $(CURDIR)/.venv-browser
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+# No bytecode beside sources is read: one in a commit would run in place of what was reviewed.
+export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
 
 STAGE ?= local
 BASE ?= origin/main
@@ -108,6 +110,8 @@ mutants: install ## make one fault after the other and say which test notices; O
 
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
+	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
+		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
 	@ruff check . && ruff format --check .
 	@mypy
 	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py; do \

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,9 @@ from release.stage_file import StageFile, UnreadableStage
 
 APP = "app.py"
 SUFFIX = ".template.json"
+COMPILED = ("*.pyc", "*.pyo", "*__pycache__/*")
+"""What git calls Python's compiled files. With an unchecked hash, one that lies in a `__pycache__`
+runs whatever its source says (PEP 552)."""
 AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: paths of constructs and assets in templates."""
 
@@ -79,6 +83,18 @@ class Tree:
             if path.is_symlink() or path.is_file()
         }
 
+    def compiled(self) -> list[str]:
+        """Return the compiled Python files that git tracks: they run in place of sources."""
+        with suppress(CheckoutError):  # outside of a clone, nothing is tracked
+            names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
+            return [it for it in names if it]
+        return []
+
+    def links(self) -> list[str]:
+        """Return the links that git tracks, and the repositories: neither has content here."""
+        entries = git(self.root, "ls-files", "-z", "--stage").split("\0")
+        return [it.partition("\t")[2] for it in entries if it.startswith(("120000", "160000"))]
+
     def stages(self) -> list[str]:
         """Return the names of its stages."""
         return sorted(path.stem for path in (self.root / "stages").glob("*.yaml"))
@@ -110,6 +126,10 @@ class Tree:
 
         It is what `cdk synth` writes: the app looks nothing up. Raises `NotSynthesised`.
         """
+        if compiled := self.compiled():
+            raise NotSynthesised(
+                f"{', '.join(compiled)}: compiled Python would run in place of its source: git rm"
+            )
         try:
             context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
         except (OSError, ValueError) as error:

@@ -73,6 +73,11 @@ class Review:
 
     def compare_repositories(self, base: Tree) -> None:
         """Look for what is no stage's."""
+        for path in self._head.compiled():
+            reason = "compiled Python would run in place of its source, which was reviewed: git rm"
+            self.failed.append(Gap(path, reason))
+        for path in self._head.links():
+            self.failed.append(Gap(path, "is a link, which may lead anywhere: commit the file"))
         with self._gap(REPOSITORY):
             self._own = repository_dangers(base, self._head)
 
