@@ -1,7 +1,9 @@
 """GitHub's workflows: what can be said of them without GitHub."""
 
+import os
 import re
 import runpy
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -211,13 +213,45 @@ def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
         assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}{promoted}"
 
 
-def test_a_review_that_left_no_report_takes_the_place_of_the_one_before() -> None:
-    (path,) = (it for it in WORKFLOWS if it.stem == "pull-request")
-    comment = yaml.safe_load(path.read_text())["jobs"]["comment"]
-    taken, told, written = comment["steps"]
-    assert "artifact" not in comment["if"]
+GH = """#!/bin/bash
+case "$*" in
+  *--paginate*) echo 7 ;;
+  *--field*) last="${@: -1}"; file="${last#body=@}"; [ "$(wc -c < "$file")" -lt 65536 ] && cp "$file" written ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("review", "written", "code"),
+    [
+        ("# Review against main\nNo danger found", "No danger found", 0),
+        (None, "There is no review** of abc here, see the run", 0),
+        ("x" * 70_000, "There is no review** of abc here, see the run", 1),
+    ],
+    ids=["a review", "no review", "one that GitHub does not take"],
+)
+def test_a_comment_never_keeps_an_earlier_verdict(
+    tmp_path: Path, review: str | None, written: str, code: int
+) -> None:
+    taken, *steps = pull_request()["comment"]["steps"]
     assert taken["if"] == "${{ needs.review.outputs.artifact != '' }}"
-    assert told["if"] == "${{ needs.review.outputs.artifact == '' }}"
-    assert "# Review against" in told["run"]
-    assert 'startswith("# Review against")' in written["run"]
-    assert "if" not in written
+    assert not any("if" in it for it in steps)
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    if review is not None:
+        (tmp_path / "review.md").write_text(review)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        **{"BASE": "main", "HEAD": "abc", "RUN": "the run", "NUMBER": "1"},
+        "GITHUB_REPOSITORY": "octo-org/octo-repo",
+    }
+    codes = [
+        subprocess.run(
+            ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=False
+        ).returncode
+        for step in steps
+    ]
+    assert codes == [0, code]
+    comment = (tmp_path / "written").read_text()
+    assert comment.startswith("# Review against")
+    assert written in comment
