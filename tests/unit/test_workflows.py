@@ -80,7 +80,8 @@ def test_what_each_job_may_write() -> None:
         "deploy/prod": ["id-token"],
         "drift/drift": ["id-token", "issues"],
         "pull-request/comment": ["pull-requests"],
-        "pull-request/lint": ["security-events"],
+        "pull-request/findings": ["security-events"],
+        "pull-request/lint": [],
         "pull-request/review": [],
         "pull-request/synth": [],
         "pull-request/test": [],
@@ -135,6 +136,14 @@ def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
     assert [step["run"].split()[0] for step in run] == ["make", "cat"]
     assert run[0]["working-directory"] == "base"
     assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
+
+
+def test_a_job_that_may_write_checks_nothing_out_and_runs_no_program_of_the_change() -> None:
+    for name, job in pull_request().items():
+        if "write" in job.get("permissions", {}).values():
+            assert not [it for it in job["steps"] if "actions/checkout" in it.get("uses", "")], name
+            ran = " ".join(it.get("run", "") for it in job["steps"])
+            assert not re.search(r"\bmake\b|\./|python|npm|cdk", ran), name
 
 
 def test_a_job_without_its_input_fails_and_is_not_skipped() -> None:
@@ -216,7 +225,9 @@ def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
 GH = """#!/bin/bash
 case "$*" in
   *--paginate*) echo 7 ;;
-  *--field*) last="${@: -1}"; file="${last#body=@}"; [ "$(wc -c < "$file")" -lt 65536 ] && cp "$file" written ;;
+  *--field*)
+    last="${@: -1}"
+    [ "$(wc -c < "${last#body=@}")" -lt 65536 ] && cp "${last#body=@}" written ;;
 esac
 """
 
