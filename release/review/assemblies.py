@@ -134,6 +134,13 @@ def _stacks(manifest: Any) -> Iterator[str]:
 
 def _template(path: Path) -> Template:
     content = _json(path)
+    if isinstance(content, dict) and (
+        "Transform" in content or '"Fn::Transform":' in json.dumps(content)
+    ):
+        raise NotSynthesised(
+            f"{path.name} has a transform: CloudFormation would run it, already for a change set, "
+            "and deploy what nobody compared: remove it"
+        )
     match content:
         case {"Resources": dict(resources)} if all(map(_is_resource, resources.values())):
             template: Template = content

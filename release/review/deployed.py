@@ -112,7 +112,7 @@ class Deployed:
                 StackName=stack,
                 ChangeSetName=name,
                 TemplateBody=body,
-                Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+                Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
             )
         except ClientError as error:
             code = error.response["Error"]["Code"]

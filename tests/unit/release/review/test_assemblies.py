@@ -124,6 +124,18 @@ ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "no template with resources",
     ),
+    "a macro": (
+        lambda folder: write_json(folder / "a.template.json", {**TEMPLATE, "Transform": ["x"]}),
+        "has a transform",
+    ),
+    "a macro inside": (
+        lambda folder: (folder / "a.template.json").write_text(
+            json.dumps(
+                {"Resources": {"Key": {"Type": "a", "Properties": {"a": {"Fn::Transform": {}}}}}}
+            ).replace("Fn", "\\u0046n")
+        ),
+        "has a transform",
+    ),
     "resources of another form": (
         lambda folder: write_json(folder / "a.template.json", {"Resources": {"Key": "x"}}),
         "no template with resources",

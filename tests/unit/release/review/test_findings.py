@@ -36,6 +36,33 @@ def test_templates_are_linted_before_and_after_in_one_run(clone: Clone) -> None:
     )
 
 
+def test_a_template_cannot_silence_linters_by_its_metadata(clone: Clone) -> None:
+    silent = {"cfn-lint": {"config": {"ignore_checks": ["W1"]}}}
+    skipped = {"checkov": {"skip": [{"id": "CKV_1", "comment": "trust me"}]}}
+    seen = """#!/usr/bin/env python3
+import json, sys
+print(json.dumps([
+    {"Filename": it, "Message": open(it).read(), "Rule": {"Id": "W1"}}
+    for it in sys.argv if it.endswith(".template.json")
+]))
+"""
+    write(clone, "bin/cfn-lint", seen)
+    resources = {"Key": {"Type": "AWS::KMS::Key", "Metadata": skipped}}
+    after = {"prod-text": {"Metadata": silent, "Resources": resources}}
+    (line,) = template_findings(clone, {}, after).new
+    assert "AWS::KMS::Key" in line
+    assert "ignore_checks" not in line
+    assert "skip" not in line
+
+
+def test_linters_are_given_no_credentials(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+    write(clone, "bin/cfn-lint", "#!/bin/sh\nenv >&2\n")
+    with pytest.raises(LinterFailed) as failed:
+        template_findings(clone, {}, {"prod-text": {}})
+    assert "a-secret" not in str(failed.value)
+
+
 def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", CFN_LINT)
     found = template_findings(clone, {}, {"prod-text": {"Messages": ["a"]}})
