@@ -187,7 +187,12 @@ def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
     assert "permissions" not in build
     run = [step["run"] for step in build["steps"] if "run" in step]
-    assert run == ['python .github/check_version.py "$GITHUB_REF_NAME"', "make dist"]
+    assert run == [
+        'git merge-base --is-ancestor "$GITHUB_SHA" origin/main',
+        'python .github/check_version.py "$GITHUB_REF_NAME"',
+        "make dist",
+    ]
+    assert build["steps"][0]["with"]["fetch-depth"] == 0
     assert (publish["needs"], publish["environment"]) == ("build", "pypi")
     assert not [step for step in publish["steps"] if "run" in step]
 
@@ -266,3 +271,19 @@ def test_a_comment_never_keeps_an_earlier_verdict(
     comment = (tmp_path / "written").read_text()
     assert comment.startswith("# Review against")
     assert written in comment
+
+
+def test_a_difference_at_night_is_code_whatever_is_in_it(tmp_path: Path) -> None:
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/drift.yml").read_text())["jobs"].values()
+    script = job["steps"][-1]["run"].replace(".github/keep-issue", "true")
+    environment = {"PATH": os.environ["PATH"], "STAGE": "prod", "GITHUB_SHA": "abc", "RUN": "r"}
+    for lines in (1, 20_000):
+        diff = "~~~~\n@octocat <img src=x>\n````\n" * lines
+        (tmp_path / "diff.txt").write_text(diff)
+        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+        issue = (tmp_path / "issue.md").read_text()
+        head, blank, *code = issue.splitlines()
+        assert (head.startswith("`cdk diff` of stage prod"), blank) == (True, "")
+        assert len(issue) < 65_536
+        assert code[-1] == "    ````"
+        assert all(line.startswith("    ") for line in code)

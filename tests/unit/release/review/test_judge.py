@@ -8,6 +8,7 @@ import pytest
 
 from release.checkouts import Clone
 from release.review.__main__ import main
+from release.review.dangers.found import digest
 from release.review.judge import other_versions
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write
@@ -137,3 +138,10 @@ def test_packages_of_other_versions_than_the_base_pins_are_named(clone: Clone) -
     assert other_versions(clone).startswith("PyYAML==1.0, and ")
     write(clone, "requirements.txt", 'PyYAML==1.0 ; python_version < "3"\npytest>=1 \\\n')
     assert other_versions(clone) == ""
+
+
+def test_no_two_texts_of_a_danger_have_one_key() -> None:
+    # Of digests of 32 bits, a hundred thousand sentences are enough to find two of one key.
+    keys = {digest(f"a role may now s3:{number}") for number in range(200_000)}
+    assert len(keys) == 200_000
+    assert min(map(len, keys)) * 4 >= 128

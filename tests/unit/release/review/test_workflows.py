@@ -95,3 +95,14 @@ def test_less_than_everything_is_not_more(tmp_path: Path) -> None:
 
 def test_what_is_no_workflow_is_the_linter_s(tmp_path: Path) -> None:
     assert said(tmp_path, WORKFLOW, "[") == []
+
+
+def test_acknowledging_that_a_token_reads_acknowledges_no_write(tmp_path: Path) -> None:
+    keys = set()
+    for level in ("read", "write"):
+        trees = Tree(tmp_path / level / "before"), Tree(tmp_path / level / "after")
+        write(trees[0], ".github/workflows/ci.yml", WORKFLOW)
+        wider = WORKFLOW.replace("contents: read", f"contents: read\n  packages: {level}")
+        write(trees[1], ".github/workflows/ci.yml", wider)
+        keys |= {it.subject for it in widened_workflows(*trees)}
+    assert len(keys) == 2
