@@ -9,10 +9,14 @@ CHECKOV := $(CURDIR)/.venv-checkov
 CLIENTS := $(CURDIR)/.venv-clients
 BROWSER := $(CURDIR)/.venv-browser
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
+# No bytecode beside sources is read: one in a commit would run in place of what was reviewed.
+export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
 
 STAGE ?= local
 BASE ?= origin/main
 FROM_STAGE ?=
+HEAD ?= ../head
+ASSEMBLIES ?= ../assemblies
 KEEP ?=
 LIVE ?=
 ONLY ?=
@@ -106,6 +110,8 @@ mutants: install ## make one fault after the other and say which test notices; O
 
 .PHONY: lint
 lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, workflows; cdk-nag, cfn-lint, checkov on templates
+	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
+		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
 	@ruff check . && ruff format --check .
 	@mypy
 	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py account_test/*/*/1/model.py; do \
@@ -127,6 +133,15 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 .PHONY: review
 review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
 	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
+
+.PHONY: assemblies
+assemblies: install ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
+	@rm -rf assemblies
+	@python -m release.review.assemblies assemblies
+
+.PHONY: judge
+judge: install $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
+	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
 
 .PHONY: preflight
 preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1

@@ -1,13 +1,13 @@
 """The git clone around the working directory, and its commits checked out beside it."""
 
-import subprocess
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from release.tree import CheckoutError, Tree
+from release.tree import BYTECODE, CheckoutError, Tree, git
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,7 @@ class Clone(Tree):
 
     def git(self, *arguments: str) -> str:
         """Return what a git command prints. Raises `CheckoutError` with what it says instead."""
-        finished = subprocess.run(
-            ["git", *arguments], cwd=self.root, capture_output=True, text=True, check=False
-        )
-        if finished.returncode:
-            raise CheckoutError(f"git {' '.join(arguments)}: {finished.stderr.strip()}")
-        return finished.stdout.strip()
+        return git(self.root, *arguments)
 
     def head(self) -> str:
         """Return the commit that is checked out."""
@@ -39,6 +34,22 @@ class Clone(Tree):
     def committed(self) -> str | None:
         """Return the commit that is checked out, None where the tree has changes of its own."""
         return None if self.is_dirty() else self.head()
+
+    def fork_point(self, reference: str) -> str:
+        """Return the commit at which HEAD left a branch.
+
+        What was merged into the branch since then is no part of a change. A commit of another
+        history is its own. Raises `CheckoutError` where there is no such commit.
+        """
+        try:
+            commit = self.git("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+        except CheckoutError:
+            raise CheckoutError(
+                f"there is no commit {reference}: fetch it, or write another BASE"
+            ) from None
+        with suppress(CheckoutError):
+            commit = self.git("merge-base", "HEAD", commit)
+        return commit
 
     @contextmanager
     def checked_out(self, commit: str) -> Iterator[Tree]:
@@ -58,3 +69,4 @@ class Clone(Tree):
                 yield Tree(root)
             finally:
                 self.git("worktree", "remove", "--force", str(root))
+                shutil.rmtree(BYTECODE / root.parent.relative_to("/"), ignore_errors=True)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,20 @@ from release.stage_file import StageFile, UnreadableStage
 
 APP = "app.py"
 SUFFIX = ".template.json"
+COMPILED = ("*.pyc", "*.pyo", "*__pycache__/*")
+"""What git calls Python's compiled files. With an unchecked hash, one that lies in a `__pycache__`
+runs whatever its source says (PEP 552)."""
 AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: paths of constructs and assets in templates."""
 
 Template = dict[str, Any]
+
+BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytecode"))
+"""Where Python caches the bytecode of all that a tree runs: in no tree, and in no commit."""
+
+_PASSED = re.compile(r"PATH|LANG|TMPDIR|XDG_CACHE_HOME|(LC|CDK|JSII|TRITON)_\w+")
+"""Variables that the app and linters of a tree are given: none leads to credentials. What is on the
+machine, and its network, stays in reach of a program that looks for it."""
 
 _TRACEBACK = re.compile(r"^(?:jsii\.errors\.\w+:|Traceback ).*\n(?=\S)", re.M | re.S)
 
@@ -44,9 +55,45 @@ class Tree:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What lets Python import the tree's own packages, and leave no bytecode in it."""
-        path = os.pathsep.join([str(self.root), str(self.root / "constructs")])
-        return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+        """Variables for a process of the tree's own packages: no credentials, no bytecode of it.
+
+        Bytecode in a `__pycache__` of the tree would run in place of the source that was reviewed:
+        Python looks for it outside of the tree alone.
+        """
+        passed = {name: value for name, value in os.environ.items() if _PASSED.fullmatch(name)}
+        return {
+            "XDG_CACHE_HOME": str(Path.home() / ".cache"),  # jsii unpacks the CDK there
+            **passed,
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "HOME": "/nonexistent",
+            "PYTHONPATH": os.pathsep.join([str(self.root), str(self.root / "constructs")]),
+            "PYTHONPYCACHEPREFIX": str(BYTECODE),
+        }
+
+    def files(self, *options: str) -> dict[str, bytes]:
+        """Return path -> content of the files that git tracks, or lists by options of `ls-files`.
+
+        The content of a link is where it leads. Raises `CheckoutError` outside of a clone.
+        """
+        names = git(self.root, "ls-files", "-z", "--cached", *options)
+        paths = {name: self.root / name for name in names.split("\0") if name}
+        return {
+            name: os.fsencode(path.readlink()) if path.is_symlink() else path.read_bytes()
+            for name, path in paths.items()
+            if path.is_symlink() or path.is_file()
+        }
+
+    def compiled(self) -> list[str]:
+        """Return the compiled Python files that git tracks: they run in place of sources."""
+        with suppress(CheckoutError):  # outside of a clone, nothing is tracked
+            names = git(self.root, "ls-files", "-z", "--", *COMPILED).split("\0")
+            return [it for it in names if it]
+        return []
+
+    def links(self) -> list[str]:
+        """Return the links that git tracks, and the repositories: neither has content here."""
+        entries = git(self.root, "ls-files", "-z", "--stage").split("\0")
+        return [it.partition("\t")[2] for it in entries if it.startswith(("120000", "160000"))]
 
     def stages(self) -> list[str]:
         """Return the names of its stages."""
@@ -74,30 +121,37 @@ class Tree:
                 "each in stages/)"
             ) from None
 
-    def synthesise(
-        self, stage: str, *, to: Path, program: Sequence[str] = (APP,), packages: Path | None = None
-    ) -> None:
+    def synthesise(self, stage: str, *, to: Path) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to a folder.
 
-        It is what `cdk synth` writes: the app looks nothing up. `program` is what Python is given,
-        `packages` a folder whose packages come before the installed ones. Raises `NotSynthesised`.
+        It is what `cdk synth` writes: the app looks nothing up. Raises `NotSynthesised`.
         """
+        if compiled := self.compiled():
+            raise NotSynthesised(
+                f"{', '.join(compiled)}: compiled Python would run in place of its source: git rm"
+            )
         try:
             context = json.loads((self.root / "cdk.json").read_text()).get("context", {})
         except (OSError, ValueError) as error:
             raise NotSynthesised(f"cdk.json: {error}") from None
-        environment = self.environment
-        if packages:
-            environment["PYTHONPATH"] += f"{os.pathsep}{packages}"
-            del environment["PYTHONDONTWRITEBYTECODE"]  # those of the CDK take seconds to compile
-        environment |= {
+        environment = self.environment | {
             "CDK_OUTDIR": str(to),
             "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
         }
-        finished = run_app(program, cwd=self.root, environment=environment)
+        finished = run_app((APP,), cwd=self.root, environment=environment)
         if finished.returncode:
             said = "\n".join(refused(to)) or _reason(finished.stderr)
             raise NotSynthesised(said or f"exit code {finished.returncode}")
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Return what a git command prints in a folder. Raises `CheckoutError` with its error."""
+    finished = subprocess.run(
+        ["git", *arguments], cwd=root, capture_output=True, text=True, check=False
+    )
+    if finished.returncode:
+        raise CheckoutError(f"git {' '.join(arguments)}: {finished.stderr.strip()}")
+    return finished.stdout.strip()
 
 
 def run_app(

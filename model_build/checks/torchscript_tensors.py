@@ -1,12 +1,21 @@
 """config.pbtxt has as many tensors as the TorchScript file."""
 
-import warnings
+import ast
+import pickletools
+import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from model_build.findings import Place
 from model_build.repository import Model, Repository
+
+LARGEST = 50_000_000
+"""Bytes of code, or of the pickle, that are read: weights are in files of their own."""
+
+
+class NotTorchScript(Exception):
+    """A file that torch.jit.save did not write."""
 
 
 def torchscript_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
@@ -21,15 +30,14 @@ def torchscript_tensors(repository: Repository) -> Iterator[tuple[Place, str]]:
 
 def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]]:
     try:
-        module = _load(path)
-    except RuntimeError as error:
-        reason = str(error).splitlines()[0]
-        yield model.file(file), f"is not a TorchScript file: {reason}"
+        forward = _forward(path)
+    except NotTorchScript as error:
+        yield model.file(file), f"is not a TorchScript file: {error}"
         return
-    if not hasattr(module, "forward"):
+    if forward is None:
         yield model.file(file), "has no method forward, which Triton calls: trace it again"
         return
-    arguments = [it.name for it in module.forward.schema.arguments if it.name != "self"]
+    arguments = [it.arg for it in forward.args.args if it.arg != "self"]
     declared = [it.name for it in model.config.input]
     by_position = all("__" in name for name in declared)
     if by_position and len(declared) != len(arguments):
@@ -44,7 +52,7 @@ def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]
             f"declares inputs {', '.join(declared)}, forward in {file} takes "
             f"{', '.join(arguments)}",
         )
-    given = _number_of_outputs(module)
+    given = _number_of_outputs(forward)
     if given is not None and len(model.config.output) > given:
         yield (
             model.at("output"),
@@ -52,20 +60,43 @@ def _findings(model: Model, path: Path, file: str) -> Iterator[tuple[Place, str]
         )
 
 
-def _load(path: Path) -> Any:
-    import torch
+def _forward(path: Path) -> ast.FunctionDef | None:
+    """Return `forward` of the module in a TorchScript file, None where it has none.
 
-    with warnings.catch_warnings():  # torch.jit is deprecated, and what the backend loads
-        warnings.simplefilter("ignore")
-        return torch.jit.load(path, map_location="cpu")  # type: ignore[no-untyped-call]
+    The file is a zip of code in a subset of Python, and a pickle that names the module's class
+    (torch/csrc/jit/docs/serialization.md in pytorch): both are read, and neither is loaded, since
+    torch runs what it loads. Raises `NotTorchScript`.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            root = archive.namelist()[0].partition("/")[0]
+            pickle = _member(archive, f"{root}/data.pkl")
+            named = (it for code, it, _ in pickletools.genops(pickle) if code.name == "GLOBAL")
+            module, _, name = str(next(named)).partition(" ")
+            code = ast.parse(_member(archive, f"{root}/code/{module.replace('.', '/')}.py"))
+    except (zipfile.BadZipFile, zlib.error, LookupError, OSError, RuntimeError, StopIteration,
+            SyntaxError, ValueError) as error:  # fmt: skip
+        raise NotTorchScript(str(error) or type(error).__name__) from None
+    classes = {it.name: it for it in code.body if isinstance(it, ast.ClassDef)}
+    if name not in classes:
+        raise NotTorchScript(f"its code has no class {name}")
+    methods = (it for it in classes[name].body if isinstance(it, ast.FunctionDef))
+    return next((it for it in methods if it.name == "forward"), None)
 
 
-def _number_of_outputs(module: Any) -> int | None:
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > LARGEST:
+        raise NotTorchScript(f"{name} has more than {LARGEST:,} bytes")
+    return archive.read(name)
+
+
+def _number_of_outputs(forward: ast.FunctionDef) -> int | None:
     """Return how many tensors `forward` returns; None where that is not fixed."""
-    (returned,) = module.forward.schema.returns
-    match returned.type.kind():
-        case "TensorType":
+    match forward.returns:
+        case ast.Name("Tensor"):
             return 1
-        case "TupleType":
-            return len(returned.type.elements())
+        case ast.Subscript(ast.Name("Tuple"), ast.Tuple(elements)):
+            return len(elements)
+        case ast.Subscript(ast.Name("Tuple")):
+            return 1
     return None

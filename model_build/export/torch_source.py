@@ -1,11 +1,9 @@
 """The Python function beside a recipe that makes the model to export."""
 
 import hashlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,23 +55,15 @@ def _module(path: Path) -> ModuleType:
     """Execute a file as a module that stays in `sys.modules`, where Dynamo looks for it.
 
     Its name follows from its content alone: torch writes the names of classes into TorchScript.
+    No bytecode is read or written beside it: the model's digest does not count that.
     """
-    name = f"model_source_{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(path)))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    source = path.read_bytes()
+    module = ModuleType(f"model_source_{hashlib.sha256(source).hexdigest()}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
     except BaseException:
-        del sys.modules[name]
+        del sys.modules[module.__name__]
         raise
     return module
-
-
-class _Uncached(SourceFileLoader):
-    """Leaves no `__pycache__` in a model's folder."""
-
-    def set_data(self, path: str, data: object, *, _mode: int = 0o666) -> None:
-        """Write nothing."""

@@ -1,6 +1,7 @@
 """Say what a change will do: `tritonsm review --base origin/main`, or `--live --stage prod`.
 
-Writes review.md, review.json and review.html, whatever happens. Exit codes:
+Runs the app of this tree without credentials; the code, settings and acknowledgements of the base
+judge what it makes. Writes review.md, review.json and review.html, whatever happens. Exit codes:
   0  all of it was compared, and every danger is acknowledged in release/acknowledged.yaml
   2  the command's arguments are wrong
   3  all of it was compared, and a danger is not acknowledged
@@ -9,22 +10,24 @@ Writes review.md, review.json and review.html, whatever happens. Exit codes:
 """
 
 import argparse
+import shutil
+import subprocess
 import sys
-from datetime import date
+from contextlib import suppress
 from pathlib import Path
 
 from release.checkouts import Clone
-from release.review.acknowledged import read
-from release.review.commit import checked_out
-from release.review.dangers import repository_dangers
+from release.review import judge
+from release.review.assemblies import write
 from release.review.findings import NOTHING
-from release.review.report import Commits, Gap, Report
+from release.review.report import Gap, Report
 from release.review.reviewing import ERRORS, Review, said
-from release.review.written import remove, write
-from release.tree import CheckoutError
+from release.review.written import DANGER, INCOMPLETE, conclude, remove
+from release.tree import CheckoutError, Tree
 
-DANGER = 3
-INCOMPLETE = 4
+PROGRAM = Path("release", "review", "judge.py")
+INSTALLED = (".venv-checkov", "node_modules")
+"""What `make` installs below the root, and a worktree of the base lacks."""
 LIVE = "what is deployed"
 
 
@@ -57,51 +60,66 @@ def run(options: argparse.Namespace) -> int:
         options.usage_error("--live compares named stages: add --stage")
     remove(options.output)
     try:
-        report = _live(options.stage) if options.live else _review(options.base, options.stage)
+        if options.live:
+            code = _live(options.stage, options.output)
+        else:
+            code = _review(options.base, options.stage, options.output)
     except ERRORS as error:
-        report = _nothing(LIVE if options.live else options.base, said(error))
-    write(report, options.output)
-    for gap in report.gaps:
-        print(f"error: not reviewed: {gap.what}: {gap.reason}", file=sys.stderr)
-    for danger in report.open_dangers:
-        print(f"danger: {danger.message}\n  {danger.key}", file=sys.stderr)
-    for it in report.unmatched:
-        print(f"note: acknowledged, and no danger: {it.danger}", file=sys.stderr)
+        base = LIVE if options.live else options.base
+        code = conclude(_nothing(base, said(error)), options.output)
     print(options.output / "review.md")
-    if not report.is_complete:
-        return INCOMPLETE
-    return DANGER if report.open_dangers else 0
+    return code
 
 
-def _review(base: str, wanted: list[str] | None) -> Report:
-    head = Clone.here()
-    read(head.root, date.today())  # what is wrong with it is said before anything is made
-    with checked_out(head, base) as tree:
-        review = Review(head, Commits(base=tree.commit, head=head.head(), dirty=head.is_dirty()))
-        for stage in wanted or sorted({*head.stages(), *tree.stages()}):
-            review.add(stage, tree)
-        review.lint_models(tree)
-        return review.report(base, repository_dangers(tree, head), named=wanted)
+def _review(base: str, stages: list[str] | None, output: Path) -> int:
+    """Run this tree's app, and let the code of the base judge what it made."""
+    clone = Clone.here()
+    commit = clone.fork_point(base)
+    print(f"runs app.py of {clone.root}; {commit[:12]} judges what it makes", file=sys.stderr)
+    assemblies = output / "assemblies"
+    shutil.rmtree(assemblies, ignore_errors=True)
+    known = clone.stages()
+    write(clone, assemblies, [it for it in stages or known if it in known])
+    with clone.checked_out(commit) as tree:
+        for name in INSTALLED:
+            with suppress(FileExistsError):
+                (tree.root / name).symlink_to(clone.root / name)
+        arguments = ["--base", tree.root, "--name", base, "--head", clone.root]
+        arguments += ["--assemblies", assemblies.resolve(), "--output", output.resolve()]
+        arguments += [part for stage in stages or () for part in ("--stage", stage)]
+        return _judge(tree, list(map(str, arguments)))
 
 
-def _live(wanted: list[str]) -> Report:
-    head = Clone.here()
-    read(head.root, date.today())
-    review = Review(head, Commits(head=head.head(), dirty=head.is_dirty()))
-    for stage in wanted:
+def _judge(base: Tree, arguments: list[str]) -> int:
+    """Judge by the code of the base, in a process of its own; return the exit code."""
+    if not (base.root / PROGRAM).is_file():
+        print("note: the base has no judge: this tree judges itself", file=sys.stderr)
+        return judge.main(arguments)
+    program = [sys.executable, "-m", "release.review.judge", *arguments]
+    code = subprocess.run(program, cwd=base.root, env=base.environment, check=False).returncode
+    if code not in (0, DANGER, INCOMPLETE):
+        raise CheckoutError(f"the judge of the base ended with exit code {code}")
+    return code
+
+
+def _live(stages: list[str], output: Path) -> int:
+    """Compare with what is deployed: by this tree's code, since nothing else has the templates."""
+    clone = Clone.here()
+    assemblies = output / "assemblies"
+    shutil.rmtree(assemblies, ignore_errors=True)
+    known = clone.stages()
+    head = write(clone, assemblies, [it for it in stages if it in known])
+    review = Review(clone, head, judge.commits(None, clone))
+    for stage in stages:
         review.add_live(stage)
     review.lint_models(None)
-    return review.report(LIVE, None, named=wanted)
+    return conclude(review.report(LIVE, named=stages), output)
 
 
 def _nothing(base: str, reason: str) -> Report:
     """Return the report of a review that could not begin."""
+    commits = judge.commits(None, Tree(Path.cwd()))
     gap = Gap("everything", reason)
-    try:
-        head = Clone.here()
-        commits = Commits(head=head.head(), dirty=head.is_dirty())
-    except CheckoutError:
-        commits = Commits()
     return Report(base=base, stages=(), findings=NOTHING, commits=commits, failed=(gap,))
 
 

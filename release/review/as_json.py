@@ -13,7 +13,7 @@ from release.review.report import Judged, Report, StageReview
 
 SCHEMA = Path(__file__).with_name("review.schema.json")
 
-VERSION = 1
+VERSION = 2
 """Raised where a program that reads the JSON must change; a new key is no such change."""
 
 
@@ -37,7 +37,6 @@ def _stage(stage: StageReview) -> dict[str, Any]:
     return {
         "stage": stage.stage,
         "compared": stage.no_base is None,
-        "same_inputs": stage.same_inputs,
         "endpoints": [{"endpoint": it.name, "state": it.state} for it in stage.endpoints],
         "sentences": list(stage.sentences),
         "notes": list(stage.notes),

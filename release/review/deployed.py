@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, WaiterError
 
 from release.preflight.answers import DENIED, why
 from release.review.access_analyzer import access_said
-from release.review.synthesis import Synthesis
+from release.review.assemblies import Synthesis
 from release.stack_template import stack_template
 from release.tree import NotSynthesised, Template
 
@@ -112,7 +112,7 @@ class Deployed:
                 StackName=stack,
                 ChangeSetName=name,
                 TemplateBody=body,
-                Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"],
+                Capabilities=["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"],
             )
         except ClientError as error:
             code = error.response["Error"]["Code"]

@@ -1,6 +1,7 @@
 """What the linters say of the two trees: new, fixed, and still there."""
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -11,7 +12,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from release.review import inputs
 from release.tree import SUFFIX, Template, Tree
 
 CHECKOV = Path(".venv-checkov", "bin", "checkov")
@@ -54,46 +54,47 @@ def joined(changes: Iterable[FindingsChange]) -> FindingsChange:
     )
 
 
-def model_findings(before: Tree | None, after: Tree) -> FindingsChange:
-    """Return what the model linter of each tree says of its models.
+def model_findings(judge: Tree, before: Tree | None, after: Tree) -> FindingsChange:
+    """Return what the model linter of one tree says of the models of both.
 
-    Where both have the same models, it is asked once; without a tree before, nothing is new. A tree
-    from before the linter has no findings. Raises `LinterFailed`.
+    Without a tree before, nothing is new. Raises `LinterFailed`.
     """
-    if before is None or inputs.are_same(before, after):
-        found = _of_models(after)
-        return compare(found, found)
     with ThreadPoolExecutor() as pool:
-        old = pool.submit(_of_models, before, may_fail=True)
-        new = pool.submit(_of_models, after)
+        new = pool.submit(_of_models, judge, after)
+        old = pool.submit(_of_models, judge, before) if before else new
         return compare(old.result(), new.result())
 
 
-def _of_models(tree: Tree, *, may_fail: bool = False) -> list[str]:
-    lint = ("-m", "model_build", "lint", "models", "--json")
-    try:
-        found = _json(sys.executable, *lint, cwd=tree.root, env=tree.environment)
-    except LinterFailed:
-        if not may_fail:
-            raise
-        return []
-    return [f"model lint: {it['path']}: {it['message']} [{it['rule']}]" for it in found]
+def _of_models(judge: Tree, tree: Tree) -> list[str]:
+    """Lint models as files: Python looks for the linter in the judging tree alone (-P)."""
+    lint = ("-P", "-m", "model_build", "lint", str(tree.models), "--json")
+    found = _json(judge, sys.executable, *lint)
+    return [
+        f"model lint: {os.path.relpath(it['path'], tree.root)}: {it['message']} [{it['rule']}]"
+        for it in found
+    ]
 
 
 def template_findings(
-    tree: Tree, before: dict[str, Template], after: dict[str, Template]
+    judge: Tree, before: dict[str, Template], after: dict[str, Template]
 ) -> FindingsChange:
-    """Return what cfn-lint and checkov say of templates that differ, by the settings of a tree."""
+    """Return what cfn-lint and checkov say of templates that differ, by the settings of one tree.
+
+    They are given no metadata: with it, a template could suppress its own findings (cfn-lint,
+    "Template based metadata"; checkov, "Suppressing and skipping policies").
+    """
     changed = [it for it in before.keys() | after.keys() if before.get(it) != after.get(it)]
     with TemporaryDirectory(prefix="review-lint-") as folder, ThreadPoolExecutor() as pool:
         for side, templates in (("before", before), ("after", after)):
             Path(folder, side).mkdir()
             for stack in templates.keys() & changed:
-                Path(folder, side, stack + SUFFIX).write_text(json.dumps(templates[stack]))
+                Path(folder, side, stack + SUFFIX).write_text(
+                    json.dumps(_without_metadata(templates[stack]))
+                )
         paths = sorted(map(str, Path(folder).glob(f"*/*{SUFFIX}")))
         settings = ("--config-file", ".checkov.yaml", "--output", "json", "--directory", folder)
-        linting = pool.submit(_json, "cfn-lint", "--format", "json", *paths, cwd=tree.root)
-        checking = pool.submit(_json, tree.root / CHECKOV, *settings, cwd=tree.root)
+        linting = pool.submit(_json, judge, "cfn-lint", "--format", "json", *paths)
+        checking = pool.submit(_json, judge, judge.root / CHECKOV, *settings)
         lint, checks = linting.result(), checking.result()
     found: dict[str, list[str]] = {"before": [], "after": []}
     for it in lint:
@@ -106,15 +107,22 @@ def template_findings(
     return compare(**found)
 
 
-def _json(
-    program: str | Path, *arguments: str, cwd: Path, env: dict[str, str] | None = None
-) -> Any:
-    """Run a linter, whose exit code is not 0 where it found something."""
+def _without_metadata(template: Template) -> Template:
+    resources = template.get("Resources", {})
+    bare = {
+        name: {key: value for key, value in it.items() if key != "Metadata"}
+        for name, it in resources.items()
+    }
+    return {**template, "Metadata": {}, "Resources": bare}
+
+
+def _json(judge: Tree, program: str | Path, *arguments: str) -> Any:
+    """Run a linter in a tree, whose exit code is not 0 where it found something."""
     try:
         finished = subprocess.run(
             [str(program), *arguments],
-            cwd=cwd,
-            env=env,
+            cwd=judge.root,
+            env=judge.environment,
             capture_output=True,
             text=True,
             check=False,

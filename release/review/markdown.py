@@ -1,5 +1,6 @@
 """The review as Markdown, for the comment on a pull request."""
 
+import html
 import re
 from collections.abc import Iterable
 
@@ -20,30 +21,47 @@ AMOUNTS = ("minimum", "initial", "maximum", "as_single_model")
 MOST_DETAILS = 4
 """More parts of one danger than these are folded."""
 
+CUT = "More than a comment holds is left out here, dangers perhaps: it is in review.json."
 UNCHANGED = "no change to any deployed resource"
-SAME_INPUTS = "all that its templates are made of is the same"
 
-_MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\]")
+LONGEST_TEXT = 2000
+"""Characters of one text, such as a danger's message."""
+
+_MARKS = re.compile(r"(?<!\*)\*(?!\*)|[<`\\&|]|\](?=[\[(])|^\[|~(?=~)|^[>=~]|^[#+-](?!\w)")
 """What Markdown would take for markup in a text; ** is how sentences mark a name."""
+_NUMBERED = re.compile(r"^(\d+)([.)])")
+_LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
+"""After what GitHub looks for somebody to notify, or somewhere to lead (GitHub Flavored Markdown,
+"Autolinks"). A space without width between keeps it from that, as Renovate's comments do."""
 
 
 def render(report: Report) -> str:
     """Return the whole comment: what matters first, the full difference folded at the end.
 
-    Where everything together is too long for a comment, the differences are left to review.json.
+    Where everything together is too long for a comment, the differences are left to review.json,
+    and where that is not enough, the end.
     """
     whole = _report(report, LONGEST)
-    return whole if len(whole) <= MOST else _report(report, 0)
+    if len(whole) > MOST:
+        whole = _report(report, 0)
+    if len(whole) > MOST:
+        shown, _, _ = whole[:MOST].rpartition("\n\n")
+        open_parts = shown.count("<details>") - shown.count("</details>")
+        whole = "\n\n".join([shown, *["</details>"] * open_parts, f"❌ **{CUT}**\n"])
+    return whole
 
 
 def _report(report: Report, longest: int) -> str:
-    lines = [f"# Review against {report.base}", "", *_commits(report.commits), *_gaps(report)]
+    lines = [
+        f"# Review against {plain(report.base)}",
+        "",
+        *_commits(report.commits),
+        *_gaps(report),
+    ]
     lines += _repository(report)
     for stage in report.stages:
-        if stage.same_inputs:
-            lines += [f"**{stage.stage}**: {UNCHANGED}: {SAME_INPUTS}", ""]
-        elif not stage.is_changed and stage.no_base is None:
-            lines += [f"**{stage.stage}**: {UNCHANGED}", ""]
+        if not stage.is_changed and stage.no_base is None:
+            lines += [f"**{plain(stage.stage)}**: {UNCHANGED}", ""]
         else:
             lines += _stage(stage, longest)
     lines += _all_stages(report)
@@ -67,7 +85,8 @@ def _gaps(report: Report) -> list[str]:
     lines = ["❌ **Not everything was reviewed.** Dangers may be missing below.", ""]
     for it in report.gaps:
         first, *more = it.reason.splitlines() or [""]
-        lines += [f"- **{_text(it.what)}**: {_text(first)}", *(f"  {_text(line)}" for line in more)]
+        lines.append(f"- **{plain(it.what)}**: {plain(first)}")
+        lines += [f"  {plain(line)}" for line in more if line.strip()]
     return [*lines, ""]
 
 
@@ -77,16 +96,18 @@ def _repository(report: Report) -> list[str]:
         lines += ["## The repository", "", "### Danger", "", *_listed(report.dangers), ""]
     if report.unmatched:
         lines += ["Acknowledged, and no danger of this change: remove it, or mend its name.", ""]
-        lines += [f"- `{it.danger}` ({_text(it.who)}, until {it.until})" for it in report.unmatched]
+        lines += [
+            f"- {_code(it.danger)} ({plain(it.who)}, until {it.until})" for it in report.unmatched
+        ]
         lines.append("")
     return lines
 
 
 def _stage(stage: StageReview, longest: int) -> list[str]:
-    lines = [f"## {stage.stage}", ""]
+    lines = [f"## {plain(stage.stage)}", ""]
     if stage.no_base is not None:
         lines += ["> Not compared: this is the head alone. No danger was looked for.", ""]
-    lines += [f"- {_text(sentence)}" for sentence in (*stage.sentences, *stage.notes)]
+    lines += [f"- {plain(sentence)}" for sentence in (*stage.sentences, *stage.notes)]
     lines += ["", *_dangers(stage), *_models(stage), *_money(stage), *_access(stage)]
     return [*lines, *_difference(stage, longest)]
 
@@ -106,12 +127,12 @@ def _dangers(stage: StageReview) -> list[str]:
 def _listed(dangers: Iterable[Judged]) -> list[str]:
     lines = []
     for danger, by in dangers:
-        lines.append(f"- {'✅' if by else '❌'} {_text(danger.message)}")
+        lines.append(f"- {'✅' if by else '❌'} {plain(danger.message)}")
         if by:
-            lines.append(f"  acknowledged by {_text(by.who)} until {by.until}: {_text(by.why)}")
+            lines.append(f"  acknowledged by {plain(by.who)} until {by.until}: {plain(by.why)}")
         else:
-            lines.append(f"  `{danger.key}`")
-        details = [f"- {_text(it)}" for it in danger.details]
+            lines.append(f"  {_code(danger.key)}")
+        details = [f"- {plain(it)}" for it in danger.details]
         if len(details) > MOST_DETAILS:
             details = ["", *_folded(f"all {len(details)}", details), ""]
         lines += [f"  {it}".rstrip() for it in details]
@@ -124,12 +145,13 @@ def _models(stage: StageReview) -> list[str]:
         return []
     lines = ["### Models", "", "| Endpoint | Model | | Because |", "| --- | --- | --- | --- |"]
     for it in changed:
-        because = "<br>".join(_text(str(cause)) for cause in it.because)
-        lines.append(f"| {it.endpoint} | {it.model} | {it.state} | {because} |")
+        because = "<br>".join(plain(str(cause)) for cause in it.because)
+        lines.append(f"| {plain(it.endpoint)} | {plain(it.model)} | {it.state} | {because} |")
     lines.append("")
     for it in changed:
         lines += [
-            f"- **Breaking for clients of {it.model}**: {_text(line)}" for line in it.breaking
+            f"- **Breaking for clients of {plain(it.model)}**: {plain(line)}"
+            for line in it.breaking
         ]
     return [*lines, ""] if any(it.breaking for it in changed) else lines
 
@@ -146,7 +168,7 @@ def _money(stage: StageReview) -> list[str]:
     for it in stage.costs:
         amounts = (_amounts(it.before, it.after, name) for name in AMOUNTS)
         name = f"{it.endpoint} (runs on until it is deleted)" if it.runs_on else it.endpoint
-        lines.append(f"| {name} | {' | '.join(amounts)} |")
+        lines.append(f"| {plain(name)} | {' | '.join(amounts)} |")
     if len(stage.costs) > 1:
         amounts = (_together(stage.costs, name) for name in AMOUNTS)
         lines.append(f"| together | {' | '.join(amounts)} |")
@@ -159,24 +181,18 @@ def _money(stage: StageReview) -> list[str]:
     ]
     sides = [cost for it in stage.costs for cost in (it.before, it.after) if cost]
     for name in sorted({name for cost in sides for name in cost.unknown}):
-        lines += [f"- {name} has no price in platform_facts/prices.toml: add it there"]
+        lines += [f"- {plain(name)} has no price in platform_facts/prices.toml: add it there"]
     return [*lines, ""] if lines[-1] else lines
 
 
 def _all_stages(report: Report) -> list[str]:
-    """Return what stages cost together, where a change is of more than one.
-
-    Those with the same inputs cost what they did, and nobody counted it.
-    """
+    """Return what stages cost together, where a change is of more than one."""
     changed = [it for it in report.stages if any(cost.before != cost.after for cost in it.costs)]
     if len(changed) < 2:
         return []
-    counted = [it for it in report.stages if not it.same_inputs]
-    names = ", ".join(it.stage for it in counted)
-    whose = "All stages" if len(counted) == len(report.stages) else f"{names} together"
-    costs = [cost for it in counted for cost in it.costs]
+    costs = [cost for it in report.stages for cost in it.costs]
     least, most = (_together(costs, name) for name in ("minimum", "maximum"))
-    return [f"{whose}, USD a month: at least {least}, at most {most}", ""]
+    return [f"All stages, USD a month: at least {least}, at most {most}", ""]
 
 
 def _amounts(before: Cost | None, after: Cost | None, name: str) -> str:
@@ -205,7 +221,7 @@ def _said(amount: Total) -> str:
 def _access(stage: StageReview) -> list[str]:
     if not stage.access:
         return []
-    folded = [f"- {_text(line)}" for line in stage.access]
+    folded = [f"- {plain(line)}" for line in stage.access]
     return [*_folded("What roles and resources that are new may do", folded), ""]
 
 
@@ -219,7 +235,8 @@ def _difference(stage: StageReview, longest: int) -> list[str]:
         text = stack.text.strip("\n")
         if len(text) > longest:
             text = text[:longest].rpartition("\n")[0] + "\n... the rest is in review.json"
-        lines += [*_folded(title, ["```", text, "```"]), ""]
+        fence = _fence(text, at_least=3)
+        lines += [*_folded(title, [fence, text, fence]), ""]
     return lines
 
 
@@ -231,8 +248,8 @@ def _findings(report: Report) -> list[str]:
         "",
         f"{counts} (model lint; cfn-lint and checkov where templates change).",
         "",
-        *(f"- ❌ {_text(line)}" for line in found.new),
-        *(f"- fixed: {_text(line)}" for line in found.fixed),
+        *(f"- ❌ {plain(line)}" for line in found.new),
+        *(f"- fixed: {plain(line)}" for line in found.fixed),
         "",
     ]
     meant = joined(it.acknowledged for it in report.stages)
@@ -241,16 +258,33 @@ def _findings(report: Report) -> list[str]:
             "What cdk-nag finds and the app acknowledges: "
             f"{len(meant.new)} more, {len(meant.fixed)} fewer than before"
         )
-        more = (f"- ⚠️ {_text(line)}" for line in meant.new)
-        fewer = (f"- gone: {_text(line)}" for line in meant.fixed)
+        more = (f"- ⚠️ {plain(line)}" for line in meant.new)
+        fewer = (f"- gone: {plain(line)}" for line in meant.fixed)
         lines += _folded(title, [*more, *fewer])
     return lines
 
 
-def _text(said: str) -> str:
-    """Return a text that Markdown shows as it is."""
-    return _MARKS.sub(lambda mark: f"\\{mark[0]}", said)
+def plain(text: str) -> str:
+    """Return a text that Markdown shows as it is, on one line: it brings no markup."""
+    line = " ".join(text.split())
+    if len(line) > LONGEST_TEXT:
+        line = f"{line[:LONGEST_TEXT]} ..."
+    line = _MARKS.sub(lambda mark: f"\\{mark[0]}", line)
+    return _LINKS.sub("\\g<0>\N{ZERO WIDTH SPACE}", _NUMBERED.sub(r"\1\\\2", line))
+
+
+def _code(text: str) -> str:
+    """Return a text as a code span, whatever backticks it has."""
+    line = " ".join(text.split())
+    marks = _fence(line, at_least=1)
+    return f"{marks}{line}{marks}" if len(marks) == 1 else f"{marks} {line} {marks}"
+
+
+def _fence(text: str, *, at_least: int) -> str:
+    """Return more backticks than any row of them in a text."""
+    return "`" * max(at_least, *(len(it) + 1 for it in re.findall("`+", text)), 0)
 
 
 def _folded(title: str, lines: list[str]) -> list[str]:
-    return ["<details>", f"<summary>{title}</summary>", "", *lines, "", "</details>"]
+    summary = _LINKS.sub("\\g<0>\N{ZERO WIDTH SPACE}", html.escape(" ".join(title.split())))
+    return ["<details>", f"<summary>{summary}</summary>", "", *lines, "", "</details>"]

@@ -12,6 +12,9 @@ from markdown_it.token import Token
 from release.review import markdown, picture
 from release.review.report import Report
 
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+"""Nothing runs or is fetched, whatever the texts of a review were made to say."""
+
 STYLE = """
 :root { color-scheme: light dark; --page: #fff; --card: #fff; --text: #1b1f24; --quiet: #57606a;
   --line: #d0d7de; --link: #0550ae; --danger: #a40e26; --danger-tint: #fff0f0;
@@ -57,6 +60,7 @@ def render(report: Report) -> str:
     return (
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{STYLE}{picture.STYLE}</style></head>\n"
         f"<body>\n{body}</body></html>\n"
@@ -65,14 +69,14 @@ def render(report: Report) -> str:
 
 def _with_pictures(tokens: list[Token], report: Report) -> Iterator[Token]:
     """Put what comes first below the title, and each stage's picture below its heading."""
-    below = {it.stage: picture.render(it) for it in report.stages}
+    below = {_read(markdown.plain(it.stage)): picture.render(it) for it in report.stages}
     added = ""
     for token in tokens:
         yield token
         if token.type == "heading_open":
             added = _first(report) if token.tag == "h1" else ""
         elif token.type == "inline":
-            added = added or below.pop(token.content, "")
+            added = added or below.pop(_read(token.content), "")
         elif token.type == "heading_close" and added:
             yield Token("html_block", "", 0, content=added)
 
@@ -117,11 +121,13 @@ def _name_items(tokens: list[Token], report: Report) -> None:
     """Give the items of endpoints and dangers the ids that links lead to, by what they say."""
     ids: dict[str, list[str]] = {}
     for danger, by in report.every_danger:
-        said = _read(f"{'✅' if by else '❌'} {danger.message}")
+        said = _read(f"{'✅' if by else '❌'} {markdown.plain(danger.message)}")
         ids.setdefault(said, []).append(picture.danger_id(danger))
     for stage in report.stages:
         for endpoint, sentence in zip(stage.endpoints, stage.sentences, strict=False):
-            ids.setdefault(_read(sentence), []).append(picture.sentence(stage, endpoint))
+            ids.setdefault(_read(markdown.plain(sentence)), []).append(
+                picture.sentence(stage, endpoint)
+            )
     for item, inline in zip(tokens, tokens[2:], strict=False):
         if item.type == "list_item_open" and inline.type == "inline":
             waiting = ids.get(_read(inline.content.partition("\n")[0]))

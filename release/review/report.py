@@ -1,12 +1,10 @@
 """The review of one change: everything that is rendered."""
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
 
-from release.review import inputs
-from release.review.acknowledged import Acknowledgement, read
-from release.review.commit import Commit
+from release.review.acknowledged import Acknowledgement
+from release.review.assemblies import Synthesis, Synthesised
 from release.review.comparison import Comparison, Linter
 from release.review.dangers import Danger, dangers
 from release.review.deployed import Deployed
@@ -19,10 +17,9 @@ from release.review.money import CostChange, cost_changes
 from release.review.notes import notes
 from release.review.other_changes import other_changes
 from release.review.sentences import sentence
-from release.review.synthesis import Synthesis, synthesis_of
-from release.tree import NotSynthesised, Tree
+from release.tree import NotSynthesised
 
-Base = Commit | Deployed
+Base = Synthesised | Deployed
 Judged = tuple[Danger, Acknowledgement | None]
 """A danger, and who acknowledged it, None where nobody did."""
 
@@ -35,8 +32,7 @@ class StageReview:
     are of the stage as a whole, and of stacks without an endpoint. `access` lists what new roles
     may do. `findings` are the linters' of the templates, `acknowledged` what cdk-nag found and the
     app acknowledges. `endpoints` has one for each of `sentences`. `left` are the stacks that are no
-    longer in the app, and stay. Where both sides have the `same_inputs`, no templates were made,
-    and there is nothing else.
+    longer in the app, and stay.
     """
 
     stage: str
@@ -52,7 +48,6 @@ class StageReview:
     notes: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
     endpoints: tuple[EndpointChange, ...] = ()
-    same_inputs: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -122,22 +117,18 @@ class Report:
 def review_stage(
     stage: str,
     base: Base | None,
-    head: Tree,
+    head: Synthesised,
     *,
-    today: date,
     missing: str | None,
     lint: Linter,
+    acknowledgement: Callable[[Danger], Acknowledgement | None],
 ) -> StageReview:
     """Compare one stage. Raises `NotSynthesised`, `CheckoutError` where nothing has the stage."""
-    if isinstance(base, Commit) and inputs.are_same(base, head, stage):
-        return _unchanged(stage)
-    with ThreadPoolExecutor() as pool:
-        ours = pool.submit(_synthesis, head, stage)
-        theirs = pool.submit(_base_synthesis, base, stage)
-        new, (old, reason) = ours.result(), theirs.result()
+    new = head.synth(stage) if stage in head.stages() else Synthesis({}, ())
+    old, reason = _base_synthesis(base, stage)
     missing = missing or reason
     before, after = old.templates, new.templates
-    tree = base if isinstance(base, Commit) else None
+    tree = base if isinstance(base, Synthesised) else None
     trees = [it for it in (tree, head) if it and stage in it.stages()] or [head]
     files = [it.stage(stage) for it in trees]
     live = base if isinstance(base, Deployed) and missing is None else None
@@ -145,7 +136,6 @@ def review_stage(
     comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint)
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
-    acknowledgements = read(head.root, today)
     endpoints = endpoint_changes(comparison, compared=missing is None)
     models = model_changes(comparison, tree.models if tree else None, head.models)
     said = (*notes(comparison, models), *other_changes(comparison)) if missing is None else ()
@@ -154,7 +144,7 @@ def review_stage(
         no_base=missing,
         endpoints=tuple(endpoints),
         sentences=tuple(_sentence(it, models) for it in endpoints),
-        dangers=tuple((it, acknowledgements.of(it, today)) for it in known),
+        dangers=tuple((it, acknowledgement(it)) for it in known),
         models=tuple(models),
         costs=tuple(cost_changes(comparison)),
         access=tuple(line for it in comparison.gained for line in in_words(it.by_new)),
@@ -164,24 +154,6 @@ def review_stage(
         notes=(*said, *(live.access_said(after) if live else ())),
         left=tuple(sorted(before.keys() - after.keys())),
     )
-
-
-def _unchanged(stage: str) -> StageReview:
-    return StageReview(
-        stage=stage,
-        no_base=None,
-        sentences=(),
-        dangers=(),
-        models=(),
-        costs=(),
-        access=(),
-        stacks=(),
-        same_inputs=True,
-    )
-
-
-def _synthesis(head: Tree, stage: str) -> Synthesis:
-    return synthesis_of(head, stage) if stage in head.stages() else Synthesis({}, ())
 
 
 def _base_synthesis(base: Base | None, stage: str) -> tuple[Synthesis, str | None]:

@@ -1,5 +1,7 @@
 """A review under way: what fails stands beside what does not."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 
@@ -8,9 +10,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
 from release.review import findings
-from release.review.acknowledged import read
-from release.review.commit import Commit
-from release.review.dangers import REPOSITORY, Danger
+from release.review.acknowledged import Acknowledgement, Acknowledgements, read
+from release.review.assemblies import Synthesised
+from release.review.dangers import REPOSITORY, Danger, repository_dangers
 from release.review.deployed import Deployed
 from release.review.findings import NOTHING, FindingsChange, LinterFailed
 from release.review.report import Base, Commits, Gap, Report, StageReview, review_stage
@@ -26,26 +28,35 @@ def said(error: Exception) -> str:
 
 
 class Review:
-    """The stages that were reviewed until now, and what could not be."""
+    """The stages that were reviewed until now, and what could not be.
 
-    def __init__(self, head: Tree, commits: Commits) -> None:
+    `judge` is the tree whose code, settings and acknowledgements judge the head.
+    """
+
+    def __init__(self, judge: Tree, head: Synthesised, commits: Commits) -> None:
+        self._judge = judge
         self._head = head
         self._commits = commits
         self._today = date.today()
+        self._acknowledgements = Acknowledgements()
         self._stages: list[StageReview] = []
-        self._failed: list[Gap] = []
+        self.failed: list[Gap] = []
         self._findings = NOTHING
+        self._own: list[Danger] | None = None
+        for tree in {judge.root: judge, head.root: head}.values():
+            with self._gap("acknowledgements"):
+                acknowledgements = read(tree.root, self._today)
+                if tree is judge:
+                    self._acknowledgements = acknowledgements
 
-    def add(self, stage: str, base: Commit) -> None:
-        """Compare a stage with a commit."""
-        try:
+    def add(self, stage: str, base: Synthesised) -> None:
+        """Compare a stage with that of another tree."""
+        with self._gap(stage):
             self._add(stage, base, missing=None)
-        except ERRORS as error:
-            self._failed.append(Gap(stage, said(error)))
 
     def add_live(self, stage: str) -> None:
         """Compare a stage with what is deployed."""
-        try:
+        with self._gap(stage):
             region = self._head.stage(stage).region
             session = boto3.Session(region_name=region)
             deployed = Deployed(session, stage, tuple(self._head.stages()))
@@ -54,21 +65,27 @@ class Review:
             refused = tuple(f"no change set of {it}" for it in deployed.refused)
             reviewed = self._stages[-1]
             self._stages[-1] = replace(reviewed, notes=(*reviewed.notes, *refused))
-        except ERRORS as error:
-            self._failed.append(Gap(stage, said(error)))
 
     def lint_models(self, base: Tree | None) -> None:
-        """Ask the model linter of both sides; without a base, of the head alone."""
-        try:
-            self._findings = findings.model_findings(base, self._head)
-        except LinterFailed as error:
-            self._failed.append(Gap("model lint", str(error)))
+        """Ask the model linter about both sides; without a base, about the head alone."""
+        with self._gap("model lint"):
+            self._findings = findings.model_findings(self._judge, base, self._head)
 
-    def report(self, base: str, own: list[Danger] | None, *, named: list[str] | None) -> Report:
-        """Return the report; `own` are the repository's dangers, None where nobody looked."""
-        acknowledgements = read(self._head.root, self._today)
-        unread = {it.stage for it in self._stages if it.no_base is not None or it.same_inputs}
-        unread.update(it.what for it in self._failed)
+    def compare_repositories(self, base: Tree) -> None:
+        """Look for what is no stage's."""
+        for path in self._head.compiled():
+            reason = "compiled Python would run in place of its source, which was reviewed: git rm"
+            self.failed.append(Gap(path, reason))
+        for path in self._head.links():
+            self.failed.append(Gap(path, "is a link, which may lead anywhere: commit the file"))
+        with self._gap(REPOSITORY):
+            self._own = repository_dangers(base, self._head)
+
+    def report(self, base: str, *, named: list[str] | None) -> Report:
+        """Return the report; `base` is what the base is called."""
+        own = self._own
+        unread = {it.stage for it in self._stages if it.no_base is not None}
+        unread.update(it.what for it in self.failed)
         if own is None:
             unread.add(REPOSITORY)
         known = [*(own or ()), *(danger for it in self._stages for danger, _ in it.dangers)]
@@ -76,22 +93,43 @@ class Review:
             base=base,
             stages=tuple(self._stages),
             findings=self._findings,
-            dangers=tuple((it, acknowledgements.of(it, self._today)) for it in own or ()),
-            unmatched=acknowledgements.without_danger(
+            dangers=tuple((it, self._acknowledgement(it)) for it in own or ()),
+            unmatched=self._acknowledgements.without_danger(
                 known, lambda stage: stage not in unread and (not named or stage in named)
             ),
             commits=self._commits,
-            failed=tuple(self._failed),
+            failed=tuple(self.failed),
         )
 
     def _add(self, stage: str, base: Base, *, missing: str | None) -> None:
         def lint(before: dict[str, Template], after: dict[str, Template]) -> FindingsChange:
-            try:
-                return findings.template_findings(self._head, before, after)
-            except LinterFailed as error:
-                self._failed.append(Gap(f"cfn-lint and checkov of {stage}", str(error)))
-                return NOTHING
+            with self._gap(f"cfn-lint and checkov of {stage}"):
+                return findings.template_findings(self._judge, before, after)
+            return NOTHING
 
         self._stages.append(
-            review_stage(stage, base, self._head, today=self._today, missing=missing, lint=lint)
+            review_stage(
+                stage,
+                base,
+                self._head,
+                missing=missing,
+                lint=lint,
+                acknowledgement=self._acknowledgement,
+            )
         )
+
+    def _acknowledgement(self, danger: Danger) -> Acknowledgement | None:
+        return self._acknowledgements.of(danger, self._today)
+
+    @contextmanager
+    def _gap(self, what: str) -> Iterator[None]:
+        """Record why something could not be reviewed, whatever is wrong with it.
+
+        The files of the head have any form: what no rule can read is no reason to review nothing.
+        """
+        try:
+            yield
+        except ERRORS as error:
+            self.failed.append(Gap(what, said(error)))
+        except Exception as error:
+            self.failed.append(Gap(what, f"the review failed: {type(error).__name__}: {error}"))

@@ -7,7 +7,6 @@ import json
 import subprocess
 from collections.abc import Callable
 from contextlib import chdir
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from local_aws.environment import ACCOUNT, REGION
 from local_aws.quotas.account import QUOTAS
 from release.preflight.__main__ import main
+from release.review.assemblies import write
 from release.review.deployed import Deployed
 from release.review.findings import NOTHING
 from release.review.model_changes import Cause
@@ -161,15 +161,15 @@ def deployed(local_aws: LocalAws) -> Deployed:
 
 
 @pytest.fixture
-def review(app: Checkout, deployed: Deployed) -> Review:
+def review(app: Checkout, deployed: Deployed, tmp_path: Path) -> Review:
     def against_what_is_deployed() -> StageReview:
         return review_stage(
             "fits",
             deployed,
-            Tree(app.path),
-            today=date(2026, 11, 21),
+            write(Tree(app.path), tmp_path, ["fits"]),
             missing=None,
             lint=lambda *_: NOTHING,
+            acknowledgement=lambda _: None,
         )
 
     stage(app.path, "fits", count=1)

@@ -1,13 +1,17 @@
 """GitHub's workflows: what can be said of them without GitHub."""
 
+import os
 import re
 import runpy
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from release.review.dangers.changed_judge import JUDGE
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -28,6 +32,12 @@ def workflow(path: Path) -> dict[str, Any]:
 def steps(workflow: dict[str, Any]) -> Iterator[dict[str, Any]]:
     for job in workflow["jobs"].values():
         yield from job["steps"]
+
+
+def pull_request() -> dict[str, Any]:
+    path = ROOT / ".github" / "workflows" / "pull-request.yml"
+    jobs: dict[str, Any] = yaml.safe_load(path.read_text())["jobs"]
+    return jobs
 
 
 def commands(workflow: dict[str, Any]) -> list[str]:
@@ -70,8 +80,10 @@ def test_what_each_job_may_write() -> None:
         "deploy/prod": ["id-token"],
         "drift/drift": ["id-token", "issues"],
         "pull-request/comment": ["pull-requests"],
-        "pull-request/lint": ["security-events"],
+        "pull-request/findings": ["security-events"],
+        "pull-request/lint": [],
         "pull-request/review": [],
+        "pull-request/synth": [],
         "pull-request/test": [],
         "release/build": [],
         "release/publish": ["attestations", "id-token"],
@@ -116,6 +128,63 @@ def test_node_is_the_one_that_make_install_brings() -> None:
             assert command.startswith(". .venv/bin/activate\n")
 
 
+def test_a_job_that_judges_runs_nothing_of_the_pull_request() -> None:
+    jobs = pull_request()
+    synth, review = jobs["synth"], jobs["review"]
+    assert [step["run"] for step in synth["steps"] if "run" in step] == ["make assemblies"]
+    head, base = (it for it in review["steps"] if it.get("uses", "").startswith("actions/checkout"))
+    assert head["with"]["path"] == "head"
+    assert "ref" not in head["with"]
+    assert (base["with"]["path"], base["with"]["ref"]) == (
+        "base",
+        "${{ steps.base.outputs.commit }}",
+    )
+    (found,) = (step for step in review["steps"] if step.get("id") == "base")
+    assert (
+        found["run"] == """echo "commit=$(git -C head rev-parse 'HEAD^1')" >> "$GITHUB_OUTPUT\""""
+    )
+    run = [step for step in review["steps"] if "run" in step and step != found]
+    assert [step["run"].split()[0] for step in run] == ["make", "cat"]
+    assert run[0]["working-directory"] == "base"
+    assert not [step for step in review["steps"] if "cache" in step.get("with", {})]
+
+
+def test_a_job_that_may_write_checks_nothing_out_and_runs_no_program_of_the_change() -> None:
+    for name, job in pull_request().items():
+        if "write" in job.get("permissions", {}).values():
+            assert not [it for it in job["steps"] if "actions/checkout" in it.get("uses", "")], name
+            ran = " ".join(it.get("run", "") for it in job["steps"])
+            assert not re.search(r"\bmake\b|\./|python|npm|cdk", ran), name
+
+
+def test_a_job_without_its_input_fails_and_is_not_skipped() -> None:
+    # "A job that is skipped will report its status as "Success". It will not prevent a pull request
+    # from merging, even if it is a required check" (GitHub docs, "Using conditions to control job
+    # execution").
+    jobs = pull_request()
+    for name in ("lint", "test", "review"):
+        assert ("needs" in jobs[name]) == (jobs[name].get("if") == "${{ !cancelled() }}"), name
+
+
+def test_an_artifact_is_taken_by_its_id_which_no_other_job_can_replace() -> None:
+    taken = [
+        step["with"]
+        for job in pull_request().values()
+        for step in job["steps"]
+        if step.get("uses", "").startswith("actions/download-artifact@")
+    ]
+    assert taken
+    assert all("artifact-ids" in it and "name" not in it for it in taken)
+
+
+def test_all_that_judges_the_next_change_has_owners() -> None:
+    lines = (ROOT / ".github" / "CODEOWNERS").read_text().splitlines()
+    owned = [it.split()[0] for it in lines if it and not it.startswith("#")]
+    patterns = {f"/{it.removesuffix('*') if it.endswith('/*') else it}" for it in JUDGE}
+    assert set(owned) == {*patterns, "/*.py"}
+    assert all(re.fullmatch(r"/\S+ +@[\w-]+/[\w-]+", it) for it in lines if it.startswith("/"))
+
+
 def test_packages_are_installed_before_there_are_credentials(workflow: dict[str, Any]) -> None:
     for job in workflow["jobs"].values():
         done = [step.get("uses", step.get("run", "")) for step in job["steps"]]
@@ -129,7 +198,12 @@ def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:
     build, publish = workflow["jobs"]["build"], workflow["jobs"]["publish"]
     assert "permissions" not in build
     run = [step["run"] for step in build["steps"] if "run" in step]
-    assert run == ['python .github/check_version.py "$GITHUB_REF_NAME"', "make dist"]
+    assert run == [
+        'git merge-base --is-ancestor "$GITHUB_SHA" origin/main',
+        'python .github/check_version.py "$GITHUB_REF_NAME"',
+        "make dist",
+    ]
+    assert build["steps"][0]["with"]["fetch-depth"] == 0
     assert (publish["needs"], publish["environment"]) == ("build", "pypi")
     assert not [step for step in publish["steps"] if "run" in step]
 
@@ -164,13 +238,63 @@ def test_prod_follows_dev_and_neither_is_cancelled_halfway() -> None:
         assert job["steps"][-1]["run"] == f"make deliver STAGE={stage}{promoted}"
 
 
-def test_a_review_that_left_no_report_takes_the_place_of_the_one_before() -> None:
-    (path,) = (it for it in WORKFLOWS if it.stem == "pull-request")
-    comment = yaml.safe_load(path.read_text())["jobs"]["comment"]
-    taken, told, written = comment["steps"]
-    assert "artifact" not in comment["if"]
+GH = """#!/bin/bash
+case "$*" in
+  *--paginate*) echo 7 ;;
+  *--field*)
+    last="${@: -1}"
+    [ "$(wc -c < "${last#body=@}")" -lt 65536 ] && cp "${last#body=@}" written ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("review", "written", "code"),
+    [
+        ("# Review against main\nNo danger found", "No danger found", 0),
+        (None, "There is no review** of abc here, see the run", 0),
+        ("x" * 70_000, "There is no review** of abc here, see the run", 1),
+    ],
+    ids=["a review", "no review", "one that GitHub does not take"],
+)
+def test_a_comment_never_keeps_an_earlier_verdict(
+    tmp_path: Path, review: str | None, written: str, code: int
+) -> None:
+    taken, *steps = pull_request()["comment"]["steps"]
     assert taken["if"] == "${{ needs.review.outputs.artifact != '' }}"
-    assert told["if"] == "${{ needs.review.outputs.artifact == '' }}"
-    assert "# Review against" in told["run"]
-    assert 'startswith("# Review against")' in written["run"]
-    assert "if" not in written
+    assert not any("if" in it for it in steps)
+    (tmp_path / "gh").write_text(GH)
+    (tmp_path / "gh").chmod(0o755)
+    if review is not None:
+        (tmp_path / "review.md").write_text(review)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        **{"BASE": "main", "HEAD": "abc", "RUN": "the run", "NUMBER": "1"},
+        "GITHUB_REPOSITORY": "octo-org/octo-repo",
+    }
+    codes = [
+        subprocess.run(
+            ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env=environment, check=False
+        ).returncode
+        for step in steps
+    ]
+    assert codes == [0, code]
+    comment = (tmp_path / "written").read_text()
+    assert comment.startswith("# Review against")
+    assert written in comment
+
+
+def test_a_difference_at_night_is_code_whatever_is_in_it(tmp_path: Path) -> None:
+    (job,) = yaml.safe_load((ROOT / ".github/workflows/drift.yml").read_text())["jobs"].values()
+    script = job["steps"][-1]["run"].replace(".github/keep-issue", "true")
+    environment = {"PATH": os.environ["PATH"], "STAGE": "prod", "GITHUB_SHA": "abc", "RUN": "r"}
+    for lines in (1, 20_000):
+        diff = "~~~~\n@octocat <img src=x>\n````\n" * lines
+        (tmp_path / "diff.txt").write_text(diff)
+        subprocess.run(["bash", "-e", "-c", script], cwd=tmp_path, env=environment, check=True)
+        issue = (tmp_path / "issue.md").read_text()
+        head, blank, *code = issue.splitlines()
+        assert (head.startswith("`cdk diff` of stage prod"), blank) == (True, "")
+        assert len(issue) < 65_536
+        assert code[-1] == "    ````"
+        assert all(line.startswith("    ") for line in code)

@@ -7,7 +7,6 @@ and `answers`: a .npz for what the module and the file answer to seeded inputs, 
 can compare.
 """
 
-import importlib.util
 import io
 import json
 import os
@@ -45,14 +44,11 @@ def main(order: dict[str, Any]) -> None:
 
 
 def load(file: str, name: str) -> ModuleType:
-    """Execute a file as the module `name`, and leave no `__pycache__` beside it."""
-    spec = importlib.util.spec_from_file_location(name, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    """Execute a file as the module `name`; no bytecode is read or written beside it."""
+    module = ModuleType(name)
+    module.__file__ = file
     sys.modules[name] = module
-    sys.dont_write_bytecode = True
-    spec.loader.exec_module(module)
+    exec(compile(Path(file).read_bytes(), file, "exec", dont_inherit=True), module.__dict__)
     return module
 
 

@@ -4,15 +4,15 @@ A rule takes a `Comparison` and yields what it `Found`. `REPOSITORY_RULES` are a
 and take two trees.
 """
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from release.review.comparison import Comparison
+from release.review.dangers.changed_judge import changed_judge
 from release.review.dangers.dropped_models import dropped_models
 from release.review.dangers.encryption_removed import encryption_removed
 from release.review.dangers.expiring_objects import expiring_objects
-from release.review.dangers.found import Found
+from release.review.dangers.found import Found, digest
 from release.review.dangers.high_findings import high_findings
 from release.review.dangers.internet_routes import internet_routes
 from release.review.dangers.left_production import left_production
@@ -67,7 +67,7 @@ RULES: tuple[Rule, ...] = (
     over_budget,
 )
 
-REPOSITORY_RULES = (widened_workflows, uncompared_tools)
+REPOSITORY_RULES = (changed_judge, widened_workflows, uncompared_tools)
 REPOSITORY = "repository"
 """What stands for the stage in the key of a danger that is no stage's."""
 
@@ -146,6 +146,5 @@ def _together(
             yield Danger(stage, rule, first.subject, first.message, details)
             continue
         said = tuple(it.message for it in members)
-        digest = hashlib.sha256("\n".join(said).encode()).hexdigest()[:8]
         heading = first.heading.replace("{count}", str(len(members)))
-        yield Danger(stage, rule, f"{group}.{digest}", heading, said)
+        yield Danger(stage, rule, f"{group}.{digest(chr(10).join(said))}", heading, said)

@@ -1,12 +1,11 @@
 """Who or what is new, and may do what nobody should."""
 
-import hashlib
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.found import Found, digest
 from release.review.grants import ANYONE, Grant, in_words, paths
 
 _RULES_ACCESS = (
@@ -63,9 +62,8 @@ def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
         for why, grants in sorted(judged.items()):
             for sentence in in_words(grants):
                 who = sentence.partition(" ")[0]
-                digest = hashlib.sha256(sentence.encode()).hexdigest()[:8]
                 yield Found(
-                    f"{it.stack}.{who}.{digest}",
+                    f"{it.stack}.{who}.{digest(sentence)}",
                     f"new, and {why}: {sentence}",
                     group=f"{it.stack}.{who}",
                     heading=f"new: {who} may do {{count}} things that nobody should",

@@ -1,11 +1,10 @@
 """What the internet can reach, and could not before."""
 
-import hashlib
 from collections.abc import Iterator
 from typing import Any
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.found import Found, digest
 from release.review.differences import Change
 from release.review.grants import ANYONE, in_words
 
@@ -20,9 +19,8 @@ def public_exposure(comparison: Comparison) -> Iterator[Found]:
         for resource in sorted({grant.resource for grant in public}):
             subject = f"{it.stack}.{resource}"
             for said in in_words({grant for grant in public if grant.resource == resource}):
-                digest = hashlib.sha256(said.encode()).hexdigest()[:8]
                 heading = f"anyone may do {{count}} things on {resource}"
-                yield Found(f"{subject}.{digest}", said, subject, heading)
+                yield Found(f"{subject}.{digest(said)}", said, subject, heading)
     for change in comparison.changes:
         subject = f"{change.stack}.{change.path}"
         before, after = (it.get("Properties", {}) for it in (change.before, change.after))

@@ -1,10 +1,9 @@
 """Access that somebody did not have."""
 
-import hashlib
 from collections.abc import Iterator
 
 from release.review.comparison import Comparison
-from release.review.dangers.found import Found
+from release.review.dangers.found import Found, digest
 from release.review.grants import ANYONE, in_words
 
 
@@ -25,6 +24,5 @@ def widened_access(comparison: Comparison) -> Iterator[Found]:
 
 def _found(stack: str, sentence: str, how: str, together: str) -> Found:
     who = sentence.partition(" ")[0]
-    digest = hashlib.sha256(sentence.encode()).hexdigest()[:8]
     group = f"{stack}.{who}.{how}"
-    return Found(f"{stack}.{who}.{digest}", sentence, group, f"{who} {together}")
+    return Found(f"{stack}.{who}.{digest(sentence)}", sentence, group, f"{who} {together}")

@@ -71,7 +71,7 @@ def _permissions(old: Workflow, new: Workflow) -> Iterator[tuple[str, str]]:
         for scope, level in sorted(has.items()):
             if level > max(had.get(scope, 0), had.get(_ALL, 0)):
                 what = _DEFAULT if level > _LEVELS["write"] else f"{_word(level)} {scope}"
-                yield f"{name}.{scope}", f"the token of the job {name} may now: {what}"
+                yield f"{name}.{scope}.{level}", f"the token of the job {name} may now: {what}"
 
 
 def _scopes(workflow: Workflow, job: Workflow) -> dict[str, int]:

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
@@ -17,15 +16,14 @@ import pytest
 from aws_cdk import App
 
 import platform_facts
-from release.review import packages
-from release.review.commit import Commit
+from release.review.assemblies import Synthesised, write
 from release.review.comparison import nothing_found
 from release.review.report import StageReview, review_stage
 from release.tree import AS_THE_CLI, Tree
 from tests.unit.release.review.conftest import PRICES
 
 ROOT = Path(__file__).parents[3]
-# What the app is made of: `release.review.inputs` says that it reads nothing else.
+# What the app is made of.
 COPIED = (
     *("app.py", "cdk.json", "requirements.txt", "requirements-build.txt", "checked_yaml.py"),
     *("constructs", "model_build", "models", "platform_facts", "stacks", "stages"),
@@ -52,8 +50,6 @@ endpoints:
     instance_type: ml.g5.2xlarge
     instance_count: 2
 """
-TODAY = date(2026, 11, 21)
-
 Edit = tuple[str, str, str]
 """A file, a text in it, and what is there afterwards."""
 
@@ -115,29 +111,39 @@ def _take_imported() -> dict[str, ModuleType]:
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Tree, "synthesise", synthesise)
-    monkeypatch.setattr(packages, "pins", lambda _: {})  # this process has what is installed
     monkeypatch.setattr(platform_facts, "prices", lambda: PRICES)
 
 
 @pytest.fixture(scope="session")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Commit:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Synthesised:
     folder = tmp_path_factory.mktemp("base")
-    return Commit(copy_tree(folder / "tree"), commit="0" * 40, clone=folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tree, "synthesise", synthesise)
+        return write(Tree(copy_tree(folder / "tree")), folder / "assemblies", ["live"])
 
 
 @dataclass(frozen=True)
 class Reviewer:
-    base: Commit
+    base: Synthesised
     folder: Path
 
     def review(self, *edits: Edit, stages: Iterable[str] = ("live",)) -> list[StageReview]:
         """Review a change of stages against the base."""
-        head = Tree(self.folder / "head")
+        head: Tree = Tree(self.folder / "head")
         shutil.copytree(self.base.root, head.root, copy_function=os.link)
         for edit in edits:
             _apply(head, *edit)
+        known = [it for it in stages if it in head.stages()]
+        made = write(head, self.folder / "assemblies", known)
         return [
-            review_stage(it, self.base, head, today=TODAY, missing=None, lint=nothing_found)
+            review_stage(
+                it,
+                self.base,
+                made,
+                missing=None,
+                lint=nothing_found,
+                acknowledgement=lambda _: None,
+            )
             for it in stages
         ]
 
@@ -156,5 +162,5 @@ def _apply(head: Tree, file: str, old: str, new: str) -> None:
 
 
 @pytest.fixture
-def reviewer(base: Commit, tmp_path: Path) -> Reviewer:
+def reviewer(base: Synthesised, tmp_path: Path) -> Reviewer:
     return Reviewer(base, tmp_path)

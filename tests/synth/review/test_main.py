@@ -1,7 +1,8 @@
-"""`python -m release.review` as `make review` runs it: processes, validator and linters."""
+"""A review as the workflow runs it: processes, validator and linters."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from release.checkouts import Clone
-from release.review import inputs
-from tests.synth.review.conftest import COPIED, ROOT, copy_tree
+from release.review.__main__ import INSTALLED
+from release.tree import Tree
+from tests.synth.review.conftest import ROOT, copy_tree
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import validate
 
@@ -37,53 +39,69 @@ def clone(tmp_path: Path) -> Clone:
     for stage in clone.stages():
         (clone.root / "stages" / f"{stage}.yaml").unlink()
     (clone.root / "stages" / "live.yaml").write_text(STAGE)
-    (clone.root / ".gitignore").write_bytes((ROOT / ".gitignore").read_bytes())
+    installed = "".join(f"/{name}\n" for name in INSTALLED)  # links here, folders elsewhere
+    (clone.root / ".gitignore").write_text((ROOT / ".gitignore").read_text() + installed)
     (clone.root / ".cfnlintrc.yaml").write_text("")  # with W3005, which the CDK's templates have
     (clone.root / ".checkov.yaml").write_text(CHECKOV)  # which the bucket of access logs has
-    (clone.root / ".venv-checkov").symlink_to(ROOT / ".venv-checkov")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "release", clone.root / "release", ignore=ignored)
     clone.git("init", "--quiet", "--initial-branch=main")
     commit(clone)
+    for name in INSTALLED:
+        (clone.root / name).symlink_to(ROOT / name)
     return clone
 
 
-def test_all_that_the_app_is_made_of_is_an_input() -> None:
-    assert not {*COPIED} & inputs.APART
-
-
-def test_a_danger_ends_with_3_after_all_that_make_review_runs(clone: Clone) -> None:
-    one_instance = STAGE.replace(PRODUCTION, "").replace("count: 2", "count: 1")
-    (clone.root / "stages" / "live.yaml").write_text(one_instance)
-    broken = clone.root / "models" / "broken" / "broken" / "config.pbtxt"
-    broken.parent.mkdir(parents=True)
-    broken.write_text("backend: [")
+def run(tree: Tree, *program: str) -> "subprocess.CompletedProcess[str]":
     environment = {it: value for it, value in os.environ.items() if it != "CDK_VALIDATION"}
-
-    finished = subprocess.run(
-        [sys.executable, "-m", "release.review", "--base", "main"],
-        cwd=clone.root,
-        env={**environment, "PYTHONPATH": str(ROOT)},
+    return subprocess.run(
+        [sys.executable, "-m", *program],
+        cwd=tree.root,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
 
+
+def test_a_danger_ends_with_3_also_where_the_change_says_that_there_is_none(clone: Clone) -> None:
+    one_instance = STAGE.replace(PRODUCTION, "").replace("count: 2", "count: 1")
+    (clone.root / "stages" / "live.yaml").write_text(one_instance)
+    broken = clone.root / "models" / "broken" / "broken" / "config.pbtxt"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("backend: [")
+    # What a hostile change would add, and what each would hide were it believed:
+    for name, content in {
+        "release/review/dangers/low_minimum.py": "def low_minimum(comparison): return iter(())\n",
+        "release/review/judge.py": "raise SystemExit(0)\n",
+        "model_build/__main__.py": "print([])\n",
+        ".cfnlintrc.yaml": "ignore_checks: [W]\n",
+        ".checkov.yaml": "framework: [dockerfile]\n",
+    }.items():
+        (clone.root / name).write_text(content)
+
+    # As the workflow does: one job with the change's code writes files, another with the base's
+    # code reads them.
+    assemblies = str(clone.root.parent / "assemblies")
+    assert run(clone, "release.review.assemblies", assemblies).returncode == 0
+    out = clone.root.parent / "review.out"
+    with clone.checked_out("main") as base:
+        for name in INSTALLED:
+            (base.root / name).symlink_to(ROOT / name)
+        arguments = ("--head", str(clone.root), "--assemblies", assemblies, "--output", str(out))
+        finished = run(base, "release.review.judge", *arguments)
+
     assert finished.returncode == 3, finished.stderr
     assert "  live/low_minimum/live-text.AllTraffic\n" in finished.stderr
-    content = (clone.root / "review.out" / "review.json").read_text()
+    content = (out / "review.json").read_text()
     validate(content)
     written = json.loads(content)
     (stage,) = written["stages"]
     assert [it.partition(":")[0] for it in written["findings"]["new"]] == ["model lint"]
     assert {it.partition(":")[0] for it in stage["findings"]["still"]} == {"cfn-lint", "checkov"}
-    kept = [
-        json.loads(path.read_text())["templates"]["live-text"]["Resources"].values()
-        for path in (clone.root / "review.out" / "templates" / "live").iterdir()
-    ]
-    counts = [
-        variant["InitialInstanceCount"]
-        for resources in kept
-        for it in resources
-        if it["Type"] == "AWS::SageMaker::EndpointConfig"
-        for variant in it["Properties"]["ProductionVariants"]
-    ]
-    assert sorted(counts) == [1, 2]  # of the change, and of its base
+    (danger,) = (it for it in written["dangers"] if it["rule"] == "changed_judge")
+    named = {it.partition(" ")[0] for it in danger["details"]}
+    assert named == {
+        *("release/review/dangers/low_minimum.py", "release/review/judge.py"),
+        *(".cfnlintrc.yaml", ".checkov.yaml"),
+    }

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from release import tree
 from release.checkouts import Clone
 
 IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@localhost")
@@ -25,3 +26,13 @@ def clone(tmp_path: Path) -> Clone:
         (clone.root / "stages" / "prod.yaml").write_text(f"region: {region}\nproduction: true\n")
         commit(clone)
     return clone
+
+
+@pytest.fixture(scope="session")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bytecode")
+
+
+@pytest.fixture(autouse=True)
+def _leave_no_bytecode(bytecode: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tree, "BYTECODE", bytecode)

@@ -4,6 +4,7 @@ import pytest
 
 from release.checkouts import Clone
 from release.tree import CheckoutError
+from tests.unit.release.conftest import commit
 
 
 def test_the_clone_is_found_from_a_folder_in_it(
@@ -47,3 +48,26 @@ def test_a_commit_that_the_clone_lacks_is_named_with_the_way_out(clone: Clone) -
     missing = pytest.raises(CheckoutError, match=r"(?s)0{40}.*git fetch --unshallow")
     with missing, clone.checked_out("0" * 40):
         pass
+
+
+def test_a_branch_is_compared_with_where_it_began(clone: Clone) -> None:
+    began = clone.head()
+    clone.git("checkout", "--quiet", "-b", "change")
+    commit(clone)
+    clone.git("checkout", "--quiet", "main")
+    (clone.root / "merged-since").touch()
+    commit(clone)
+    clone.git("checkout", "--quiet", "change")
+    assert clone.fork_point("main") == began
+
+
+def test_a_commit_of_another_history_is_compared_itself(clone: Clone) -> None:
+    main = clone.head()
+    clone.git("checkout", "--quiet", "--orphan", "other")
+    commit(clone)
+    assert clone.fork_point("main") == main
+
+
+def test_a_commit_that_is_not_there_is_named(clone: Clone) -> None:
+    with pytest.raises(CheckoutError, match="there is no commit nowhere: fetch it"):
+        clone.fork_point("nowhere")

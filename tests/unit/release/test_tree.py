@@ -106,6 +106,33 @@ def test_a_stage_takes_what_an_alias_merges(tree: Tree) -> None:
     assert tree.stage("prod") == StageFile("eu-west-1", False, "111111111111", 5.0)
 
 
+def test_an_app_is_given_no_credentials(
+    tree: Tree, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile = """
+import json, os, pathlib, boto3
+found = boto3.Session().get_credentials()
+known = {"found": found is not None, "environment": dict(os.environ)}
+pathlib.Path(os.environ["CDK_OUTDIR"], "a.template.json").write_text(json.dumps(known))
+"""
+    (tree.root / "app.py").write_text(hostile)
+    home = tmp_path_factory.mktemp("home")
+    (home / ".aws").mkdir()
+    (home / ".aws" / "credentials").write_text(
+        "[default]\naws_access_key_id = AKIA\naws_secret_access_key = secret\n"
+    )
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "GH_TOKEN"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("TRITON_PYTHON", "3.11")
+    out = tmp_path_factory.mktemp("out")
+    tree.synthesise("prod", to=out)
+    known = templates(out)["a"]
+    assert not known["found"]
+    assert "secret" not in known["environment"].values()
+    assert known["environment"]["TRITON_PYTHON"] == "3.11"
+
+
 def test_an_app_runs_with_its_own_packages_and_the_context_of_the_cli(
     tree: Tree, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -25,9 +25,17 @@ PRICES = Prices(
 
 
 APP = """
-import json, os, shutil
+import json, os, pathlib, shutil
 stage = json.loads(os.environ["CDK_CONTEXT_JSON"])["stage"]
-shutil.copytree(f"assemblies/{stage}", os.environ["CDK_OUTDIR"], dirs_exist_ok=True)
+out = pathlib.Path(os.environ["CDK_OUTDIR"])
+shutil.copytree(f"assemblies/{stage}", out, dirs_exist_ok=True)
+stacks = {
+    path.name.removesuffix(".template.json"): {
+        "type": "aws:cloudformation:stack", "properties": {"templateFile": path.name}
+    }
+    for path in out.glob("*.template.json")
+}
+(out / "manifest.json").write_text(json.dumps({"artifacts": stacks}))
 """
 LINTERS = {"bin/cfn-lint": "[]", ".venv-checkov/bin/checkov": '{"results": {"failed_checks": []}}'}
 
@@ -65,6 +73,7 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
     clone = Clone(tmp_path.resolve() / "clone")
     write(clone, "app.py", APP)
     write(clone, "cdk.json", "{}")
+    write(clone, ".gitignore", "/.venv-checkov\n/review.out\n")
     write(clone, "requirements.txt", "")
     write(clone, "stages/prod.yaml", "region: us-east-1\nproduction: true\n")
     write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": RESOURCES}))

@@ -1,11 +1,8 @@
 """The linters, as scripts that answer in their formats."""
 
-from typing import Any
-
 import pytest
 
 from release.checkouts import Clone
-from release.review.commit import checked_out
 from release.review.findings import FindingsChange, LinterFailed, model_findings, template_findings
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import write
@@ -39,6 +36,33 @@ def test_templates_are_linted_before_and_after_in_one_run(clone: Clone) -> None:
     )
 
 
+def test_a_template_cannot_silence_linters_by_its_metadata(clone: Clone) -> None:
+    silent = {"cfn-lint": {"config": {"ignore_checks": ["W1"]}}}
+    skipped = {"checkov": {"skip": [{"id": "CKV_1", "comment": "trust me"}]}}
+    seen = """#!/usr/bin/env python3
+import json, sys
+print(json.dumps([
+    {"Filename": it, "Message": open(it).read(), "Rule": {"Id": "W1"}}
+    for it in sys.argv if it.endswith(".template.json")
+]))
+"""
+    write(clone, "bin/cfn-lint", seen)
+    resources = {"Key": {"Type": "AWS::KMS::Key", "Metadata": skipped}}
+    after = {"prod-text": {"Metadata": silent, "Resources": resources}}
+    (line,) = template_findings(clone, {}, after).new
+    assert "AWS::KMS::Key" in line
+    assert "ignore_checks" not in line
+    assert "skip" not in line
+
+
+def test_linters_are_given_no_credentials(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "a-secret")
+    write(clone, "bin/cfn-lint", "#!/bin/sh\nenv >&2\n")
+    with pytest.raises(LinterFailed) as failed:
+        template_findings(clone, {}, {"prod-text": {}})
+    assert "a-secret" not in str(failed.value)
+
+
 def test_a_new_stage_has_templates_on_one_side_alone(clone: Clone) -> None:
     write(clone, "bin/cfn-lint", CFN_LINT)
     found = template_findings(clone, {}, {"prod-text": {"Messages": ["a"]}})
@@ -62,32 +86,39 @@ def test_a_linter_that_is_not_installed_is_named(clone: Clone) -> None:
         template_findings(clone, {}, {"prod-text": {}})
 
 
-def test_models_are_linted_by_the_tree_s_own_linter(clone: Clone) -> None:
-    finding: dict[str, Any] = {"path": "models/a/config.pbtxt", "message": "no", "rule": "config"}
-    write(clone, "model_build/__main__.py", f"import json; print(json.dumps([{finding}]))")
-    line = "model lint: models/a/config.pbtxt: no [config]"
-    assert model_findings(None, clone).still == (line,)
-    with checked_out(clone, "main") as base:
-        assert model_findings(base, clone).new == (line,)
+LINT = """
+import json, pathlib, sys
+print(json.dumps([
+    {"path": str(path), "message": path.read_text(), "rule": "LINTER"}
+    for path in pathlib.Path(sys.argv[2]).glob("*/config.pbtxt")
+]))
+"""
 
 
-def test_the_same_models_are_linted_once(clone: Clone) -> None:
-    write(clone, "model_build/__main__.py", "open('runs', 'a').write('a run'); print([])")
+def test_models_of_both_trees_are_linted_by_the_linter_of_one(clone: Clone) -> None:
+    write(clone, "model_build/__main__.py", LINT.replace("LINTER", "base"))
+    write(clone, "models/a/config.pbtxt", "old")
     commit(clone)
-    with checked_out(clone, "main") as base:
-        model_findings(base, clone)
-        assert not (base.root / "runs").exists()
-    assert (clone.root / "runs").read_text() == "a run"
+    write(clone, "model_build/__main__.py", LINT.replace("LINTER", "head"))
+    write(clone, "models/a/config.pbtxt", "new")
+    with clone.checked_out("main") as base:
+        found = model_findings(base, base, clone)
+    assert found.fixed == ("model lint: models/a/config.pbtxt: old [base]",)
+    assert found.new == ("model lint: models/a/config.pbtxt: new [base]",)
 
 
-def test_only_a_base_may_be_without_a_linter(clone: Clone) -> None:
+def test_without_a_base_no_finding_in_a_model_is_new(clone: Clone) -> None:
+    write(clone, "model_build/__main__.py", LINT)
+    write(clone, "models/a/config.pbtxt", "old")
+    found = model_findings(clone, None, clone)
+    assert found.still == ("model lint: models/a/config.pbtxt: old [LINTER]",)
+    assert found.new == ()
+
+
+def test_a_model_linter_that_fails_is_named(clone: Clone) -> None:
     (clone.root / "model_build" / "__main__.py").unlink()
-    commit(clone)
-    with checked_out(clone, "main") as base:
-        with pytest.raises(LinterFailed):
-            model_findings(base, clone)
-        write(clone, "model_build/__main__.py", "print([])")
-        assert model_findings(base, clone) == FindingsChange(new=(), fixed=(), still=())
+    with pytest.raises(LinterFailed):
+        model_findings(clone, None, clone)
 
 
 def test_templates_that_are_the_same_are_not_linted(clone: Clone) -> None:

@@ -2,12 +2,13 @@
 
 import copy
 import json
-from datetime import date
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from release.checkouts import Clone
-from release.review.commit import Commit, checked_out
+from release.review.assemblies import write as write_assemblies
 from release.review.comparison import nothing_found
 from release.review.deployed import Deployed
 from release.review.report import StageReview, review_stage
@@ -18,15 +19,28 @@ from tests.unit.release.review.conftest import write
 from tests.unit.release.review.resources import RESOURCES
 
 TEMPLATE = "assemblies/prod/prod-text.template.json"
+Review = Callable[..., StageReview]
 ENTRY = json.loads(RESOURCES["Entry"]["Properties"]["Value"])
 
 
-def review(
-    base: Commit | Deployed | None, head: Tree, *, stage: str = "prod", missing: str | None = None
-) -> StageReview:
-    return review_stage(
-        stage, base, head, today=date(2026, 11, 21), missing=missing, lint=nothing_found
-    )
+@pytest.fixture
+def review(tmp_path: Path) -> Review:
+    def review(
+        base: Tree | Deployed | None, head: Tree, *, stage: str = "prod", missing: str | None = None
+    ) -> StageReview:
+        if isinstance(base, Tree):
+            base = write_assemblies(base, tmp_path / "base")
+        after = write_assemblies(head, tmp_path / "head")
+        return review_stage(
+            stage,
+            base,
+            after,
+            missing=missing,
+            lint=nothing_found,
+            acknowledgement=lambda _: None,
+        )
+
+    return review
 
 
 def write_version(tree: Tree, version: str) -> None:
@@ -35,27 +49,27 @@ def write_version(tree: Tree, version: str) -> None:
     write(tree, TEMPLATE, json.dumps({"Resources": resources}))
 
 
-def test_what_could_not_be_compared_has_no_dangers(clone: Clone) -> None:
+def test_what_could_not_be_compared_has_no_dangers(clone: Clone, review: Review) -> None:
     alone = copy.deepcopy(RESOURCES)
     alone["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
     write(clone, TEMPLATE, json.dumps({"Resources": alone}))
     assert review(None, clone, missing="no such commit").dangers == ()
 
 
-def test_a_new_stage_is_judged_like_any_other(clone: Clone) -> None:
+def test_a_new_stage_is_judged_like_any_other(clone: Clone, review: Review) -> None:
     alone = copy.deepcopy(RESOURCES)
     alone["Config"]["Properties"]["ProductionVariants"][0]["InitialInstanceCount"] = 1
     write(clone, "stages/new.yaml", "region: us-east-1\nproduction: true\n")
     write(clone, TEMPLATE.replace("prod", "new"), json.dumps({"Resources": alone}))
-    with checked_out(clone, "main") as base:
+    with clone.checked_out("main") as base:
         new = review(base, clone, stage="new")
     assert [danger.rule for danger, _ in new.dangers] == ["low_minimum"]
     assert new.costs[0].before is None
 
 
-def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone) -> None:
+def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone, review: Review) -> None:
     write(clone, "stages/prod.yaml", "region: eu-west-1\n")
-    with checked_out(clone, "main") as base:
+    with clone.checked_out("main") as base:
         left, new = review(base, clone).costs
     assert left.runs_on
     assert left.before == left.after
@@ -74,30 +88,21 @@ def test_a_stage_that_moves_costs_what_each_region_asks(clone: Clone) -> None:
     ],
 )
 def test_a_model_is_rebuilt_because_of_its_files(
-    clone: Clone, changed: str, because: tuple[str, ...]
+    clone: Clone, review: Review, changed: str, because: tuple[str, ...]
 ) -> None:
     for file in ("minilm/1/model.py", "minilm/tests/test_model.py"):
         write(clone, f"models/{file}", "before")
     commit(clone)
     write(clone, f"models/{changed}", "after")
     write_version(clone, "2")
-    with checked_out(clone, "main") as base:
+    with clone.checked_out("main") as base:
         (model,) = review(base, clone).models
     assert (model.state, tuple(map(str, model.because))) == ("rebuilt", because)
 
 
-def test_the_same_inputs_have_the_same_templates_and_none_are_made(
-    clone: Clone, monkeypatch: pytest.MonkeyPatch
+def test_what_aws_says_of_access_stands_among_the_notes_of_what_is_deployed(
+    clone: Clone, review: Review
 ) -> None:
-    monkeypatch.delattr(Tree, "synthesise")
-    write(clone, "docs/review.md", "said")
-    with checked_out(clone, "main") as base:
-        found = review(base, clone)
-    assert found.same_inputs
-    assert not found.is_changed
-
-
-def test_what_aws_says_of_access_stands_among_the_notes_of_what_is_deployed(clone: Clone) -> None:
     aws = Aws()
     stack = {
         "StackName": "prod-text",

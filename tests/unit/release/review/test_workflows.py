@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from release.review.dangers import repository_dangers
+from release.review.dangers.widened_workflows import widened_workflows
 from release.tree import Tree
 from tests.unit.release.review.conftest import write
 
@@ -24,9 +24,7 @@ def said(tmp_path: Path, before: str | None, after: str) -> list[str]:
     for tree, content in zip(trees, (before, after), strict=True):
         if content is not None:
             write(tree, ".github/workflows/ci.yml", content)
-    found = repository_dangers(*trees)
-    assert all(it.key.startswith("repository/widened_workflows/ci.yml") for it in found)
-    return [line for it in found for line in it.details or (it.message,)]
+    return [it.message for it in widened_workflows(*trees)]
 
 
 @pytest.mark.parametrize(
@@ -97,3 +95,14 @@ def test_less_than_everything_is_not_more(tmp_path: Path) -> None:
 
 def test_what_is_no_workflow_is_the_linter_s(tmp_path: Path) -> None:
     assert said(tmp_path, WORKFLOW, "[") == []
+
+
+def test_acknowledging_that_a_token_reads_acknowledges_no_write(tmp_path: Path) -> None:
+    keys = set()
+    for level in ("read", "write"):
+        trees = Tree(tmp_path / level / "before"), Tree(tmp_path / level / "after")
+        write(trees[0], ".github/workflows/ci.yml", WORKFLOW)
+        wider = WORKFLOW.replace("contents: read", f"contents: read\n  packages: {level}")
+        write(trees[1], ".github/workflows/ci.yml", wider)
+        keys |= {it.subject for it in widened_workflows(*trees)}
+    assert len(keys) == 2

@@ -254,11 +254,8 @@ CASES = [
         TORCHSCRIPT,
         {"twice/1/model.pt": "PK"},
         [
-            "twice/1/model.pt: is not a TorchScript file: PytorchStreamReader failed reading zip "
-            "archive: not a ZIP archive. This is an internal miniz error. If you are seeing "
-            "this error, there is a high likelihood that your checkpoint file is corrupted. "
-            "This can happen if the checkpoint was not saved properly, was transferred "
-            "incorrectly, or the file was modified after saving. [torchscript_tensors]",
+            "twice/1/model.pt: is not a TorchScript file: File is not a zip file "
+            "[torchscript_tensors]",
         ],
     ),
     Case(

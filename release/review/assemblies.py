@@ -1,0 +1,194 @@
+"""Cloud assemblies as files, a folder for each stage: `python -m release.review.assemblies FOLDER`.
+
+Whoever may change the app may write anything into them: no name, link, size or form is trusted.
+"""
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from release.checkouts import Clone
+from release.tree import SUFFIX, NotSynthesised, Template, Tree
+
+ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
+ERROR = ".error"
+"""STAGE.error says why a stage has no assembly."""
+
+LARGEST = 8_000_000
+"""Bytes of one file: a template has 1 MB (CloudFormation quotas, "Template body size"), a manifest
+a few times that."""
+LONGEST_ERROR = 10_000
+
+_STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
+"""CloudFormation's names of stacks (API reference, CreateStack, StackName)."""
+_STACKS = "aws:cloudformation:stack"
+_WITHOUT_TEMPLATES = ("cdk:asset-manifest", "cdk:tree", "cdk:feature-flag-report")
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """What an app makes of a stage.
+
+    `templates` is stack name -> template, `acknowledged` has a line for each finding of cdk-nag
+    that the app acknowledges, None where it is not known.
+    """
+
+    templates: dict[str, Template]
+    acknowledged: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Synthesised(Tree):
+    """A tree as files, and the folder of the assemblies that its app wrote."""
+
+    assemblies: Path
+
+    def synth(self, stage: str) -> Synthesis:
+        """Return what the app made of a stage. Raises `NotSynthesised`."""
+        return read(self.assemblies, stage)
+
+
+def write(tree: Tree, folder: Path, stages: Iterable[str] | None = None) -> Synthesised:
+    """Run a tree's app for stages, all of them by default, and return the tree with the results.
+
+    A stage that fails leaves its reason, and the templates that it was refused for.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda stage: _write(tree, folder, stage), stages or tree.stages()))
+    return Synthesised(tree.root, folder)
+
+
+def _write(tree: Tree, folder: Path, stage: str) -> None:
+    (folder / stage).mkdir()
+    try:
+        tree.synthesise(stage, to=folder / stage)
+    except NotSynthesised as error:
+        (folder / f"{stage}{ERROR}").write_text(str(error), encoding="utf-8")
+
+
+def read(folder: Path, stage: str) -> Synthesis:
+    """Return what an app made of a stage. Raises `NotSynthesised`, with the app's own reason first.
+
+    Each stack of the manifest has its template beside it, by its name, and no template is without
+    a stack: nested stacks and nested assemblies would be deployed and not compared.
+    """
+    assembly = folder / stage
+    if os.path.lexists(folder / f"{stage}{ERROR}"):
+        raise NotSynthesised(_content(folder / f"{stage}{ERROR}")[:LONGEST_ERROR])
+    try:
+        if not stat.S_ISDIR(assembly.lstat().st_mode):
+            raise NotSynthesised(f"{stage}: the assembly is not a folder")
+        names = {it.name for it in assembly.iterdir()}
+    except FileNotFoundError:
+        raise NotSynthesised(f"{stage} was not synthesised: there is no assembly of it") from None
+    stacks = list(_stacks(_json(assembly / "manifest.json")))
+    unknown = {it for it in names if it.endswith(SUFFIX)} - {f"{it}{SUFFIX}" for it in stacks}
+    if unknown:
+        raise NotSynthesised(
+            f"{', '.join(sorted(unknown))}: a template of no stack, such as a nested one, is not "
+            "reviewed: make it a stack of its own"
+        )
+    templates = {it: _template(assembly / f"{it}{SUFFIX}") for it in stacks}
+    metadata = {it: assembly / f"{it}.metadata.json" for it in stacks}
+    lines = (
+        line
+        for it in sorted(stacks)
+        if metadata[it].name in names
+        for line in _acknowledged(_json(metadata[it]), metadata[it].name)
+    )
+    return Synthesis(templates, tuple(lines))
+
+
+def _stacks(manifest: Any) -> Iterator[str]:
+    """Yield the names of stacks in a manifest. Raises `NotSynthesised` for what is not reviewed."""
+    match manifest:
+        case {"artifacts": dict(artifacts)}:
+            pass
+        case _:
+            raise NotSynthesised("manifest.json has no artifacts")
+    for name, artifact in artifacts.items():
+        match artifact:
+            case {"type": kind} if kind in _WITHOUT_TEMPLATES:
+                continue
+            case {"type": kind, "properties": {"templateFile": file, **properties}} if (
+                kind == _STACKS
+                and _STACK.fullmatch(name)
+                and file == f"{name}{SUFFIX}"
+                and properties.get("stackName", name) == name
+            ):
+                yield name
+            case _:
+                raise NotSynthesised(
+                    f"manifest.json: {name[:128]!r}: only stacks whose template is NAME{SUFFIX} "
+                    "are reviewed, and no nested assemblies"
+                )
+
+
+def _template(path: Path) -> Template:
+    content = _json(path)
+    if isinstance(content, dict) and (
+        "Transform" in content or '"Fn::Transform":' in json.dumps(content)
+    ):
+        raise NotSynthesised(
+            f"{path.name} has a transform: CloudFormation would run it, already for a change set, "
+            "and deploy what nobody compared: remove it"
+        )
+    match content:
+        case {"Resources": dict(resources)} if all(map(_is_resource, resources.values())):
+            template: Template = content
+            return template
+    raise NotSynthesised(f"{path.name} is no template with resources")
+
+
+def _is_resource(value: Any) -> bool:
+    match value:
+        case {"Type": str(kind)}:
+            parts = [value.get(it, {}) for it in ("Properties", "Metadata")]
+            nested = kind == "AWS::CloudFormation::Stack"
+            return not nested and all(isinstance(it, dict) for it in parts)
+    return False
+
+
+def _acknowledged(metadata: Any, name: str) -> Iterator[str]:
+    """Yield what the app acknowledges, out of the metadata of its constructs."""
+    try:
+        for construct, entries in sorted(metadata.items()):
+            for entry in entries:
+                if entry["type"] == ACKNOWLEDGED:
+                    for finding, reason in sorted(entry["data"].items()):
+                        rule = finding.removeprefix("Annotation::")
+                        yield f"cdk-nag: {construct.removeprefix('/')}: {rule}: {reason}"
+    except (AttributeError, KeyError, TypeError):
+        raise NotSynthesised(f"{name} is no metadata of constructs") from None
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_content(path))
+    except (ValueError, RecursionError):
+        raise NotSynthesised(f"{path.name} is not JSON") from None
+
+
+def _content(path: Path) -> str:
+    """Return the text of a file, and of no link to another. Raises `NotSynthesised`."""
+    try:
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+                raise NotSynthesised(f"{path.name} is not a file of at most {LARGEST:,} bytes")
+            return file.read().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+        raise NotSynthesised(f"{path.name} cannot be read: {reason}") from None
+
+
+if __name__ == "__main__":
+    write(Clone.here(), Path(sys.argv[1]))

