@@ -22,6 +22,8 @@ from stages import DataCaptureStage, DeliveryStage, load_stage, naming_lines
 from stages.schema import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates
 
+HASH = re.compile(r"\b[0-9a-f]{64}\b")
+
 
 @pytest.mark.parametrize("stack", ["models", "network", "search", "text"])
 def test_templates_are_as_reviewed(
@@ -192,13 +194,26 @@ def _of_models(template: dict[str, Any]) -> dict[str, Any]:
         for name, it in template["Resources"].items()
         if not name.startswith(("Alarms", "Log"))
     }
-    return {**template, "Resources": kept}
+    result: dict[str, Any] = _in_fixed_order({**template, "Resources": kept})
+    return result
+
+
+def _in_fixed_order(value: Any) -> Any:
+    """Sort what policies allow: the CDK sorts it by text, in which hashes and stages' names are."""
+    if isinstance(value, list):
+        return [_in_fixed_order(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ordered = {name: _in_fixed_order(item) for name, item in value.items()}
+    if isinstance(ordered.get("Resource"), list):
+        ordered["Resource"].sort(key=lambda item: HASH.sub("", json.dumps(item)))
+    return ordered
 
 
 def normalised(template: dict[str, Any]) -> dict[str, Any]:
     """Name assets by order of appearance: their hashes change with every line of code in them."""
-    text = json.dumps(template)
-    for number, digest in enumerate(dict.fromkeys(re.findall(r"\b[0-9a-f]{64}\b", text))):
+    text = json.dumps(_in_fixed_order(template))
+    for number, digest in enumerate(dict.fromkeys(HASH.findall(text))):
         text = text.replace(digest, f"<hash {number}>").replace(digest[:12], f"<version {number}>")
     result: dict[str, Any] = json.loads(text)
     return result
