@@ -196,7 +196,9 @@ class TritonEndpoint(ITritonEndpoint):
             security_group=own_group,
         )
         self.endpoint.node.add_dependency(guard)
-        check = checked.checks.check(self, endpoint_name=name, config_name=config)
+        check = checked.checks.check(
+            self, endpoint_name=name, config_name=config, security_group=own_group
+        )
         check.node.add_dependency(self.endpoint)
         self._scaled_after = check
 
