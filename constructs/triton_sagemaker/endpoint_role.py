@@ -121,26 +121,34 @@ class EndpointRole(Construct):
         self._allow("SeeRollbackAlarms", ["cloudwatch:DescribeAlarms"], [alarms])
 
     def _attach_to_vpc(self) -> None:
-        # EC2's Describe calls know no resources.
-        self._allow(
-            "SeeNetwork",
-            [
-                *("ec2:DescribeDhcpOptions", "ec2:DescribeNetworkInterfaces"),
-                *("ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
-            ],
-            ["*"],
-        )
+        """Let SageMaker make and delete the instances' network interfaces.
+
+        By a policy of its own, which an endpoint that leaves its VPC loses after the update: of the
+        role's other policy it would before, and the interfaces would stay (as aws-cdk#34400).
+        """
         interfaces = self._arn("ec2", "network-interface/*")
         places = [self._arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
-        self._allow("AttachToVpc", ["ec2:CreateNetworkInterface"], [interfaces, *places])
-        self._allow(
-            "OwnInterfaces",
-            [
-                "ec2:CreateNetworkInterfacePermission",
-                *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
-            ],
-            [interfaces],
-        )
+        statements = [
+            # EC2's Describe calls know no resources.
+            _statement(
+                "SeeNetwork",
+                [
+                    *("ec2:DescribeDhcpOptions", "ec2:DescribeNetworkInterfaces"),
+                    *("ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs"),
+                ],
+                ["*"],
+            ),
+            _statement("AttachToVpc", ["ec2:CreateNetworkInterface"], [interfaces, *places]),
+            _statement(
+                "OwnInterfaces",
+                [
+                    "ec2:CreateNetworkInterfacePermission",
+                    *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
+                ],
+                [interfaces],
+            ),
+        ]
+        iam.Policy(self.role, "VpcPolicy", roles=[self.role], statements=statements)
 
     def _encrypt_volumes(self, key: kms.IKey) -> None:
         """Let EC2 use the key for the instances' volumes, by a grant, and for nothing else.
@@ -184,14 +192,18 @@ class EndpointRole(Construct):
         resources: Sequence[str],
         conditions: dict[str, object] | None = None,
     ) -> None:
-        self.role.add_to_policy(
-            iam.PolicyStatement(
-                sid=sid,
-                actions=list(actions),
-                resources=list(resources),
-                conditions=conditions,
-            )
-        )
+        self.role.add_to_policy(_statement(sid, actions, resources, conditions))
+
+
+def _statement(
+    sid: str,
+    actions: Sequence[str],
+    resources: Sequence[str],
+    conditions: dict[str, object] | None = None,
+) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        sid=sid, actions=list(actions), resources=list(resources), conditions=conditions
+    )
 
 
 def _repository(image: str) -> str:

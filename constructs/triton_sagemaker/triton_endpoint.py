@@ -207,7 +207,9 @@ class TritonEndpoint(ITritonEndpoint):
             security_group=own_group,
         )
         self.endpoint.node.add_dependency(guard)
-        check = checked.checks.check(self, endpoint_name=name, config_name=config)
+        check = checked.checks.check(
+            self, endpoint_name=name, config_name=config, security_group=own_group
+        )
         check.node.add_dependency(self.endpoint)
         return check
 

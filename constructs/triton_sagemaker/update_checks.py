@@ -93,18 +93,26 @@ class UpdateChecks(Construct):
             "Archives": list(updates.archives),
             "Catalog": updates.catalog,
             "Deployment": deployment,
+            **_in_group(security_group),
         }
-        if security_group:
-            properties["SecurityGroup"] = security_group.security_group_id
         return self._resource(scope, "Guard", endpoint_name, config_name, properties)
 
-    def check(self, scope: Construct, *, endpoint_name: str, config_name: str) -> Construct:
+    def check(
+        self,
+        scope: Construct,
+        *,
+        endpoint_name: str,
+        config_name: str,
+        security_group: ec2.ISecurityGroup | None,
+    ) -> Construct:
         """Fail unless the endpoint serves with `config_name`.
 
-        It must depend on the endpoint, and whatever tells clients of the update, or scales the
+        It waits for the network interfaces of an endpoint that has left its `security_group`. It
+        must depend on the endpoint, and whatever tells clients of the update, or scales the
         endpoint, on this.
         """
-        return self._resource(scope, "Check", endpoint_name, config_name, {})
+        properties = _in_group(security_group)
+        return self._resource(scope, "Check", endpoint_name, config_name, properties)
 
     def _resource(
         self,
@@ -154,3 +162,7 @@ class UpdateChecks(Construct):
 
     def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:
         function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))
+
+
+def _in_group(security_group: ec2.ISecurityGroup | None) -> dict[str, str]:
+    return {"SecurityGroup": security_group.security_group_id} if security_group else {}

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker.type_defs import DescribeEndpointOutputTypeDef
 
 
-_AT_REST = ("InService", "SystemUpdating")
-"""DescribeEndpoint's reference: maintenance, SystemUpdating, changes nothing that customers set."""
+_SERVING = ("InService", "RollingBack", "SystemUpdating", "Updating")
+"""DescribeEndpoint's reference: scaling sets RollingBack and Updating too; an update to another
+configuration has a PendingDeploymentSummary beside them. Maintenance, SystemUpdating, changes
+nothing that customers set."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> No
             "until it is at rest, and run this again: aws cloudformation describe-stacks "
             f"--stack-name {name} --query 'Stacks[].StackStatus'"
         )
-    if status not in _AT_REST:
+    if status not in _SERVING or "PendingDeploymentSummary" in endpoint:
         raise BuildError(
             f"the endpoint {name} is {status}: what clients are sent to may not change meanwhile. "
             "Wait until it is InService, and run this again: aws sagemaker wait "

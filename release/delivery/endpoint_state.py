@@ -1,6 +1,7 @@
 """Whether an endpoint serves what was deployed."""
 
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
 
 POLL_SECONDS = 5.0
+SCALING = ("Updating", "RollingBack")
+"""Scaling sets these too; an update to another configuration has a PendingDeploymentSummary beside
+them (SageMaker API reference, DescribeEndpoint)."""
 
 
 def what_is_wrong(
@@ -25,9 +29,9 @@ def what_is_wrong(
     *,
     deadline: float,
 ) -> str | None:
-    """Wait until an endpoint is at rest; return what is wrong with it, None if nothing is.
+    """Wait while an endpoint is updated; return what is wrong with it, None if nothing is.
 
-    Raises `Unfinished` where it is not by `deadline`, as `time.monotonic` counts.
+    Raises `Unfinished` where it still is at `deadline`, as `time.monotonic` counts.
 
     SageMaker can roll an update back and still answer InService, with the configuration of before:
     tools that wait for InService take that for success
@@ -37,7 +41,7 @@ def what_is_wrong(
     try:
         description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
         said = ""
-        while description["EndpointStatus"] not in AT_REST and time.monotonic() < deadline:
+        while _is_updated(description) and time.monotonic() < deadline:
             if said != description["EndpointStatus"]:
                 said = description["EndpointStatus"]
                 say(f"  {endpoint.name} is {said}")
@@ -50,9 +54,9 @@ def what_is_wrong(
     status, serving = description["EndpointStatus"], description["EndpointConfigName"]
     reason = description.get("FailureReason")
     because = f": {reason}" if reason else ""
-    if status not in AT_REST:
+    if _is_updated(description):
         raise Unfinished(f"everything is deployed, and {endpoint.name} is {status} for too long")
-    if status != "InService":
+    if status not in ("InService", *SCALING):
         return f"{endpoint.name} is {status}{because}"
     resource = cloudformation.describe_stack_resource(
         StackName=endpoint.stack, LogicalResourceId=endpoint.config
@@ -65,3 +69,11 @@ def what_is_wrong(
         f"{endpoint.name} was rolled back although its deploy succeeded: it serves with "
         f"{serving}, and {endpoint.stack} made {deployed}{because}"
     )
+
+
+def _is_updated(description: Mapping[str, object]) -> bool:
+    """Whether an endpoint is created, updated, maintained or deleted; not whether it scales."""
+    status = description["EndpointStatus"]
+    if status in SCALING:
+        return "PendingDeploymentSummary" in description
+    return status not in AT_REST

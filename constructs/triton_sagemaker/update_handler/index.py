@@ -44,9 +44,12 @@ Record = dict[str, Any]
 
 
 class NotYet(Exception):
-    """An operation in progress, with the advice for when it takes too long."""
+    """An operation in progress, with the advice for when it takes too long.
 
-    def __init__(self, state: str, advice: str) -> None:
+    Without advice, that is no reason to fail.
+    """
+
+    def __init__(self, state: str, advice: str | None) -> None:
         super().__init__(state)
         self.advice = advice
 
@@ -86,7 +89,8 @@ def _decide(event: Record) -> None:
         if minutes < (LONG_WAIT_MINUTES if is_final else WAIT_MINUTES):
             raise
         reason = f"{waiting} after {minutes:.0f} minutes: {waiting.advice}"
-        raise RuntimeError(reason[:LONGEST_REASON]) from None
+        if waiting.advice:
+            raise RuntimeError(reason[:LONGEST_REASON]) from None
 
 
 def _may_be_updated(event: Record) -> None:
@@ -107,13 +111,16 @@ def _may_be_updated(event: Record) -> None:
 
 
 def _was_updated(event: Record) -> None:
-    """Raise where the endpoint does not serve what was deployed."""
+    """Raise where the endpoint does not serve what was deployed, or has not left its old VPC."""
     properties = event["ResourceProperties"]
     deviations = [*_deviations(properties)]
     if deviations and _rolls_back(event["StackId"]):
         deviations += _ways_on(properties, event["StackId"])
     if deviations:
         raise RuntimeError(" ".join(deviations)[:LONGEST_REASON])
+    group = event.get("OldResourceProperties", {}).get("SecurityGroup")
+    if group != properties.get("SecurityGroup") and (interfaces := _interfaces(group)):
+        raise NotYet(f"Network interfaces {interfaces} are still in {group}", None)
 
 
 def _may_be_deleted(event: Record) -> None:
@@ -133,18 +140,12 @@ def _is_gone(event: Record) -> None:
     """
     name = event["ResourceProperties"]["Endpoint"]
     group = event["ResourceProperties"].get("SecurityGroup")
-    if not group or _live_endpoint(name):  # only the guard is deleted
+    if _live_endpoint(name):  # only the guard is deleted
         return
-    pages = boto3.client("ec2").get_paginator("describe_network_interfaces")
-    interfaces = [
-        interface["NetworkInterfaceId"]
-        for page in pages.paginate(Filters=[{"Name": "group-id", "Values": [group]}])
-        for interface in page["NetworkInterfaces"]
-    ]
-    if interfaces:
+    if interfaces := _interfaces(group):
         raise NotYet(
-            f"Endpoint {name} is deleted, and its network interfaces {', '.join(interfaces)} are "
-            f"still in {group}",
+            f"Endpoint {name} is deleted, and its network interfaces {interfaces} are still in "
+            f"{group}",
             'delete them, and then the stack again: docs/runbook.md, "A private stage is not '
             'destroyed".',
         )
@@ -308,6 +309,18 @@ def _ways_on(properties: Record, stack: str) -> Iterator[str]:
         "What serves is kept. When nothing is wrong any more: aws sagemaker update-endpoint "
         f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
         f"and when the endpoint is InService: {_continue(stack)}"
+    )
+
+
+def _interfaces(group: str | None) -> str:
+    """Return the ids of the network interfaces in a security group, an empty text without any."""
+    if not group:
+        return ""
+    pages = boto3.client("ec2").get_paginator("describe_network_interfaces")
+    return ", ".join(
+        interface["NetworkInterfaceId"]
+        for page in pages.paginate(Filters=[{"Name": "group-id", "Values": [group]}])
+        for interface in page["NetworkInterfaces"]
     )
 
 

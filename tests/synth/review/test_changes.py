@@ -20,10 +20,10 @@ NETWORK = "stacks/network_stack.py"
 TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 
-def _meant(finding: str) -> Edit:
+def _meant(*findings: str) -> Edit:
     """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
     place = '        "The registry token'
-    return "stacks/acknowledged.py", place, f'        "It is meant so.": ["{finding}"],\n{place}'
+    return "stacks/acknowledged.py", place, f'        "It is meant so.": {[*findings]},\n{place}'
 
 
 CHANGES: dict[str, list[Edit]] = {
@@ -159,7 +159,7 @@ CHANGES: dict[str, list[Edit]] = {
             '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
             "        acknowledge_models(self, env, stage_name=stage_name)",
         ),
-        _meant("IAM5[Action::*]"),
+        _meant("IAM5[Action::*]", "IAM5[Resource::*]"),
         (
             "stacks/model_stack.py",
             "import aws_codebuild as codebuild\n",

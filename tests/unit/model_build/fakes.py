@@ -297,6 +297,7 @@ class FakeSageMaker:
     def __init__(self) -> None:
         self.endpoints: dict[str, list[dict[str, Any]]] = {}
         self.status = "InService"
+        self.pending: dict[str, Any] = {}
 
     @property
     def client(self) -> "SageMakerClient":
@@ -315,6 +316,7 @@ class FakeSageMaker:
             "EndpointConfigName": f"config of {name}",
             "EndpointName": name,
             "EndpointStatus": self.status,
+            **self.pending,
         }
 
     def describe_endpoint_config(self, **asked: Any) -> dict[str, Any]:

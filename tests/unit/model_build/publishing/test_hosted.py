@@ -68,12 +68,13 @@ def test_a_prefix_that_names_no_target_is_refused(sagemaker: "FakeSageMaker") ->
     )
 
 
-@pytest.mark.parametrize("status", ["Updating", "RollingBack", "Creating"])
+@pytest.mark.parametrize("status", ["Updating", "Creating"])
 def test_an_endpoint_that_is_being_updated_is_refused_with_what_to_wait_for(
     sagemaker: "FakeSageMaker", status: str
 ) -> None:
     sagemaker.host("dev-text", CPU)
     sagemaker.status = status
+    sagemaker.pending = {"PendingDeploymentSummary": {"EndpointConfigName": "config-new"}}
     with pytest.raises(BuildError) as refused:
         archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
     assert str(refused.value) == (
@@ -83,9 +84,10 @@ def test_an_endpoint_that_is_being_updated_is_refused_with_what_to_wait_for(
     )
 
 
-def test_maintenance_is_no_update(sagemaker: "FakeSageMaker") -> None:
+@pytest.mark.parametrize("status", ["Updating", "RollingBack", "SystemUpdating"])
+def test_scaling_and_maintenance_are_no_update(sagemaker: "FakeSageMaker", status: str) -> None:
     sagemaker.host("dev-text", CPU)
-    sagemaker.status = "SystemUpdating"
+    sagemaker.status = status
     assert archive_prefixes(sagemaker.client, FakeCloudFormation().client, "dev-text")
 
 

@@ -14,6 +14,7 @@ from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import Unfinished
 
 ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
+PENDING = {"EndpointConfigName": "Config-New"}
 ARN = "arn:aws:sagemaker:us-east-1:123456789012:endpoint-config/config-new"
 
 
@@ -81,11 +82,19 @@ def test_an_endpoint_with_the_deployed_configuration_is_right(aws: Aws) -> None:
 def test_an_update_under_way_is_waited_for_and_said_once(
     aws: Aws, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for status in ("Updating", "Updating", "InService"):
-        aws.endpoint_is(status)
+    for _ in range(2):
+        aws.endpoint_is("Updating", PendingDeploymentSummary=PENDING)
+    aws.endpoint_is("InService")
     aws.config_is(ARN)
     assert aws.what_is_wrong() is None
     assert capsys.readouterr().out == "  prod-text is Updating\n"
+
+
+@pytest.mark.parametrize("status", ["Updating", "RollingBack"])
+def test_an_endpoint_that_scales_is_not_waited_for(aws: Aws, status: str) -> None:
+    aws.endpoint_is(status)
+    aws.config_is(ARN)
+    assert aws.what_is_wrong() is None
 
 
 def test_an_update_that_was_rolled_back_in_silence_is_wrong(aws: Aws) -> None:
@@ -104,7 +113,7 @@ def test_a_failed_endpoint_is_wrong_with_its_reason(aws: Aws) -> None:
 
 def test_of_an_update_that_does_not_end_nobody_knows_whether_it_is_wrong(aws: Aws) -> None:
     aws.deadline = 0
-    aws.endpoint_is("Updating")
+    aws.endpoint_is("Updating", PendingDeploymentSummary=PENDING)
     with pytest.raises(Unfinished, match="prod-text is Updating for too long"):
         aws.what_is_wrong()
 

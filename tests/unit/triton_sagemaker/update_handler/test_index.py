@@ -428,6 +428,18 @@ def test_an_update_that_was_rolled_back_fails(
     assert message in refusal(ask, "Check")
 
 
+def test_an_endpoint_that_leaves_its_vpc_keeps_its_role_until_the_interfaces_are_gone(
+    ask: Event, account: Account
+) -> None:
+    account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
+    old = {"ConfigName": "old", "SecurityGroup": GROUP}
+    assert not ask("Check", old=old, minutes=19)
+    assert ask("Check", old=old, minutes=21)  # no reason to roll a good update back
+    assert ask("Check", old=old, SecurityGroup=GROUP)
+    account.interfaces = []
+    assert ask("Check", old=old)
+
+
 def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -> None:
     account.endpoint = None
     assert refusal(ask, "Check") == "Endpoint prod-text is gone."
