@@ -40,7 +40,14 @@ from local_aws.sagemaker.hosting_api import Hosting
 from local_aws.sagemaker.service import control_plane
 from tests.transitions.caller import Caller, Dice
 from tests.transitions.faults import Fault, What
-from tests.transitions.functions import CodeBuild, CustomResource, Parameters, Service, load
+from tests.transitions.functions import (
+    CodeBuild,
+    CustomResource,
+    NoInterfaces,
+    Parameters,
+    Service,
+    load,
+)
 from tests.transitions.instances import begin
 from tests.transitions.templates import ENDPOINT, STAGE, Template
 from tests.unit.local_aws.conftest import FakeS3
@@ -285,6 +292,7 @@ def _resource_types(account: Account) -> dict[str, ResourceType]:
             describe_stacks=lambda **_: {"Stacks": [{"StackStatus": account.status}]}
         ),
         "codebuild": CodeBuild(account.s3, lambda: account.fault.strikes(What.BUILD)),
+        "ec2": NoInterfaces(),
         "s3": account.s3,
         "ssm": Parameters(lambda _: list(account.catalog().values())),
     }

@@ -99,6 +99,17 @@ class Parameters:
         yield {"Parameters": [{"Value": it} for it in self._values(Path)]}
 
 
+class NoInterfaces:
+    """A client of EC2, where SageMaker has deleted every network interface."""
+
+    def get_paginator(self, operation: str) -> "NoInterfaces":
+        assert operation == "describe_network_interfaces"
+        return self
+
+    def paginate(self, **_: Any) -> Iterator[Record]:
+        yield {"NetworkInterfaces": []}
+
+
 class CodeBuild:
     """A client of CodeBuild, whose builds are done at once; `fails` says whether the next does."""
 
