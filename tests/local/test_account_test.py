@@ -70,6 +70,7 @@ def test_a_whole_run_answers_what_the_local_aws_can_show(full: Report) -> None:
         "another-variant",
         "cloudformation-sees-failed-update",
         "create-model",
+        "detailed-observability",
         "durations",
         "first-deploy",
         "model-errors-dimension",
@@ -81,7 +82,7 @@ def test_a_whole_run_answers_what_the_local_aws_can_show(full: Report) -> None:
     outcomes = results(full)
     assert {name: outcomes[name] for name in shown} == dict.fromkeys(shown, "confirmed")
     assert outcomes["cloudformation-sees-alarm-rollback"] == "refuted"
-    not_emulated = ("detailed-observability", "kms-describe-key", "policies", "triton-metrics")
+    not_emulated = ("kms-describe-key", "policies", "triton-metrics")
     assert {outcomes[name] for name in not_emulated} == {"not reached"}
     assert full["answered_by"].startswith("an emulator")
 

@@ -1,7 +1,9 @@
 """The real functions behind custom resources, run in this process; what they ask answers here."""
 
 import importlib.util
+import uuid
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -41,7 +43,7 @@ class CustomResource(ResourceType):
     def _send(self, request_type: str, event: Record) -> Created:
         event = {
             "RequestType": request_type,
-            "RequestId": "one",
+            "RequestId": str(uuid.uuid4()),
             "ResourceType": self._kind,
             "StackId": self._stack,
             **event,
@@ -61,6 +63,7 @@ def load(name: str, clients: Clients) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.boto3 = SimpleNamespace(client=clients)  # type: ignore[attr-defined]
+    module.os = SimpleNamespace(environ={"PROJECT": "one"})  # type: ignore[attr-defined]
     return module
 
 
@@ -115,16 +118,30 @@ class CodeBuild:
 
     def __init__(self, s3: Any, fails: Callable[[], bool]) -> None:
         self._s3, self._fails = s3, fails
-        self._status = ""
+        self._builds: dict[str, Record] = {}
 
     def start_build(self, *, environmentVariablesOverride: list[Record], **_: Any) -> Record:  # noqa: N803
-        self._status = "FAILED" if self._fails() else "SUCCEEDED"
-        if self._status == "SUCCEEDED":
-            told = {it["name"]: it["value"] for it in environmentVariablesOverride}
-            bucket, key = told["MODEL_BUCKET"], told["MODEL_KEY"]
+        status = "FAILED" if self._fails() else "SUCCEEDED"
+        if status == "SUCCEEDED":
+            values = {it["name"]: it["value"] for it in environmentVariablesOverride}
+            bucket, key = values["MODEL_BUCKET"], values["MODEL_KEY"]
             self._s3.objects[bucket, key] = b""
             self._s3.objects[bucket, key.removesuffix(".tar.gz") + ".json"] = b""
-        return {"build": {"id": "one:1"}}
+        build: Record = {
+            "id": f"one:{len(self._builds) + 1}",
+            "buildStatus": status,
+            "startTime": datetime.now(UTC),
+            "environment": {"environmentVariables": environmentVariablesOverride},
+        }
+        self._builds[build["id"]] = build
+        return {"build": build}
 
     def batch_get_builds(self, *, ids: list[str]) -> Record:
-        return {"builds": [{"id": ids[0], "buildStatus": self._status}]}
+        return {"builds": [self._builds[build] for build in ids]}
+
+    def get_paginator(self, operation: str) -> "CodeBuild":
+        assert operation == "list_builds_for_project"
+        return self
+
+    def paginate(self, *, projectName: str) -> Iterator[Record]:  # noqa: N803
+        yield {"ids": [*self._builds][:-11:-1]}
