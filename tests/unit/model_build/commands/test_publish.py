@@ -164,7 +164,12 @@ def test_while_the_endpoint_is_updated_nothing_is_built_or_made_current(
 @pytest.mark.parametrize(
     ("begun", "told"),
     [
-        (lambda aws: setattr(aws.sagemaker, "status", "Updating"), "dev-text is Updating"),
+        (
+            lambda aws: vars(aws.sagemaker).update(
+                status="Updating", pending={"PendingDeploymentSummary": {}}
+            ),
+            "dev-text is Updating",
+        ),
         (
             lambda aws: aws.sagemaker.host("dev-text", "s3://bucket/text/cpu-25.09/"),
             "dev-text was updated meanwhile, and loads archives from another place now. Nothing",

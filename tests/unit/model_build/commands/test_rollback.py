@@ -151,5 +151,6 @@ def test_a_model_that_is_not_in_the_catalog_is_refused_with_those_that_are(
 
 def test_while_the_endpoint_is_updated_the_catalog_stays(deployed: "FakeAws", fail: "Fail") -> None:
     deployed.sagemaker.status = "Updating"
+    deployed.sagemaker.pending = {"PendingDeploymentSummary": {}}
     assert fail("rollback", "minilm", *ENDPOINT).startswith("the endpoint dev-text is Updating")
     assert deployed.catalog("minilm")["version"] == THREE
