@@ -17,6 +17,7 @@ from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.handler_function import function_role, handler_function
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
+from triton_sagemaker.service_trust import narrow_trust
 
 HANDLER = Path(__file__).parent / "build_handler"
 IMAGE = (
@@ -171,7 +172,7 @@ class ModelBuilder(Construct):
             )
         self.bucket.key.grant_decrypt(self.poll_function)
         log = build_log(self, "ProviderLog")
-        return custom_resources.Provider(
+        provider = custom_resources.Provider(
             self,
             "Provider",
             on_event_handler=self.start_function,
@@ -182,6 +183,8 @@ class ModelBuilder(Construct):
             query_interval=Duration.seconds(15),
             total_timeout=self.TOTAL_TIMEOUT,
         )
+        narrow_trust(provider)
+        return provider
 
     def _function(self, construct_id: str, handler: str) -> lambda_.Function:
         return handler_function(

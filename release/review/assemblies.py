@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from release.checkouts import Clone
-from release.tree import SUFFIX, NotSynthesised, Template, Tree
+from release.tree import SUFFIX, NotSynthesised, Template, Tree, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 ERROR = ".error"
@@ -134,9 +134,7 @@ def _stacks(manifest: Any) -> Iterator[str]:
 
 def _template(path: Path) -> Template:
     content = _json(path)
-    if isinstance(content, dict) and (
-        "Transform" in content or '"Fn::Transform":' in json.dumps(content)
-    ):
+    if isinstance(content, dict) and has_transform(content):
         raise NotSynthesised(
             f"{path.name} has a transform: CloudFormation would run it, already for a change set, "
             "and deploy what nobody compared: remove it"
