@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
-"""Part of a parameter's name (Systems Manager API reference, PutParameter). GetParameter takes
-`NAME:VERSION` and `NAME:LABEL`, too, which would be what a model was before; `/` leads elsewhere."""
+"""Part of a parameter's name (Systems Manager API reference, PutParameter).
+
+GetParameter also takes `NAME:VERSION` and `NAME:LABEL`, which would be what a model was before.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,8 @@ class DeliveryStack(Stack):
         self._provider = self._existing_provider() if existing else self._new_provider()
 
         review = self._role("Review", "ref:refs/heads/main", session=Duration.hours(1))
-        # Nobody approves its jobs: it reads templates, and not, as the lookup role of `cdk bootstrap`,
-        # all that is in the account. The CLI goes on as itself where it may not assume that one.
+        # Nobody approves its jobs: it reads templates, and not all that is in the account, as the
+        # lookup role would. The CLI goes on as its caller where it may not assume that one.
         review.add_to_policy(
             self._may(
                 *("cloudformation:DescribeStacks", "cloudformation:GetTemplate"),
