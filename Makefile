@@ -27,6 +27,11 @@ FREE ?=
 REGION ?=
 YES ?=
 
+# Each package is a wheel that the lock has the hash of: no index can give another, nor code that
+# builds one. PyTorch's page has torch alone, for CPUs; a machine without internet names its own.
+PIP := -m pip install --disable-pip-version-check --require-hashes --only-binary :all:
+export PIP_FIND_LINKS ?= https://download.pytorch.org/whl/cpu/torch/
+
 # The first Python that the locked packages support; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
 	if $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' \
@@ -46,7 +51,7 @@ $(VENV)/.installed: requirements.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@echo "installing the pinned Python packages into .venv (about 3 GB, minutes the first time)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
-	@$(VENV)/bin/python -m pip install --progress-bar on --disable-pip-version-check --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@$(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -60,19 +65,19 @@ node_modules/.installed: package-lock.json $(VENV)/.installed
 $(CHECKOV)/.installed: requirements-checkov.txt
 	@echo "installing checkov into an environment of its own"
 	@$(PYTHON) -m venv $(CHECKOV)
-	@$(CHECKOV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements-checkov.txt
+	@$(CHECKOV)/bin/python $(PIP) --quiet --requirement requirements-checkov.txt
 	@touch $@
 
 $(CLIENTS)/%/.installed: tests/clients/requirements-%.txt
 	@echo "installing the clients of $< into an environment of their own"
 	@$(PYTHON) -m venv $(CLIENTS)/$*
-	@$(CLIENTS)/$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@$(CLIENTS)/$*/bin/python $(PIP) --quiet --requirement $<
 	@touch $@
 
 $(BROWSER)/.installed: tests/browser/requirements.txt
 	@echo "installing what drives a browser beside the app's packages"
 	@rm -rf $(BROWSER)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --target $(BROWSER) --requirement $<
+	@$(VENV)/bin/python $(PIP) --quiet --target $(BROWSER) --requirement $<
 	@touch $@
 
 .PHONY: demo

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Resolves requirements.in into requirements.txt, and of it what builds need: `make lock`.
 #
-# PyPI's torch names CUDA packages of several GB, which a CPU machine does not need where a CPU build
-# of torch is to be had; they are left out of the locks, and pip adds them by itself with a CUDA build.
+# PyPI's torch names CUDA packages of several GB, which nothing here needs: the locks have the builds
+# for CPUs of requirements-torch.txt instead.
 set -euo pipefail
 python -m pip install --quiet uv==0.13.8
 compile() {
-  uv pip compile --quiet --no-header --python-version 3.11 \
+  uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 \
     --python-platform x86_64-manylinux_2_35 "$@"
 }
 lock() {
@@ -14,18 +14,20 @@ lock() {
   compile "$@" $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
 }
 accelerator=$(compile --no-annotate requirements.in |
-  sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton)==.*/\1/p')
+  sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton|torch)==.*/\1/p')
 {
   echo "# Made by \`make lock\` from requirements.in; serves Python 3.11 and 3.12."
   lock requirements.in
+  cat requirements-torch.txt
 } > requirements.txt
 {
   echo "# Made by \`make lock\` from requirements-build.in, with the versions of requirements.txt."
   lock requirements-build.in --constraint requirements.txt --no-annotate
+  cat requirements-torch.txt
 } > requirements-build.txt
 {
   echo "# checkov in an environment of its own: its pins clash with the app's. Made by \`make lock\`."
-  echo "checkov==3.3.30" | uv pip compile - --quiet --no-header --no-annotate --python-version 3.11
+  echo "checkov==3.3.30" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > requirements-checkov.txt
 # The clients that tests/clients runs, in two environments: SDK v2 and v3 clash. Of v3 the core
 # alone, which invokes: the rest of it trains and deploys.

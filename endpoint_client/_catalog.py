@@ -1,6 +1,7 @@
 """Which archive of a model is current: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
 
 import json
+import re
 import threading
 import time
 from dataclasses import dataclass
@@ -12,6 +13,13 @@ from endpoint_client._errors import EndpointError, UnknownModel
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
+
+
+NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""Part of a parameter's name (Systems Manager API reference, PutParameter).
+
+GetParameter also takes `NAME:VERSION` and `NAME:LABEL`, which would be what a model was before.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +96,11 @@ class Catalog:
             raise EndpointError(f"cannot list the models of {self._prefix}: {error}") from error
 
     def _fetch(self, model: str) -> CatalogEntry:
+        if not NAME.fullmatch(model):
+            raise UnknownModel(
+                f"{model!r} is no model's name: write letters, digits, hyphens, underscores and "
+                "dots, and no version: the catalog has the current one"
+            )
         try:
             answer = self._ssm.get_parameter(Name=f"{self._prefix}/{model}")
         except self._ssm.exceptions.ParameterNotFound:

@@ -53,7 +53,14 @@ class DeliveryStack(Stack):
         self._provider = self._existing_provider() if existing else self._new_provider()
 
         review = self._role("Review", "ref:refs/heads/main", session=Duration.hours(1))
-        review.add_to_policy(self._may_assume("lookup"))
+        # Nobody approves its jobs: it reads templates, and not all that is in the account, as the
+        # lookup role would. The CLI goes on as its caller where it may not assume that one.
+        review.add_to_policy(
+            self._may(
+                *("cloudformation:DescribeStacks", "cloudformation:GetTemplate"),
+                resource=f"stack/{stage_name}-*",
+            )
+        )
 
         # A job with an environment has no other subject: what the environment asks for, such as
         # the approval of a person, comes before the role.

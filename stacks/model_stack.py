@@ -138,7 +138,8 @@ BUILDSPEC = {
     "phases": {
         "install": {
             "commands": [
-                "python3 -m pip install --quiet --requirement requirements-build.txt",
+                "python3 -m pip install --quiet --require-hashes --only-binary :all:"
+                " --requirement requirements-build.txt",
             ]
         },
         "build": {

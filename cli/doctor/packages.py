@@ -51,7 +51,7 @@ def _installed(package: str) -> str | None:
 
 
 def _torch() -> Finding:
-    """The CPU's build has it in its version: 2.13.0+cpu (README: PyPI's brings CUDA)."""
+    """The CPU's build has it in its version: 2.13.0+cpu (requirements-torch.txt)."""
     check = "torch"
     try:
         version = importlib.metadata.version(check)

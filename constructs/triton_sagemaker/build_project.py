@@ -10,6 +10,8 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from triton_sagemaker.service_trust import trusted_service
+
 
 class BuildProject(Construct):
     """A project with a role and a log of its own; `source` is its primary source.
@@ -36,7 +38,7 @@ class BuildProject(Construct):
         super().__init__(scope, construct_id)
         self.log = build_log(self, "Log")
         self._role = iam.Role(
-            self, "Role", assumed_by=iam.ServicePrincipal("codebuild.amazonaws.com")
+            self, "Role", assumed_by=trusted_service(self, "codebuild.amazonaws.com")
         )
         self.allow(
             ["s3:GetObject", "s3:GetObjectVersion"],

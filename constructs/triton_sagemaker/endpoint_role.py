@@ -1,14 +1,16 @@
 """What an endpoint's instances may do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from aws_cdk import Stack
+from aws_cdk import Stack, Token
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from triton_sagemaker.argument_types import typed
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.service_trust import trusted_service
 from triton_sagemaker.variant import Variant
 
 
@@ -27,7 +29,7 @@ class EndpointRole(Construct):
         *,
         endpoint_name: str,
         variants: Sequence[Variant],
-        in_vpc: bool = False,
+        vpc: ec2.IVpc | None = None,
         volume_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
     ) -> None:
@@ -37,7 +39,7 @@ class EndpointRole(Construct):
         self.role = iam.Role(
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("sagemaker.amazonaws.com"),
+            assumed_by=trusted_service(self, "sagemaker.amazonaws.com"),
             description=f"Instances of the endpoint {endpoint_name}",
         )
         self._read_archives(variants)
@@ -45,8 +47,8 @@ class EndpointRole(Construct):
         self._write_logs(endpoint_name, variants)
         self._publish_metrics()
         self._see_rollback_alarms()
-        if in_vpc:
-            self._attach_to_vpc()
+        if vpc:
+            self._attach_to_vpc(vpc)
         if volume_key:
             self._encrypt_volumes(volume_key)
         if data_capture:
@@ -120,13 +122,18 @@ class EndpointRole(Construct):
         alarms = self._arn("cloudwatch", "alarm:*")
         self._allow("SeeRollbackAlarms", ["cloudwatch:DescribeAlarms"], [alarms])
 
-    def _attach_to_vpc(self) -> None:
-        """Let SageMaker make and delete the instances' network interfaces.
+    def _attach_to_vpc(self, vpc: ec2.IVpc) -> None:
+        """Let SageMaker make and delete the instances' network interfaces in their VPC alone.
 
-        By a policy of its own, which an endpoint that leaves its VPC loses after the update: of the
-        role's other policy it would before, and the interfaces would stay (as aws-cdk#34400).
+        By a policy of its own for each VPC, which an endpoint that leaves the VPC loses after the
+        update: of the role's other policy it would before, and the interfaces would stay (as
+        aws-cdk#34400).
+
+        Of CreateNetworkInterface, the interface knows no `ec2:Vpc`, and its subnet and groups do;
+        of the other actions, the interface does (service authorization reference, Amazon EC2).
         """
         interfaces = self._arn("ec2", "network-interface/*")
+        in_vpc = {"ArnEquals": {"ec2:Vpc": self._arn("ec2", f"vpc/{vpc.vpc_id}")}}
         places = [self._arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
         statements = [
             # EC2's Describe calls know no resources.
@@ -138,7 +145,8 @@ class EndpointRole(Construct):
                 ],
                 ["*"],
             ),
-            _statement("AttachToVpc", ["ec2:CreateNetworkInterface"], [interfaces, *places]),
+            _statement("CreateInterfaces", ["ec2:CreateNetworkInterface"], [interfaces]),
+            _statement("AttachToVpc", ["ec2:CreateNetworkInterface"], places, in_vpc),
             _statement(
                 "OwnInterfaces",
                 [
@@ -146,9 +154,11 @@ class EndpointRole(Construct):
                     *("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission"),
                 ],
                 [interfaces],
+                in_vpc,
             ),
         ]
-        iam.Policy(self.role, "VpcPolicy", roles=[self.role], statements=statements)
+        name = vpc.node.addr if Token.is_unresolved(vpc.vpc_id) else vpc.vpc_id
+        iam.Policy(self.role, f"VpcPolicy-{name}", roles=[self.role], statements=statements)
 
     def _encrypt_volumes(self, key: kms.IKey) -> None:
         """Let EC2 use the key for the instances' volumes, by a grant, and for nothing else.
@@ -190,7 +200,7 @@ class EndpointRole(Construct):
         sid: str,
         actions: Sequence[str],
         resources: Sequence[str],
-        conditions: dict[str, object] | None = None,
+        conditions: Mapping[str, object] | None = None,
     ) -> None:
         self.role.add_to_policy(_statement(sid, actions, resources, conditions))
 
@@ -199,7 +209,7 @@ def _statement(
     sid: str,
     actions: Sequence[str],
     resources: Sequence[str],
-    conditions: dict[str, object] | None = None,
+    conditions: Mapping[str, object] | None = None,
 ) -> iam.PolicyStatement:
     return iam.PolicyStatement(
         sid=sid, actions=list(actions), resources=list(resources), conditions=conditions

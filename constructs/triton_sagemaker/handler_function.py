@@ -10,6 +10,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from triton_sagemaker.build_project import build_log
+from triton_sagemaker.service_trust import trusted_service
 
 
 def handler_function(
@@ -44,6 +45,6 @@ def function_role(scope: Construct, construct_id: str, log: logs.LogGroup) -> ia
     The one that the CDK makes by default may write every log of the account, and make new ones
     (AWS managed policy reference, AWSLambdaBasicExecutionRole).
     """
-    role = iam.Role(scope, construct_id, assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    role = iam.Role(scope, construct_id, assumed_by=trusted_service(scope, "lambda.amazonaws.com"))
     log.grant_write(role)
     return role

@@ -17,11 +17,19 @@ from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.handler_function import function_role, handler_function
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
+from triton_sagemaker.service_trust import narrow_trust
 
 HANDLER = Path(__file__).parent / "build_handler"
-IMAGE = "public.ecr.aws/docker/library/python:3.11-bookworm"
-TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu"
-"""PyTorch's own index: PyPI's torch for Linux brings CUDA, which is several GB."""
+IMAGE = (
+    "public.ecr.aws/docker/library/python"
+    "@sha256:a8f8fbe1a0edc9e4dddafa64ba73f7e04be7be5ebc23f332362e779e0a2e4e52"
+)
+"""Docker's official image `python:3.11.15-bookworm`, for every processor, by its digest."""
+TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
+"""PyTorch's page of torch, and of nothing else: PyPI's torch for Linux brings CUDA, several GB.
+
+As an index (`PIP_EXTRA_INDEX_URL`), the place could offer every package that a build installs.
+"""
 
 
 @typed
@@ -130,7 +138,7 @@ class ModelBuilder(Construct):
             timeout=self.BUILD_TIMEOUT,
             variables={
                 **(_gpu_variables(engines) if engines else {}),
-                "PIP_EXTRA_INDEX_URL": TORCH_FOR_CPUS,
+                "PIP_FIND_LINKS": TORCH_FOR_CPUS,
             },
         )
 
@@ -164,7 +172,7 @@ class ModelBuilder(Construct):
             )
         self.bucket.key.grant_decrypt(self.poll_function)
         log = build_log(self, "ProviderLog")
-        return custom_resources.Provider(
+        provider = custom_resources.Provider(
             self,
             "Provider",
             on_event_handler=self.start_function,
@@ -175,6 +183,8 @@ class ModelBuilder(Construct):
             query_interval=Duration.seconds(15),
             total_timeout=self.TOTAL_TIMEOUT,
         )
+        narrow_trust(provider)
+        return provider
 
     def _function(self, construct_id: str, handler: str) -> lambda_.Function:
         return handler_function(

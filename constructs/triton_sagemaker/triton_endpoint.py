@@ -111,7 +111,7 @@ class TritonEndpoint(ITritonEndpoint):
         self.variants = tuple(variants)
         self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
         self.role = role or self._own_role(
-            in_vpc=vpc is not None, volume_key=encryption_key, data_capture=data_capture
+            vpc=vpc, volume_key=encryption_key, data_capture=data_capture
         )
         own_group = network.own_group(self)
         self._connections = network.connections(own_group)
@@ -214,14 +214,14 @@ class TritonEndpoint(ITritonEndpoint):
         return check
 
     def _own_role(
-        self, *, in_vpc: bool, volume_key: kms.IKey | None, data_capture: DataCapture | None
+        self, *, vpc: ec2.IVpc | None, volume_key: kms.IKey | None, data_capture: DataCapture | None
     ) -> iam.IRole:
         return EndpointRole(
             self,
             "Role",
             endpoint_name=self.endpoint_name,
             variants=self.variants,
-            in_vpc=in_vpc,
+            vpc=vpc,
             volume_key=volume_key,
             data_capture=data_capture,
         ).role

@@ -23,6 +23,7 @@ from constructs import Construct
 from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import build_log
 from triton_sagemaker.handler_function import function_role, handler_function
+from triton_sagemaker.service_trust import narrow_trust
 
 HANDLER = Path(__file__).parent / "update_handler"
 
@@ -73,6 +74,7 @@ class UpdateChecks(Construct):
             query_interval=self.POLL_INTERVAL,
             total_timeout=self.TOTAL_TIMEOUT,
         )
+        narrow_trust(self.provider)
 
     def guard(
         self,

@@ -79,6 +79,7 @@ NAMED = {
     "provider_log": _log("BuilderProviderLog", "log of builds' provider"),
     "start": _function("BuilderOnEvent", "function that starts builds"),
     "start_log": _log("BuilderOnEventLog", "log of what starts builds"),
+    "vpc": _named("Vpc", "ec2", "vpc/*", "network of private stages", "network"),
     "waiter": _waiter("BuilderProvider", "provider's state machine"),
 }
 """Name in the ledger -> what it stands for."""

@@ -18,9 +18,10 @@ from release.preflight.asking import depends_on, why
 from release.preflight.clients import client
 from release.preflight.removing import Made
 from release.preflight.rows import Row, Topic, Verdict
+from release.tree import has_transform
 
 TOPIC = Topic("change sets")
-CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND"]
+CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 NO_CHANGE = ("didn't contain changes", "No updates are to be performed")
 NEWER_BOOTSTRAP = "cdk bootstrap: newer deploy roles may read the events of a change set"
 
@@ -60,6 +61,10 @@ def _unmade(stack: str, error: ClientError) -> Row:
 
 
 def _of_stack(account: Account, stack: str, properties: Any, left: list[Row]) -> Iterator[Row]:
+    if has_transform(account.templates[stack]):
+        said = "the template has a transform: CloudFormation would run it for the change set"
+        yield TOPIC.refused(stack, said, "remove the transform")
+        return
     missing = _missing_exports(account, stack)
     if missing:
         yield TOPIC.unknown(stack, depends_on(missing))

@@ -10,12 +10,12 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from release.checkouts import Clone
-from release.tree import SUFFIX, NotSynthesised, Template, Tree
+from release.tree import SUFFIX, NotSynthesised, Template, Tree, has_transform
 
 ACKNOWLEDGED = "aws:cdk:acknowledged-rules"
 ERROR = ".error"
@@ -29,6 +29,10 @@ LONGEST_ERROR = 10_000
 _STACK = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,127}")
 """CloudFormation's names of stacks (API reference, CreateStack, StackName)."""
 _STACKS = "aws:cloudformation:stack"
+_OF_THE_TEMPLATE = (
+    *("additionalDependencies", "requiresBootstrapStackVersion", "stackName"),
+    *("stackTemplateAssetObjectUrl", "templateFile"),
+)
 _WITHOUT_TEMPLATES = ("cdk:asset-manifest", "cdk:tree", "cdk:feature-flag-report")
 
 
@@ -37,11 +41,13 @@ class Synthesis:
     """What an app makes of a stage.
 
     `templates` is stack name -> template, `acknowledged` has a line for each finding of cdk-nag
-    that the app acknowledges, None where it is not known.
+    that the app acknowledges, None where it is not known. `settings` is stack name -> what the
+    manifest says of how it is deployed.
     """
 
     templates: dict[str, Template]
     acknowledged: tuple[str, ...] | None = None
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -89,7 +95,8 @@ def read(folder: Path, stage: str) -> Synthesis:
         names = {it.name for it in assembly.iterdir()}
     except FileNotFoundError:
         raise NotSynthesised(f"{stage} was not synthesised: there is no assembly of it") from None
-    stacks = list(_stacks(_json(assembly / "manifest.json")))
+    settings = dict(_stacks(_json(assembly / "manifest.json")))
+    stacks = list(settings)
     unknown = {it for it in names if it.endswith(SUFFIX)} - {f"{it}{SUFFIX}" for it in stacks}
     if unknown:
         raise NotSynthesised(
@@ -104,11 +111,11 @@ def read(folder: Path, stage: str) -> Synthesis:
         if metadata[it].name in names
         for line in _acknowledged(_json(metadata[it]), metadata[it].name)
     )
-    return Synthesis(templates, tuple(lines))
+    return Synthesis(templates, tuple(lines), settings)
 
 
-def _stacks(manifest: Any) -> Iterator[str]:
-    """Yield the names of stacks in a manifest. Raises `NotSynthesised` for what is not reviewed."""
+def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield name and settings of each stack. Raises `NotSynthesised` for what is not reviewed."""
     match manifest:
         case {"artifacts": dict(artifacts)}:
             pass
@@ -124,7 +131,7 @@ def _stacks(manifest: Any) -> Iterator[str]:
                 and file == f"{name}{SUFFIX}"
                 and properties.get("stackName", name) == name
             ):
-                yield name
+                yield name, _settings(artifact)
             case _:
                 raise NotSynthesised(
                     f"manifest.json: {name[:128]!r}: only stacks whose template is NAME{SUFFIX} "
@@ -132,11 +139,20 @@ def _stacks(manifest: Any) -> Iterator[str]:
                 )
 
 
+def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
+    """Return how a stack is deployed, without what its template and its name decide."""
+    properties = artifact["properties"]
+    folder = str(properties.get("stackTemplateAssetObjectUrl", "")).rpartition("/")[0]
+    return {
+        **{key: value for key, value in properties.items() if key not in _OF_THE_TEMPLATE},
+        "environment": artifact.get("environment"),
+        "folder of templates": folder,
+    }
+
+
 def _template(path: Path) -> Template:
     content = _json(path)
-    if isinstance(content, dict) and (
-        "Transform" in content or '"Fn::Transform":' in json.dumps(content)
-    ):
+    if isinstance(content, dict) and has_transform(content):
         raise NotSynthesised(
             f"{path.name} has a transform: CloudFormation would run it, already for a change set, "
             "and deploy what nobody compared: remove it"

@@ -8,6 +8,7 @@ from typing import Any
 from release.review import environments
 from release.review.differences import Change, StackDifference, differences
 from release.review.endpoints import DeclaredEndpoint, endpoint_of
+from release.review.environments import Settings
 from release.review.findings import NOTHING, FindingsChange
 from release.review.gained_access import Gained, gained
 from release.stage_file import StageFile
@@ -42,7 +43,8 @@ class Comparison:
     """What rules and sentences look at.
 
     `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
-    then, `change_sets` what CloudFormation says of stacks.
+    then, `change_sets` what CloudFormation says of stacks, `settings` what cloud assemblies say of
+    stacks beside templates, by stack, before and after.
     """
 
     stage: str
@@ -52,6 +54,7 @@ class Comparison:
     will_be: StageFile
     change_sets: dict[str, Any] = field(default_factory=dict)
     lint: Linter = nothing_found
+    settings: tuple[Settings, Settings] = ({}, {})
 
     @property
     def production(self) -> bool:

@@ -12,6 +12,8 @@ import platform_facts
 from release.stage_file import StageFile
 from release.tree import Template
 
+Settings = dict[str, dict[str, Any]]
+
 _PSEUDO = re.compile(r"AWS::(?:AccountId|Partition|Region|URLSuffix)")
 _SUBSTITUTED = re.compile(r"\$\{([^}]*)\}")
 
@@ -42,6 +44,18 @@ def without_places(templates: dict[str, Template], place: StageFile) -> dict[str
     named.append((re.compile(r"\barn:aws(?:-[a-z]+)*:"), "arn:${AWS::Partition}:"))
     named.append((re.compile(r"\bamazonaws\.com\.cn\b"), "amazonaws.com"))
     return {name: _plain(template, named) for name, template in templates.items()}
+
+
+def comparable(
+    before: Settings, was: StageFile, after: Settings, will_be: StageFile
+) -> tuple[Settings, Settings]:
+    """Return settings of stacks before and after, without their places where those differ."""
+    if not before or not may_move(was, will_be):
+        return before, after
+    sides = without_places(before, was), without_places(after, will_be)
+    for settings in (it for side in sides for it in side.values()):
+        settings.pop("environment", None)
+    return sides
 
 
 def _registries(region: str) -> set[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from release.review import environments
 from release.review.acknowledged import Acknowledgement
 from release.review.assemblies import Synthesis, Synthesised
 from release.review.comparison import Comparison, Linter
@@ -133,7 +134,8 @@ def review_stage(
     files = [it.stage(stage) for it in trees]
     live = base if isinstance(base, Deployed) and missing is None else None
     change_sets = live.change_sets(after) if live else {}
-    comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint)
+    settings = environments.comparable(old.settings, files[0], new.settings, files[-1])
+    comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint, settings)
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
     endpoints = endpoint_changes(comparison, compared=missing is None)

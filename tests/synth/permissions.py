@@ -167,6 +167,12 @@ def _beyond_role(site: Site, held: Held, role: Resource) -> Iterator[str]:
     trusted = {it.trusts for it in held.principal.roles}
     if _trusted(site, role) != trusted:
         yield f"{role.id} trusts {sorted(_trusted(site, role))}, and not {sorted(trusted)}"
+    for statement in site.deployed.statements(
+        role.properties["AssumeRolePolicyDocument"], role.stack
+    ):
+        source = statement.get("Condition", {}).get("StringEquals", {}).get("aws:SourceAccount")
+        if "Service" in statement["Principal"] and source != site.deployed.account:
+            yield f"{role.id} trusts {statement['Principal']} for any account: aws:SourceAccount"
     if role.properties.get("ManagedPolicyArns"):
         yield f"{role.id} has policies of AWS's, which nobody compares with the ledger"
     for statement in site.deployed.granted(role):

@@ -493,7 +493,7 @@ MISTAKES: dict[str, tuple[Rule, str, Change, str]] = {
         policy_rules.sizes,
         "prod-text",
         lambda it: first(it, "AWS::IAM::Role")["AssumeRolePolicyDocument"].update(Id="x" * 2048),
-        "a policy of 21",
+        "a policy of 22",
     ),
     "a Sid with a blank": (
         policy_rules.grammar,

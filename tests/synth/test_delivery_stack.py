@@ -1,5 +1,6 @@
 """DeliveryStack: who may become what. What that may do is the ledger's: `test_permissions`."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,20 @@ def test_a_role_is_for_tokens_of_this_repository_with_these_subjects_alone(
         "Condition": {"StringEquals": {f"{ISSUER}:aud": "sts.amazonaws.com"}},
         "Effect": "Allow",
     }
+
+
+def test_a_job_that_nobody_approves_reads_templates_alone() -> None:
+    given = template()
+    (policy,) = (
+        it["Properties"]
+        for it in given.find_resources("AWS::IAM::Policy").values()
+        if "Review" in json.dumps(it["Properties"]["Roles"])
+    )
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert statement["Action"] == ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
+    assert as_read(statement["Resource"]) == (
+        f"arn:aws:cloudformation:{REGION}:{ACCOUNT}:stack/prod-*"
+    )
 
 
 def test_a_repository_with_ids_is_trusted_with_them() -> None:

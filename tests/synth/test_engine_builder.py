@@ -56,7 +56,7 @@ def test_where_codebuild_has_no_gpu_there_is_no_project_for_one() -> None:
     (project,) = template.find_resources("AWS::CodeBuild::Project").values()
     environment = project["Properties"]["Environment"]
     assert environment["Type"] == "LINUX_CONTAINER"
-    assert [it["Name"] for it in environment["EnvironmentVariables"]] == ["PIP_EXTRA_INDEX_URL"]
+    assert [it["Name"] for it in environment["EnvironmentVariables"]] == ["PIP_FIND_LINKS"]
     assert "GpuProject" not in template.to_json()["Outputs"]
 
 

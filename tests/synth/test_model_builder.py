@@ -54,7 +54,7 @@ def test_a_build_gets_pytorch_without_cuda_and_knows_who_compiles_engines(
     environment = project(models_template)["Environment"]
     variables = {it["Name"]: it["Value"] for it in environment["EnvironmentVariables"]}
     assert environment["Type"] == "LINUX_CONTAINER"
-    assert variables["PIP_EXTRA_INDEX_URL"] == "https://download.pytorch.org/whl/cpu"
+    assert variables["PIP_FIND_LINKS"] == "https://download.pytorch.org/whl/cpu/torch/"
     assert variables["GPU_PROJECT"]["Ref"].startswith("EnginesProject")
 
 

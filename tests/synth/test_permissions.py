@@ -302,6 +302,25 @@ BROKEN = [
         "trusts ['ec2.amazonaws.com', 'sagemaker.amazonaws.com']",
     ),
     Broken(
+        "a role that a service may assume for another account",
+        "prod-text",
+        lambda it: named(it, ENDPOINT, "AWS::IAM::Role")["Properties"]["AssumeRolePolicyDocument"][
+            "Statement"
+        ][0].pop("Condition"),
+        beyond,
+        "for any account: aws:SourceAccount",
+    ),
+    Broken(
+        "interfaces of every network",
+        "prod-text",
+        lambda it: statement(
+            next(value for name, value in it.items() if "VpcPolicy" in name),
+            "ec2:DeleteNetworkInterface",
+        ).pop("Condition"),
+        beyond,
+        "ec2:DeleteNetworkInterface on",
+    ),
+    Broken(
         "a role that nobody knows",
         "prod-models",
         lambda it: it.update(Another=named(it, WATCH, "AWS::IAM::Role")),

@@ -429,6 +429,26 @@ def test_an_endpoint_that_leaves_its_vpc_may_delete_its_interfaces_until_it_has(
     assert name in model["DependsOn"]
 
 
+def test_an_endpoint_in_another_vpc_keeps_the_policy_of_the_first_until_it_has_left() -> None:
+    # Of one policy that changes, the update would begin without what deletes its old interfaces.
+    names = []
+    for vpc_id in ("vpc-1", "vpc-2"):
+        scene = Scene()
+        vpc = ec2.Vpc.from_vpc_attributes(
+            scene.stack,
+            "Vpc",
+            availability_zones=["a", "b"],
+            private_subnet_ids=["subnet-1", "subnet-2"],
+            vpc_id=vpc_id,
+        )
+        scene.endpoint(vpc=vpc)
+        policies = scene.template().find_resources("AWS::IAM::Policy")
+        (name,) = (it for it in policies if "VpcPolicy" in it)
+        assert f":vpc/{vpc_id}" in json.dumps(policies[name])
+        names.append(name)
+    assert names[0] != names[1]
+
+
 def test_rights_of_a_vpc_are_there_only_with_one(scene: Scene) -> None:
     scene.endpoint()
     assert not any("ec2:" in json.dumps(it) for it in _statements(scene).values())

@@ -97,8 +97,7 @@ def _origin(package: str) -> Path:
 
 
 def _pins(path: Path) -> dict[str, str]:
-    lines = [line.strip() for line in path.read_text().splitlines()]
-    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+    return dict(re.findall(r"^([\w.-]+)==([^\s;]+)", path.read_text(), re.MULTILINE))
 
 
 def _normal(name: str) -> str:

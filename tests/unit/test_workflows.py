@@ -159,8 +159,8 @@ def test_a_job_that_may_write_checks_nothing_out_and_runs_no_program_of_the_chan
 
 def test_a_job_without_its_input_fails_and_is_not_skipped() -> None:
     # "A job that is skipped will report its status as "Success". It will not prevent a pull request
-    # from merging, even if it is a required check" (GitHub docs, "Using conditions to control job
-    # execution").
+    # from merging, even if it is a required check"
+    # (https://docs.github.com/en/actions/using-jobs/using-conditions-to-control-job-execution).
     jobs = pull_request()
     for name in ("lint", "test", "review"):
         assert ("needs" in jobs[name]) == (jobs[name].get("if") == "${{ !cancelled() }}"), name

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from release.review.comparison import Comparison
 from release.review.dangers.changed_judge import changed_judge
+from release.review.dangers.changed_stack_settings import changed_stack_settings
 from release.review.dangers.dropped_models import dropped_models
 from release.review.dangers.encryption_removed import encryption_removed
 from release.review.dangers.expiring_objects import expiring_objects
@@ -42,6 +43,7 @@ Rule = Callable[[Comparison], Iterator[Found]]
 
 RULES: tuple[Rule, ...] = (
     new_environment,
+    changed_stack_settings,
     removed_endpoints,
     refused_updates,
     refused_exports,

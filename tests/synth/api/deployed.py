@@ -36,6 +36,7 @@ OWN_NAMES = {
 
 ARNS = {
     "AWS::CodeBuild::Project": "codebuild:{region}:{account}:project/{name}",
+    "AWS::EC2::VPC": "ec2:{region}:{account}:vpc/{id}",
     "AWS::IAM::OIDCProvider": "iam::{account}:oidc-provider/{name}",
     "AWS::IAM::Role": "iam::{account}:role/{name}",
     "AWS::KMS::Key": "kms:{region}:{account}:key/{id}",

@@ -33,6 +33,15 @@ def test_a_parameter_says_how_the_model_is_invoked() -> None:
     )
 
 
+@pytest.mark.parametrize("model", ["minilm:1", "minilm:old", "../image/bert", "a/b", "", "minilm "])
+def test_a_version_or_a_path_is_no_model_s_name(ssm: Any, model: str) -> None:
+    # Systems Manager takes NAME:VERSION and NAME:LABEL (API reference, GetParameter, Name).
+    ssm.parameters[f"{PREFIX}/{model}"] = parameter(version="old")
+    with pytest.raises(UnknownModel, match="is no model's name"):
+        Catalog(ssm, prefix=PREFIX, ttl=60).resolve(model)
+    assert ssm.asked == []
+
+
 def test_a_parameter_may_say_more_than_is_read() -> None:
     assert CatalogEntry.parse(parameter(added_later={"a": 1})).model == "minilm"
 

@@ -145,6 +145,30 @@ def test_a_stack_that_was_there_stays(make: MakeAccount, aws: Aws, status: str, 
     assert (there.sets, there.deleted, there.status) == (set(), [], status)
 
 
+@pytest.mark.parametrize(
+    "macro", [{"Transform": "Macro"}, {"Resources": {"P": {"Fn::Transform": {"Name": "Macro"}}}}]
+)
+def test_no_macro_of_the_account_is_run_for_a_change_set(
+    make: MakeAccount, aws: Aws, macro: dict[str, Any]
+) -> None:
+    there = CloudFormation(aws, None)
+    account = make(manifest=MANIFEST, prod_text={"P": ("AWS::SSM::Parameter", {})})
+    (account.assembly / "prod-text.assets.json").write_text(json.dumps(ASSETS))
+    account.templates["prod-text"].update(macro)
+    (row,) = change_sets.ask(account)
+    assert row.verdict is Verdict.REFUSED
+    assert "transform" in row.said
+    assert not there.made
+    assert not aws.requests("s3.PutObject")
+
+
+def test_a_macro_is_not_expanded_whatever_the_template_says(make: MakeAccount, aws: Aws) -> None:
+    # CreateChangeSet refuses a template with macros without this capability (its API reference).
+    there = CloudFormation(aws, None)
+    asked(make)
+    assert there.made[0]["Capabilities"] == ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
+
+
 def test_no_change_is_right(make: MakeAccount, aws: Aws) -> None:
     there = CloudFormation(aws, "UPDATE_COMPLETE")
     there.set_status = "FAILED"

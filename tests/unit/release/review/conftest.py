@@ -31,7 +31,8 @@ out = pathlib.Path(os.environ["CDK_OUTDIR"])
 shutil.copytree(f"assemblies/{stage}", out, dirs_exist_ok=True)
 stacks = {
     path.name.removesuffix(".template.json"): {
-        "type": "aws:cloudformation:stack", "properties": {"templateFile": path.name}
+        "type": "aws:cloudformation:stack",
+        "properties": {"templateFile": path.name, "assumeRoleArn": "deploy"},
     }
     for path in out.glob("*.template.json")
 }

@@ -58,6 +58,24 @@ def test_findings_that_the_app_acknowledges_are_read(assembly: Path) -> None:
     )
 
 
+def test_what_the_manifest_says_of_a_stack_is_read(assembly: Path) -> None:
+    properties = {
+        "templateFile": "a.template.json",
+        "assumeRoleArn": "deploy",
+        "stackTemplateAssetObjectUrl": "s3://assets/hash.json",
+        "tags": {"team": "ml"},
+    }
+    write_manifest(assembly, "a", properties=properties, environment="aws://1/us-east-1")
+    assert read(assembly.parent, "prod").settings == {
+        "a": {
+            "assumeRoleArn": "deploy",
+            "environment": "aws://1/us-east-1",
+            "folder of templates": "s3://assets",
+            "tags": {"team": "ml"},
+        }
+    }
+
+
 def leave_out(folder: Path) -> None:
     (folder / "a.template.json").unlink()
 

@@ -73,6 +73,13 @@ def test_a_change_cannot_acknowledge_its_own_danger(clone: Clone) -> None:
     )
 
 
+def test_a_stack_that_is_deployed_as_another_role_is_a_danger(clone: Clone) -> None:
+    write(clone, "app.py", APP.replace('"deploy"', '"mine"'))
+    assert main(["--base", "main"]) == 3
+    stack = "prod/changed_stack_settings/prod-text.assumeRoleArn."
+    assert any(it.startswith(stack) for it in keys(clone))
+
+
 def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
     clone.git("checkout", "--quiet", "-b", "change")
     acknowledge(clone, DANGER)

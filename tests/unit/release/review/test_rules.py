@@ -37,6 +37,54 @@ def of(rule: str, *arguments: Any, **named: Any) -> list[str]:
     return [message for name, message in found(*arguments, **named) if name == rule]
 
 
+SAME = {STACK: {"Resources": RESOURCES}}
+PROTECTED = {"terminationProtection": True, "tags": {"team": "ml"}, "assumeRoleArn": "deploy"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (PROTECTED, []),
+        ({**PROTECTED, "terminationProtection": False}, ["terminationProtection: true -> false"]),
+        ({**PROTECTED, "tags": {}}, ['tags: {"team": "ml"} -> {}']),
+        ({**PROTECTED, "assumeRoleArn": "mine"}, ["assumeRoleArn: deploy -> mine"]),
+        (
+            {"terminationProtection": True, "tags": {"team": "ml"}},
+            ["assumeRoleArn: deploy -> none"],
+        ),
+        ({**PROTECTED, "parameters": {"a": "b"}}, ['parameters: none -> {"a": "b"}']),
+    ],
+)
+@pytest.mark.parametrize("stack", [STACK, "prod-new"])
+def test_a_stack_that_is_deployed_otherwise_is_a_danger(
+    stack: str, settings: dict[str, Any], said: list[str]
+) -> None:
+    sides = {STACK: PROTECTED}, {STACK: PROTECTED, stack: settings}
+    known = dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides))
+    assert [it.message for it in known] == [f"{stack}: {it}" for it in said]
+    assert all(it.rule == "changed_stack_settings" for it in known)
+
+
+def test_protection_that_comes_and_settings_of_a_new_stage_are_no_danger() -> None:
+    unprotected = {STACK: {**PROTECTED, "terminationProtection": False}}
+    for before in (unprotected, {}):
+        comparison = Comparison(
+            "prod", SAME, SAME, PROD, PROD, settings=(before, {STACK: PROTECTED})
+        )
+        assert not dangers(comparison)
+
+
+def test_one_change_of_several_stacks_is_one_danger_whose_key_has_the_value() -> None:
+    def known(tag: str) -> list[Any]:
+        after = {name: {**PROTECTED, "tags": tag} for name in ("a", "b")}
+        sides = {"a": PROTECTED, "b": PROTECTED}, after
+        return list(dangers(Comparison("prod", SAME, SAME, PROD, PROD, settings=sides)))
+
+    ((one,), (other,)) = known("x"), known("y")
+    assert one.message == '2 stacks: tags: {"team": "ml"} -> x'
+    assert one.key != other.key
+
+
 def resource(kind: str, **properties: Any) -> dict[str, Any]:
     return {"It": {"Type": kind, "Properties": properties}}
 

@@ -1,0 +1,32 @@
+"""Trust in a service of AWS, as far as it works for this account."""
+
+from aws_cdk import Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+
+def trusted_service(scope: Construct, service: str) -> iam.PrincipalBase:
+    """Return the principal of a service that acts for the account of `scope` alone.
+
+    Without the condition, a service that another account gives this account's role to could be
+    made to use it (the confused deputy). Documented for roles of Lambda ("When a service assumes a
+    role in your account", lambda/latest/dg/permissions-managed-policies.html), of CodeBuild
+    (codebuild/latest/userguide/setting-up-service-role.html) and of SageMaker
+    (sagemaker/latest/dg/security-confused-deputy-prevention.html).
+    """
+    return iam.ServicePrincipal(service).with_conditions({"StringEquals": _source(scope)})
+
+
+def narrow_trust(made: Construct) -> None:
+    """Add the condition of `trusted_service` to the roles that the CDK makes for a construct.
+
+    They are those of Step Functions (step-functions/latest/dg/procedure-create-iam-role.html).
+    """
+    for child in made.node.find_all():
+        if isinstance(child, iam.CfnRole):
+            statement = "AssumeRolePolicyDocument.Statement.0"
+            child.add_property_override(f"{statement}.Condition.StringEquals", _source(made))
+
+
+def _source(scope: Construct) -> dict[str, str]:
+    return {"aws:SourceAccount": Stack.of(scope).account}

@@ -1,0 +1,97 @@
+"""Packages that run where roles are near: only the files whose hashes were reviewed."""
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stacks.model_stack import BUILDSPEC
+
+ROOT = Path(__file__).parents[2]
+LOCKS = [
+    *(ROOT / f"requirements{it}.txt" for it in ("", "-build", "-checkov", "-torch")),
+    *ROOT.glob("tests/*/requirements*.txt"),
+]
+MAKEFILE = (ROOT / "Makefile").read_text()
+INSTALL = BUILDSPEC["phases"]["install"]["commands"][0]  # type: ignore[index]
+
+
+def wheel(folder: Path, version: str, content: str) -> None:
+    """Write a wheel of `six`, which needs nothing."""
+    info = f"six-{version}.dist-info"
+    with zipfile.ZipFile(folder / f"six-{version}-py2.py3-none-any.whl", "w") as file:
+        file.writestr("six.py", content)
+        file.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: six\nVersion: {version}\n")
+        file.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any"
+        )
+        file.writestr(f"{info}/RECORD", "")
+
+
+@pytest.mark.parametrize("version", ["1.17.0", "1.17.0+other"])
+def test_another_file_of_a_locked_version_is_not_installed_by_a_build(
+    tmp_path: Path, version: str
+) -> None:
+    # PEP 440: ==1.17.0 also takes 1.17.0+other, which pip prefers; any index that it asks may
+    # have one.
+    lock = (ROOT / "requirements-build.txt").read_text()
+    (entry,) = re.findall(r"^six==.*(?:\n +--hash.*)*", lock, re.MULTILINE)
+    (tmp_path / "requirements-build.txt").write_text(entry)
+    wheel(tmp_path, version, "print('other')")
+    environment = {
+        **{"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "PIP_CONFIG_FILE": "/dev/null"},
+        **{
+            "PIP_FIND_LINKS": str(tmp_path),
+            "PIP_NO_INDEX": "1",
+            "PIP_TARGET": str(tmp_path / "to"),
+        },
+    }
+    done = subprocess.run(
+        ["sh", "-c", INSTALL], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert done.returncode
+    assert b"HASHES" in done.stderr
+    assert not (tmp_path / "to" / "six.py").exists()
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda it: str(it.relative_to(ROOT)))
+def test_every_package_of_a_lock_has_hashes(path: Path) -> None:
+    lines = [it for it in path.read_text().splitlines() if not it.strip().startswith("#")]
+    entries = re.split(r"(?<!\\)\n", "\n".join(lines))
+    for entry in filter(None, entries):
+        assert re.fullmatch(r"\S+==\S+( ; .*)?( \\\n +--hash=sha256:[0-9a-f]{64})+", entry), entry
+
+
+def test_every_installation_of_packages_is_by_hashes_and_of_wheels() -> None:
+    workflows = [yaml.safe_load(it.read_text()) for it in ROOT.glob(".github/workflows/*.yml")]
+    run = [step.get("run", "") for it in workflows for job in it["jobs"].values()
+           for step in job["steps"]]  # fmt: skip
+    assert not any("pip" in command for command in run)
+    installations = [*re.findall(r".*-m pip install.*", MAKEFILE), INSTALL]
+    by_hash = [it for it in installations if "--require-hashes --only-binary :all:" in it]
+    (own,) = (it for it in installations if it not in by_hash)
+    assert own.endswith("--no-deps --no-build-isolation --editable .")
+    assert len(by_hash) == 2  # one rule for all in the Makefile
+
+
+def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:
+    block = re.search(r"^torch==.*(?:\n +--hash.*)*", (ROOT / "requirements-torch.txt").read_text(),
+                      re.MULTILINE)  # fmt: skip
+    assert block
+    for name in ("requirements.txt", "requirements-build.txt"):
+        text = (ROOT / name).read_text()
+        assert block[0] in text
+        assert len(re.findall(r"^torch==", text, re.MULTILINE)) == 1
+        assert not re.search(r"^(nvidia-c|cuda-|triton==)", text, re.MULTILINE)
+    wanted = block[0].split()[0]
+    assert re.search(rf"^{re.escape(wanted)}\s", (ROOT / "requirements-build.in").read_text(), re.M)
+
+
+def test_what_pip_is_given_beside_its_index_has_torch_alone() -> None:
+    # An index would be asked for every package.
+    assert "PIP_FIND_LINKS ?= https://download.pytorch.org/whl/cpu/torch/\n" in MAKEFILE
+    assert "INDEX" not in MAKEFILE
