@@ -28,9 +28,9 @@ REGION ?=
 YES ?=
 
 # Each package is a wheel that the lock has the hash of: no index can give another, nor code that
-# builds one. PyTorch's page has torch alone, for CPUs; a machine without internet names its own.
+# builds one. PyTorch's page has torch alone, for CPUs; pip's own setting (find-links) replaces it.
 PIP := -m pip install --disable-pip-version-check --require-hashes --only-binary :all:
-export PIP_FIND_LINKS ?= https://download.pytorch.org/whl/cpu/torch/
+TORCH_FOR_CPUS := https://download.pytorch.org/whl/cpu/torch/
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
 PYTHON ?= $(shell for python in python3 python3.12 python3.11; do \
@@ -51,7 +51,8 @@ $(VENV)/.installed: requirements.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
 	@echo "installing the pinned Python packages into .venv (about 3 GB, minutes the first time)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
-	@$(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@links=$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null || echo $(TORCH_FOR_CPUS))}; \
+		PIP_FIND_LINKS=$$links $(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
