@@ -61,7 +61,7 @@ class DeliveryStack(Stack):
             "Deploy", f"environment:{stage_name}", session=Duration.minutes(JOB_MINUTES)
         )
         deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
-        for statement in (*self._smoke_test(stage_name), *self._looking_after(stage_name)):
+        for statement in (*self._catalog_and_models(stage_name), *self._looking_after(stage_name)):
             deploy.add_to_policy(statement)
         for statement in self._archives(stage_name, delivery.promotes_from):
             deploy.add_to_policy(statement)
@@ -115,8 +115,9 @@ class DeliveryStack(Stack):
             ],
         )
 
-    def _smoke_test(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `endpoint_client` needs to invoke every model of the stage, and no more."""
+    def _catalog_and_models(self, stage_name: str) -> list[iam.PolicyStatement]:
+        """What it takes to invoke every model of the stage, to see who changed the catalog, and to
+        write deleted entries again, beside the record of deliveries."""
         catalog = self.format_arn(
             service="ssm", resource="parameter", resource_name=f"triton/{stage_name}"
         )
@@ -125,7 +126,12 @@ class DeliveryStack(Stack):
         )
         return [
             iam.PolicyStatement(
-                actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
+                actions=[
+                    "ssm:GetParameter",
+                    "ssm:GetParameterHistory",
+                    "ssm:GetParametersByPath",
+                    "ssm:PutParameter",
+                ],
                 resources=[f"{catalog}/*"],
             ),
             iam.PolicyStatement(
@@ -135,12 +141,9 @@ class DeliveryStack(Stack):
         ]
 
     def _looking_after(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs before a deploy, to explain it and to remember it."""
+        """What `release.delivery` needs before a deploy, and to explain it."""
         stacks = self.format_arn(
             service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
-        )
-        delivered = self.format_arn(
-            service="ssm", resource="parameter", resource_name=f"triton/{stage_name}/delivered"
         )
         return [
             iam.PolicyStatement(
@@ -152,7 +155,6 @@ class DeliveryStack(Stack):
                 ],
                 resources=[stacks],
             ),
-            iam.PolicyStatement(actions=["ssm:PutParameter"], resources=[delivered]),
         ]
 
     def _archives(self, stage_name: str, promotes_from: str | None) -> list[iam.PolicyStatement]:

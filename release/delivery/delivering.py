@@ -10,9 +10,10 @@ from release.delivery import golden
 from release.delivery.archive_bucket import stack_id
 from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
+from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History, Outcome
 from release.delivery.lost_exports import refuse_lost_exports
@@ -32,7 +33,7 @@ def deliver(
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
     With `ignore_preflight`, what the account refuses is said and does not end the delivery.
-    Raises `NotDelivered` and `DeliveredWrong`.
+    Raises `NotDelivered`, `DeliveredWrong` and `ChangedByHand`.
     """
     for name in filter(None, (stage, from_stage)):
         clone.stage(name)  # what is written wrong is said before what is not committed
@@ -48,6 +49,8 @@ def deliver(
         deployment.say_how_long()
         if from_stage is not None:
             promote_from(deployment, from_stage, session=_session(clone, from_stage))
+        deployment.at_rest()
+        check_before(deployment)
         history.begin(commit)
         _remembered(history, lambda: _put_in_place(deployment, clone))
 
@@ -69,6 +72,8 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
     ):
         deployment = Deployment(assembly, _session(tree, stage))
         refuse_lost_exports(deployment)
+        deployment.at_rest()
+        check_before(deployment)
         history.begin(target.commit, back_to=target)
         _remembered(history, lambda: _put_in_place(deployment, tree))
     return target.commit
@@ -86,7 +91,7 @@ def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
     except NotDelivered:
         _end(history, Outcome.FAILED)
         raise
-    except DeliveredWrong:
+    except (DeliveredWrong, ChangedByHand):
         _end(history, Outcome.WRONG)
         raise
     except KeyboardInterrupt:

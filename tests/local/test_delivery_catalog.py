@@ -1,0 +1,187 @@
+"""Deliveries to a stage whose catalog somebody has changed by hand, while clients ask."""
+
+import re
+import shlex
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from endpoint_client import EndpointClient, EndpointError
+from model_build.__main__ import main as tritonsm
+from tests.local.commands import run_as
+from tests.local.conftest import ROOT, Checkout
+from tests.local.repository import Repository
+from tests.local.tiny_models import PLUS_ONE, TIMES
+
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math:
+    models: [times, plus]
+    instance_type: ml.m5.xlarge
+"""
+TIMES_ENTRY, GHOST = "/triton/live/math/times", "/triton/live/math/ghost"
+
+
+@pytest.fixture(scope="module")
+def repository(checkout: Checkout) -> Repository:
+    """A stage to which two versions of `times` were delivered: 14, then 21."""
+    shutil.copy2(ROOT / ".gitignore", checkout.path)
+    (checkout.path / "stages" / "live.yaml").write_text(STAGE)
+    repository = Repository(checkout.path, checkout.aws, stage="live")
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.write_model("plus", PLUS_ONE, answer=8)
+    repository.git("init", "--quiet")
+    repository.commit("twice")
+    _deliver(repository)
+    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.commit("thrice")
+    _deliver(repository)
+    return repository
+
+
+def _deliver(repository: Repository, *arguments: str, code: int = 0) -> str:
+    finished = repository.delivery(*(arguments or ("deliver",)), "--stage", "live")
+    assert finished.returncode == code, finished.stdout
+    return finished.stdout
+
+
+def _version(model: str = "times") -> str:
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    return client.resolve(model).version
+
+
+def _answer(model: str = "times") -> float:
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    return float(client.invoke(model, {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+
+
+def _run(command: str) -> None:
+    """Run a command that a message gives."""
+    program, *arguments = shlex.split(command)
+    assert program == "tritonsm"
+    finished = run_as("publisher", tritonsm, *arguments)
+    assert finished.returncode == 0, finished.stderr
+
+
+def _command(message: str, program: str) -> str:
+    (command,) = re.findall(rf"^ +({program} .+)$", message, re.M)
+    return str(command)
+
+
+class Calls:
+    """Calls of a client, by model: how many were answered and how many were lost."""
+
+    def __init__(self) -> None:
+        self.answered = {"times": 0, "plus": 0}
+        self.lost = {"times": 0, "plus": 0}
+
+
+@contextmanager
+def _client() -> Iterator[Calls]:
+    """Invoke both models by their names in a loop; lost calls are counted."""
+    calls, stop = Calls(), threading.Event()
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+
+    def loop() -> None:
+        while not stop.wait(0.1):
+            for model in calls.lost:
+                try:
+                    client.invoke(model, {"X": np.array([[7]], np.float32)})
+                    calls.answered[model] += 1
+                except EndpointError:
+                    calls.lost[model] += 1
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield calls
+    finally:
+        stop.set()
+        thread.join()
+    print(f"answered {calls.answered}, lost {calls.lost}")  # noqa: T201
+
+
+def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repository) -> None:
+    """CloudFormation changes nothing, and clients got UnknownModel until somebody published."""
+    before = _version()
+    with _client() as calls:
+        _ssm().delete_parameter(Name=TIMES_ENTRY)
+        said = _deliver(repository)
+        assert _answer() == 21
+    assert "! math/times: the catalog has no entry: written again" in said
+    assert _version() == before
+    assert calls.lost["plus"] == 0
+
+
+def test_a_deleted_entry_does_not_keep_a_new_version_from_being_delivered(
+    repository: Repository,
+) -> None:
+    """CloudFormation would update a parameter that is not there."""
+    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.commit("four times")
+    _ssm().delete_parameter(Name=TIMES_ENTRY)
+    _deliver(repository)
+    assert _answer() == 28
+
+
+def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
+    repository: Repository,
+) -> None:
+    """Its stage was said to be wrong, and to need a rollback that went one commit too far."""
+    new = _version()
+    with _client() as calls:
+        _run("tritonsm rollback times --stage live --endpoint math")
+        old = _version()
+        said = _deliver(repository, code=4)
+        ending = said[said.index("changed by hand:") :]
+        assert f"the catalog has version {old} instead of {new}, since 20" in ending
+        assert "UTC, by arn:aws:iam::000000000000:root" in ending
+        assert "make rollback" not in said
+        assert "cdk deploy" not in said
+        assert _answer() == 21  # the version that somebody chose still serves
+        _run(_command(ending, "tritonsm"))
+        _deliver(repository)
+    assert _answer() == 28
+    assert calls.lost == {"times": 0, "plus": 0}
+
+
+def test_a_commit_with_the_version_that_was_rolled_back_to_is_delivered(
+    repository: Repository,
+) -> None:
+    """Also as a rollback of the stage: catalog and commit are the same again."""
+    _run("tritonsm rollback times --stage live --endpoint math")
+    before = _version()
+    with _client() as calls:
+        said = _deliver(repository, "rollback-stage")
+    assert "changed by hand" not in said
+    assert _version() == before
+    assert calls.lost == {"times": 0, "plus": 0}
+    _deliver(repository)
+
+
+def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command(
+    repository: Repository,
+) -> None:
+    value = _ssm().get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
+    _ssm().put_parameter(Name=GHOST, Value=value.replace("times", "ghost"), Type="String")
+    with _client() as calls:
+        said = _deliver(repository, code=4)
+    assert "math/ghost: the catalog has version" in said
+    assert "and the commit does not have this model" in said
+    assert _command(said, "aws") == f"aws ssm delete-parameter --name {GHOST}"
+    _ssm().delete_parameter(Name=GHOST)
+    _deliver(repository)
+    assert calls.lost == {"times": 0, "plus": 0}
+
+
+def _ssm() -> Any:
+    return boto3.client("ssm")
