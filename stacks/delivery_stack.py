@@ -187,6 +187,9 @@ class DeliveryStack(Stack):
                         )
                     ],
                 ),
+                self._may(
+                    "ssm:GetParameter", resource=f"parameter/triton/{promotes_from}/delivered"
+                ),
             ]
         suffix = platform_facts.region(self.region).dns_suffix
         statements.append(

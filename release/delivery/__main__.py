@@ -65,6 +65,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         action="store_true",
         help="go on where the account refuses something; what it refuses is said",
     )
+    deploying.add_argument(
+        "--allow-older",
+        action="store_true",
+        help="deliver a commit that does not contain the one that the stage serves",
+    )
     rolling_back = _command(
         commands, "rollback-stage", _roll_back, "deliver an earlier commit again"
     )
@@ -133,6 +138,7 @@ def _deploy(clone: Clone, options: argparse.Namespace) -> None:
         options.stage,
         from_stage=options.from_stage,
         ignore_preflight=options.ignore_preflight,
+        allow_older=options.allow_older,
     )
     print(f"delivered: {options.stage} serves what is checked out")
 

@@ -17,6 +17,7 @@ from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered,
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History, Outcome
 from release.delivery.lost_exports import refuse_lost_exports
+from release.delivery.order import refuse_older, require_delivered
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.tree import Tree
@@ -28,11 +29,17 @@ DIRTY = (
 
 
 def deliver(
-    clone: Clone, stage: str, *, from_stage: str | None, ignore_preflight: bool = False
+    clone: Clone,
+    stage: str,
+    *,
+    from_stage: str | None,
+    ignore_preflight: bool = False,
+    allow_older: bool = False,
 ) -> None:
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
-    With `ignore_preflight`, what the account refuses is said and does not end the delivery.
+    With `ignore_preflight`, what the account refuses is said and does not end the delivery; with
+    `allow_older`, the live commit may be one that is not contained in what is checked out.
     Raises `NotDelivered`, `DeliveredWrong` and `ChangedByHand`.
     """
     for name in filter(None, (stage, from_stage)):
@@ -42,6 +49,10 @@ def deliver(
         raise NotDelivered(DIRTY)
     golden.read_all(clone.models)
     history = _history(clone, stage)
+    if not allow_older:
+        refuse_older(clone, history)
+    if from_stage is not None:
+        require_delivered(_history(clone, from_stage), commit)
     with synthesised(clone, stage) as assembly:
         session = _session(clone, stage)
         ask_the_account(clone, assembly, session, anyway=ignore_preflight)
@@ -50,6 +61,8 @@ def deliver(
         if from_stage is not None:
             promote_from(deployment, from_stage, session=_session(clone, from_stage))
         deployment.at_rest()
+        if not allow_older:
+            refuse_older(clone, history)  # again: it may have waited for another delivery
         check_before(deployment)
         history.begin(commit)
         _remembered(history, lambda: _put_in_place(deployment, clone))
