@@ -5,6 +5,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 import platform_facts
+import stage_record
 from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
 from stacks.time_budget import JOB_MINUTES
 from stages import DeliveryStage
@@ -158,7 +159,7 @@ class DeliveryStack(Stack):
         ]
 
     def _archives(self, stage_name: str, promotes_from: str | None) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs to see archives, and to copy those of a stage.
+        """What `release.delivery` needs to see archives, to copy those of a stage, and to record.
 
         CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
         key is used through S3 alone.
@@ -191,10 +192,16 @@ class DeliveryStack(Stack):
                     "ssm:GetParameter", resource=f"parameter/triton/{promotes_from}/delivered"
                 ),
             ]
+        else:  # the record of deliveries
+            statements.append(
+                iam.PolicyStatement(
+                    actions=["s3:PutObject"], resources=[f"{own}/{stage_record.FOLDER}*"]
+                )
+            )
         suffix = platform_facts.region(self.region).dns_suffix
         statements.append(
             iam.PolicyStatement(
-                actions=["kms:Decrypt", *(["kms:GenerateDataKey"] if promotes_from else [])],
+                actions=["kms:Decrypt", "kms:GenerateDataKey"],
                 resources=[self.format_arn(service="kms", resource="key", resource_name="*")],
                 conditions={"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}},
             )

@@ -15,12 +15,14 @@ from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.first_step import ask_the_account
-from release.delivery.history import History, Outcome
+from release.delivery.history import History
 from release.delivery.lost_exports import refuse_lost_exports
 from release.delivery.order import refuse_older, require_delivered
+from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.tree import Tree
+from stage_record import Outcome
 
 DIRTY = (
     "the working tree has changes that are in no commit, so nobody could roll back to them: "
@@ -65,7 +67,8 @@ def deliver(
             refuse_older(clone, history)  # again: it may have waited for another delivery
         check_before(deployment)
         history.begin(commit)
-        _remembered(history, lambda: _put_in_place(deployment, clone))
+        with recorded(deployment, "deliver", commit):
+            _remembered(history, lambda: _put_in_place(deployment, clone))
 
 
 def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
@@ -88,7 +91,8 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
         deployment.at_rest()
         check_before(deployment)
         history.begin(target.commit, back_to=target)
-        _remembered(history, lambda: _put_in_place(deployment, tree))
+        with recorded(deployment, "rollback-stage", target.commit):
+            _remembered(history, lambda: _put_in_place(deployment, tree))
     return target.commit
 
 

@@ -6,13 +6,12 @@ it is about, and says nothing of another one.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from release import parameters
 from release.delivery.errors import NotDelivered
+from stage_record import Delivery, Outcome, delivered_parameter, read_deliveries
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -20,27 +19,8 @@ if TYPE_CHECKING:
 KEPT = 10
 
 
-class Outcome(StrEnum):
-    """How a delivery ended. `STARTED`: it was interrupted, or is in progress."""
-
-    STARTED = "started"
-    DELIVERED = "delivered"
-    FAILED = "failed"
-    WRONG = "wrong"
-    ROLLED_BACK = "rolled back"
-
-
 WORTH_KEEPING = (Outcome.DELIVERED, Outcome.ROLLED_BACK)
 MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG)
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """One commit on its way to the stage, at a time in UTC."""
-
-    commit: str
-    time: str
-    outcome: Outcome
 
 
 class History:
@@ -56,12 +36,12 @@ class History:
     ) -> None:
         self._ssm, self._models_stack = ssm, models_stack
         self.stage = stage
-        self.name = parameters.delivered(stage)
+        self.name = delivered_parameter(stage)
         self._begun: list[Delivery] = []
 
     def deliveries(self) -> list[Delivery]:
         """Return them, the newest last."""
-        stack, deliveries = self._read()
+        stack, deliveries = read_deliveries(self._ssm, self.stage)
         return deliveries if stack in (None, self._models_stack()) else []
 
     def live(self) -> Delivery | None:
@@ -98,7 +78,7 @@ class History:
         that others have begun since stay.
         """
         *before, last = self._begun
-        _, recorded = self._read()
+        _, recorded = read_deliveries(self._ssm, self.stage)
         since = [it for it in recorded if it.time >= last.time and it not in self._begun]
         self._write([*before, replace(last, outcome=outcome), *since])
 
@@ -122,20 +102,6 @@ class History:
             f"no {what} was delivered to {self.stage}; {self.name} has: {known}. Check the "
             f"commit out and deliver it: make deliver STAGE={self.stage}"
         )
-
-    def _read(self) -> tuple[str | None, list[Delivery]]:
-        """Return the id of the stack that the record is about, and its deliveries."""
-        try:
-            value = self._ssm.get_parameter(Name=self.name)["Parameter"]["Value"]
-        except self._ssm.exceptions.ParameterNotFound:
-            return None, []
-        record: Any = json.loads(value)
-        if isinstance(record, list):  # as it was before it named a stack
-            record = {"stack": None, "deliveries": record}
-        return record["stack"], [
-            Delivery(it["commit"], it["time"], Outcome(it["outcome"]))
-            for it in record["deliveries"]
-        ]
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
         kept = [asdict(it) for it in deliveries[-KEPT:]]

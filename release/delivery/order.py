@@ -2,8 +2,9 @@
 
 from release.checkouts import Clone
 from release.delivery.errors import NotDelivered
-from release.delivery.history import History, Outcome
+from release.delivery.history import History
 from release.tree import CheckoutError
+from stage_record import Outcome
 
 ANYWAY = "ALLOW_OLDER=1"
 """What lets a delivery undo the live commit."""

@@ -1,23 +1,26 @@
 """Deliveries to a stage whose catalog somebody has changed by hand, while clients ask."""
 
+import argparse
+import json
 import re
 import shlex
 import shutil
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from typing import Any
 
 import boto3
 import numpy as np
 import pytest
 
+from cli.history import add_to
 from endpoint_client import EndpointClient, EndpointError
 from model_build.__main__ import main as tritonsm
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
 from tests.local.repository import Repository
-from tests.local.tiny_models import PLUS_ONE, TIMES
+from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
 
 STAGE = """
 account: "000000000000"
@@ -28,6 +31,7 @@ endpoints:
     models: [times, plus]
     instance_type: ml.m5.xlarge
 """
+PLACE = ("--stage", "live", "--endpoint", "math")
 TIMES_ENTRY, GHOST = "/triton/live/math/times", "/triton/live/math/ghost"
 
 
@@ -181,6 +185,56 @@ def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command
     _ssm().delete_parameter(Name=GHOST)
     _deliver(repository)
     assert calls.lost == {"times": 0, "plus": 0}
+
+
+def test_a_model_is_not_changed_during_a_delivery(
+    repository: Repository, new_gate: Callable[[], Gate]
+) -> None:
+    """A rollback of a model was taken during somebody's delivery, which then was wrong."""
+    gate = new_gate()
+    model = gate.pause + TIMES.replace("FACTOR", "5").replace(
+        "class TritonPythonModel:\n",
+        "class TritonPythonModel:\n    def initialize(self, args):\n        pause()\n\n",
+    )
+    repository.write_model("times", model, answer=35)
+    repository.commit("five times, when it may")
+    with repository.delivering("deliver", "--stage", "live") as delivery:
+        gate.wait_until_reached()
+        refused = run_as("publisher", tritonsm, "rollback", "times", *PLACE)
+        gate.open()
+        said = delivery.communicate()[0]
+    assert refused.returncode == 1
+    assert "to live is in progress since" in refused.stderr
+    assert delivery.returncode == 0, said
+    assert _answer() == 35
+
+
+def test_the_record_has_everything_that_was_done(repository: Repository) -> None:
+    _deliver(repository, "rollback-stage")
+    refused = run_as("publisher", tritonsm, "retire", "times", _version(), *PLACE)
+    assert refused.returncode == 1
+    with chdir(repository.path):
+        shown = run_as("status", history, "--json")
+    assert shown.returncode == 0, shown.stderr
+    events = json.loads(shown.stdout)
+    assert [(it["action"], it["result"]) for it in events[:2]] == [
+        ("rollback-stage", "delivered"),
+        ("deliver", "delivered"),
+    ]
+    assert {(it["action"], it["result"]) for it in events} >= {("rollback", "done")}
+    assert {it["who"] for it in events} == {"arn:aws:iam::000000000000:root"}
+    live = repository.git("rev-parse", "HEAD~1")
+    assert events[0]["commit"] == live
+    assert events[0]["versions"] == {"math/times": _version(), "math/plus": _version("plus")}
+
+
+def history(arguments: list[str]) -> int:
+    """Run `tritonsm history`."""
+    parser = argparse.ArgumentParser()
+    add_to(parser.add_subparsers())
+    options = parser.parse_args(["history", "--stage", "live", *arguments])
+    code: int = options.run(options)
+    return code
 
 
 def _ssm() -> Any:

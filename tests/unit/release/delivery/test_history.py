@@ -5,7 +5,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from release.delivery.errors import NotDelivered
-from release.delivery.history import KEPT, History, Outcome
+from release.delivery.history import KEPT, History
+from stage_record import Outcome
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient

@@ -8,9 +8,10 @@ import pytest
 
 from release.checkouts import Clone
 from release.delivery.errors import NotDelivered
-from release.delivery.history import Delivery, History, Outcome
+from release.delivery.history import History
 from release.delivery.order import refuse_older, require_delivered
 from release.tree import CheckoutError
+from stage_record import Delivery, Outcome
 
 
 def history(*deliveries: tuple[str, Outcome]) -> History:
