@@ -92,7 +92,7 @@ def _archives(stage: str) -> dict[str, str]:
             s3.get_object(Bucket=bucket, Key=it["Key"])["Body"].read()
         ).hexdigest()
         for it in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
-        if it["Key"].endswith((".tar.gz", ".json"))
+        if it["Key"].endswith((".tar.gz", ".json")) and not it["Key"].startswith("history/")
     }
 
 
