@@ -308,7 +308,9 @@ def test_an_endpoint_that_was_rolled_back_in_silence_is_found(
         verify(Deployment(Assembly(tmp_path, "live"), boto3.Session()), tree.models)
     assert str(wrong.value) == (
         "live-solo was rolled back although its deploy succeeded: it serves with earlier, and "
-        f"live-solo made {deployed}"
+        f"live-solo made {deployed}. To serve with that: aws sagemaker update-endpoint "
+        f"--endpoint-name live-solo --endpoint-config-name {deployed} "
+        "--retain-all-variant-properties"
     )
 
 
