@@ -14,15 +14,13 @@ from rich.text import Text
 
 import stage_record
 from cli.errors import CommandError, exit_code
+from cli.model_bucket import model_bucket
 from cli.printable import printable
 from model_build.commands.arguments import Commands
-from release.delivery.archive_bucket import stack_name, stack_outputs
-from release.permissions import NAMED
+from release.delivery.archive_bucket import stack_name
 from release.tree import Tree
 from stage_record import Event
 
-BUCKET = f"ExportsOutputRef{NAMED['model_bucket'].resource}"
-"""How the output begins that has the bucket's name (aws-cdk-lib, core/lib/private/refs.ts)."""
 SHOWN = 20
 COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}
 MODELS = 3
@@ -43,7 +41,11 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the events, the newest first; return the exit code."""
     session = boto3.Session(region_name=Tree(Path.cwd()).stage(options.stage).region)
-    bucket = _bucket(session, options.stage)
+    bucket = model_bucket(session.client("cloudformation"), options.stage)
+    if bucket is None:
+        raise CommandError(
+            f"there is no stack {stack_name(options.stage)}: make deliver STAGE={options.stage}"
+        )
     events = list(stage_record.read(session.client("s3"), bucket, latest=options.last))
     if options.json:
         print(json.dumps([asdict(it) for it in events], indent=2))
@@ -52,14 +54,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(f"nothing is recorded in s3://{bucket}/{stage_record.FOLDER}")
     return 0
-
-
-def _bucket(session: boto3.Session, stage: str) -> str:
-    outputs = stack_outputs(session.client("cloudformation"), stage=stage)
-    bucket = next((it for name, it in outputs.items() if name.startswith(BUCKET)), None)
-    if bucket is None:
-        raise CommandError(f"there is no stack {stack_name(stage)}: make deliver STAGE={stage}")
-    return bucket
 
 
 def _table(events: Iterable[Event]) -> Table:

@@ -14,7 +14,7 @@ import boto3
 import numpy as np
 import pytest
 
-from cli.history import add_to
+from cli import history, status
 from endpoint_client import EndpointClient, EndpointError
 from model_build.__main__ import main as tritonsm
 from tests.local.commands import run_as
@@ -119,8 +119,17 @@ def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repos
     before = _version()
     with _client() as calls:
         _ssm().delete_parameter(Name=TIMES_ENTRY)
+        shown = _read(repository, "status", "live")
         said = _deliver(repository)
         assert _answer() == 21
+    assert shown["differences"] == [
+        {
+            "subject": "math/times",
+            "text": "the catalog has no entry",
+            "command": "make deliver STAGE=live",
+        }
+    ]
+    assert _read(repository, "status", "live")["differences"] == []
     assert "! math/times: the catalog has no entry: written again" in said
     assert _version() == before
     assert calls.lost["plus"] == 0
@@ -213,10 +222,7 @@ def test_the_record_has_everything_that_was_done(repository: Repository) -> None
     _deliver(repository, "rollback-stage")
     refused = run_as("publisher", tritonsm, "retire", "times", _version(), *PLACE)
     assert refused.returncode == 1
-    with chdir(repository.path):
-        shown = run_as("status", history, "--json")
-    assert shown.returncode == 0, shown.stderr
-    events = json.loads(shown.stdout)
+    events = _read(repository, "history", "--stage", "live")
     assert [(it["action"], it["result"]) for it in events[:2]] == [
         ("rollback-stage", "delivered"),
         ("deliver", "delivered"),
@@ -228,13 +234,23 @@ def test_the_record_has_everything_that_was_done(repository: Repository) -> None
     assert events[0]["versions"] == {"math/times": _version(), "math/plus": _version("plus")}
 
 
-def history(arguments: list[str]) -> int:
-    """Run `tritonsm history`."""
-    parser = argparse.ArgumentParser()
-    add_to(parser.add_subparsers())
-    options = parser.parse_args(["history", "--stage", "live", *arguments])
-    code: int = options.run(options)
-    return code
+def _read(repository: Repository, *arguments: str) -> Any:
+    """Return what a command that changes nothing writes as JSON."""
+
+    def run(written: list[str]) -> int:
+        parser = argparse.ArgumentParser()
+        commands = parser.add_subparsers()
+        for module in (history, status):
+            module.add_to(commands)
+        options = parser.parse_args([*written, "--json"])
+        options.local = False
+        code: int = options.run(options)
+        return code
+
+    with chdir(repository.path):
+        finished = run_as("status", run, *arguments)
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)
 
 
 def _ssm() -> Any:

@@ -35,11 +35,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
         counts.append(latest)
         return [rolled_back, wrong]
 
-    def outputs(_: object, *, stage: str) -> dict[str, str]:
-        return {"ExportsOutputRefModelsBucket970C6ADA": "bucket"} if stage == "prod" else {}
-
     monkeypatch.setattr(stage_record, "read", read)
-    monkeypatch.setattr(history, "stack_outputs", outputs)
+    monkeypatch.setattr(history, "model_bucket", lambda _, stage: f"bucket-of-{stage}")
     monkeypatch.setattr(boto3.Session, "client", lambda *_: None)
     return counts
 
