@@ -101,15 +101,14 @@ class Deployment:
                 if going_on:
                     raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
                 if stuck:
-                    raise RollbackFailed("\n  ".join([*reasons, *map(way_on, stuck)]))
+                    raise RollbackFailed("\n  ".join([*reasons, *map(_way_on, stuck)]))
                 raise NotDelivered("\n  ".join([*(reasons or deployed.reasons), *serves]))
 
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
 
 
-def way_on(stack: str) -> str:
-    """Return what to do with a stack in UPDATE_ROLLBACK_FAILED."""
+def _way_on(stack: str) -> str:
     return (
         f"{stack} is UPDATE_ROLLBACK_FAILED: CloudFormation could not bring it back, and its "
         "endpoint may serve the new configuration. Once the cause is gone: "

@@ -10,13 +10,15 @@ from endpoint_client import EndpointError
 from release.delivery import smoke, under_way
 from release.delivery.catalog_checks import check_after
 from release.delivery.catalog_differences import declared_entries
-from release.delivery.deployment import Deployment, way_on
+from release.delivery.deployment import Deployment
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, RollbackFailed
 from release.delivery.steps import step
 from release.delivery.unfinished import unfinished
 from release.tree import Template
 
+NEXT, SHOW = {under_way.UPDATE_ROLLBACK_FAILED: "continue-update-rollback"}, "describe-stack-events"
+"""The command for a stack in a failed state, by its status: what continues, or says why."""
 VERIFY_SECONDS = 30 * 60
 """How long it is waited for endpoints that change, and until the last model is asked."""
 
@@ -47,14 +49,14 @@ def verify(deployment: Deployment, models: Path) -> None:
 
 def _refuse_failed_stacks(deployment: Deployment) -> None:
     cloudformation = deployment.session.client("cloudformation")
-    failed = under_way.not_complete(cloudformation, deployment.assembly.templates)
+    stacks = tuple(deployment.assembly.templates)
+    under_way.wait_for_stacks(cloudformation, stacks)
+    failed = under_way.not_complete(cloudformation, stacks)
     if not failed:
         return
     lines = [
-        way_on(stack)
-        if status == under_way.UPDATE_ROLLBACK_FAILED
-        else f"{stack} is {status}: aws cloudformation describe-stack-events --stack-name {stack} "
-        "says why; when the cause is gone, deliver again"
+        f"{stack} is {status}: aws cloudformation {NEXT.get(status, SHOW)} --stack-name {stack}; "
+        "when the cause is gone, deliver again"
         for stack, status in failed.items()
     ]
     raise RollbackFailed("\n  ".join(lines))

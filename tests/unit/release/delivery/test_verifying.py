@@ -49,6 +49,6 @@ def test_a_stack_in_a_failed_state_is_not_delivered(
     status: str, command: str, aws: FakeAws, delivered: Deployment
 ) -> None:
     """The cdk CLI skips a stack that has the wanted template, whatever its status."""
-    aws.statuses = [status]
+    aws.statuses = ["UPDATE_COMPLETE"] * len(delivered.assembly.templates) + [status]
     with pytest.raises(RollbackFailed, match=f"is {status}: .*aws cloudformation {command}"):
         verify(delivered, Path("models"))
