@@ -8,6 +8,8 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -196,10 +198,10 @@ def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command
     assert calls.lost == {"times": 0, "plus": 0}
 
 
-def test_a_model_is_not_changed_during_a_delivery(
-    repository: Repository, new_gate: Callable[[], Gate]
+def test_nothing_is_changed_during_a_delivery_and_an_older_commit_is_refused(
+    repository: Repository, new_gate: Callable[[], Gate], tmp_path: Path
 ) -> None:
-    """A rollback of a model was taken during somebody's delivery, which then was wrong."""
+    """A rollback of a model made somebody's delivery wrong; a second delivery undid it."""
     gate = new_gate()
     model = gate.pause + TIMES.replace("FACTOR", "5").replace(
         "class TritonPythonModel:\n",
@@ -210,10 +212,15 @@ def test_a_model_is_not_changed_during_a_delivery(
     with repository.delivering("deliver", "--stage", "live") as delivery:
         gate.wait_until_reached()
         refused = run_as("publisher", tritonsm, "rollback", "times", *PLACE)
+        elsewhere = replace(repository, path=tmp_path / "elsewhere")
+        repository.git("clone", "--quiet", str(repository.path), str(elsewhere.path))
+        elsewhere.git("checkout", "--quiet", "HEAD~1")
+        older = _deliver(elsewhere, code=1)
         gate.open()
         said = delivery.communicate()[0]
     assert refused.returncode == 1
     assert "to live is in progress since" in refused.stderr
+    assert "this delivery would undo it" in older
     assert delivery.returncode == 0, said
     assert _answer() == 35
 
