@@ -162,7 +162,7 @@ def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
         assert "UTC, by arn:aws:iam::000000000000:root" in ending
         assert "make rollback" not in said
         assert "cdk deploy" not in said
-        assert _answer() == 21  # the version that somebody chose still serves
+        assert _version() == old  # which somebody chose
         _run(_command(ending, "tritonsm"))
         _deliver(repository)
     assert _answer() == 28
