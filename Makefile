@@ -23,6 +23,7 @@ ONLY ?=
 CHANGESETS ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
+ALLOW_OLDER ?=
 FREE ?=
 REGION ?=
 YES ?=
@@ -159,7 +160,7 @@ account-test: install ## answer docs/aws.md's open questions in an account: FREE
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight)
+	@./tritonsm deliver --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod

@@ -86,6 +86,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "cli.status",
             speaks_to_aws=True,
         ),
+        Command(
+            "history",
+            "who changed what in a stage, when, how it ended",
+            "cli.history",
+            speaks_to_aws=True,
+        ),
         Command("logs", "what endpoints and builds say", "cli.logs", speaks_to_aws=True),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(

@@ -35,6 +35,25 @@ class Clone(Tree):
         """Return the commit that is checked out, None where the tree has changes of its own."""
         return None if self.is_dirty() else self.head()
 
+    def contains(self, commit: str) -> bool:
+        """Whether HEAD contains a commit. Raises `CheckoutError` where the clone cannot know."""
+        fetch = "--unshallow" if self._is_shallow() else "origin"
+        try:
+            outside = self.git("rev-list", "--max-count=1", commit, "--not", "HEAD")
+        except CheckoutError:
+            raise CheckoutError(
+                f"this clone does not have commit {commit[:12]}: git fetch {fetch}"
+            ) from None
+        if outside and self._is_shallow():
+            raise CheckoutError(
+                f"this clone lacks the history in which commit {commit[:12]} may be: "
+                f"git fetch {fetch}"
+            )
+        return not outside
+
+    def _is_shallow(self) -> bool:
+        return self.git("rev-parse", "--is-shallow-repository") == "true"
+
     def fork_point(self, reference: str) -> str:
         """Return the commit at which HEAD left a branch.
 

@@ -7,6 +7,8 @@ fails the synth. `<Name.Arn>` is how it writes a reference to a resource of the 
 from aws_cdk import Acknowledgment, Environment, Stack, Validations, region_info
 from constructs import IConstruct
 
+from stage_record import FOLDER
+
 FUNCTIONS = ("BuilderOnEvent217E49FE", "BuilderPoll688571AC")
 CHECKS = "UpdateChecksOnEvent5C4503A1"
 FRAMEWORK = (
@@ -91,6 +93,7 @@ def acknowledge_delivery(
                 for it in (stage_name, *sources)
                 for objects in ("", "/*")
             ),
+            f"IAM5[Resource::arn:{partition}:s3:::{stage_name}-models-modelsbucket*/{FOLDER}*]",
             f"IAM5[Resource::arn:{partition}:kms:{region}:{account}:key/*]",
         ],
         "What the first step of a delivery lists and counts knows no resources, or is everybody's: "

@@ -5,6 +5,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 import platform_facts
+import stage_record
 from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
 from stacks.time_budget import JOB_MINUTES
 from stages import DeliveryStage
@@ -68,7 +69,7 @@ class DeliveryStack(Stack):
             "Deploy", f"environment:{stage_name}", session=Duration.minutes(JOB_MINUTES)
         )
         deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
-        for statement in (*self._smoke_test(stage_name), *self._looking_after(stage_name)):
+        for statement in (*self._catalog_and_models(stage_name), *self._looking_after(stage_name)):
             deploy.add_to_policy(statement)
         for statement in self._archives(stage_name, delivery.promotes_from):
             deploy.add_to_policy(statement)
@@ -122,8 +123,9 @@ class DeliveryStack(Stack):
             ],
         )
 
-    def _smoke_test(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `endpoint_client` needs to invoke every model of the stage, and no more."""
+    def _catalog_and_models(self, stage_name: str) -> list[iam.PolicyStatement]:
+        """What it takes to invoke every model of the stage, to see who changed the catalog, and to
+        write deleted entries again, beside the record of deliveries."""
         catalog = self.format_arn(
             service="ssm", resource="parameter", resource_name=f"triton/{stage_name}"
         )
@@ -132,7 +134,12 @@ class DeliveryStack(Stack):
         )
         return [
             iam.PolicyStatement(
-                actions=["ssm:GetParameter", "ssm:GetParametersByPath"],
+                actions=[
+                    "ssm:GetParameter",
+                    "ssm:GetParameterHistory",
+                    "ssm:GetParametersByPath",
+                    "ssm:PutParameter",
+                ],
                 resources=[f"{catalog}/*"],
             ),
             iam.PolicyStatement(
@@ -142,12 +149,9 @@ class DeliveryStack(Stack):
         ]
 
     def _looking_after(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs before a deploy, to explain it and to remember it."""
+        """What `release.delivery` needs before a deploy, and to explain it."""
         stacks = self.format_arn(
             service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
-        )
-        delivered = self.format_arn(
-            service="ssm", resource="parameter", resource_name=f"triton/{stage_name}/delivered"
         )
         return [
             iam.PolicyStatement(
@@ -159,11 +163,10 @@ class DeliveryStack(Stack):
                 ],
                 resources=[stacks],
             ),
-            iam.PolicyStatement(actions=["ssm:PutParameter"], resources=[delivered]),
         ]
 
     def _archives(self, stage_name: str, promotes_from: str | None) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs to see archives, and to copy those of a stage.
+        """What `release.delivery` needs to see archives, to copy those of a stage, and to record.
 
         CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
         key is used through S3 alone.
@@ -192,11 +195,20 @@ class DeliveryStack(Stack):
                         )
                     ],
                 ),
+                self._may(
+                    "ssm:GetParameter", resource=f"parameter/triton/{promotes_from}/delivered"
+                ),
             ]
+        else:  # the record of deliveries
+            statements.append(
+                iam.PolicyStatement(
+                    actions=["s3:PutObject"], resources=[f"{own}/{stage_record.FOLDER}*"]
+                )
+            )
         suffix = platform_facts.region(self.region).dns_suffix
         statements.append(
             iam.PolicyStatement(
-                actions=["kms:Decrypt", *(["kms:GenerateDataKey"] if promotes_from else [])],
+                actions=["kms:Decrypt", "kms:GenerateDataKey"],
                 resources=[self.format_arn(service="kms", resource="key", resource_name="*")],
                 conditions={"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}},
             )

@@ -25,7 +25,7 @@ from triton_sagemaker import (
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
 PRICES = "/platform_facts/prices.toml"
-BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt")
+BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt", "stage_record.py")
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
 """Patterns of the keys of archives and their manifests: below an endpoint, below a target."""
 

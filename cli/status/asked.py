@@ -9,6 +9,7 @@ import boto3
 
 from cli.status import alarms, catalog, endpoints, metrics, scaling
 from cli.status.asking import Asking
+from cli.status.differences import differences
 from cli.status.local_state import LocalState
 from cli.status.metrics import Window
 from cli.status.report import Endpoint, Load, Report, Scaling, Variant
@@ -56,6 +57,11 @@ def report(
         alarms=asking.ask("alarms", lambda: alarms.not_ok(cloudwatch, scope)) or [],
         activities=asking.ask(
             "scaling activities", lambda: scaling.latest_activities(autoscaling, scaled)
+        )
+        or [],
+        differences=asking.ask(
+            "differences",
+            lambda: differences(session, scope, (it["EndpointName"] for it in described)),
         )
         or [],
         not_asked=asking.refused,

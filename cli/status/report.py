@@ -3,8 +3,10 @@
 What is not known, or has no meaning, is None.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+
+from release.delivery.live_differences import Problem
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,8 @@ class Activity:
 class Report:
     """All of it. `since` and `until` bound the full minutes of the load.
 
-    `not_asked` says what AWS does not let the caller know.
+    `not_asked` says what AWS does not let the caller know; `differences` how stacks, endpoints,
+    catalog and bucket differ from the live templates.
     """
 
     since: datetime
@@ -137,3 +140,4 @@ class Report:
     alarms: list[Alarm]
     activities: list[Activity]
     not_asked: list[str]
+    differences: list[Problem] = field(default_factory=list)

@@ -55,6 +55,11 @@ def _parts(report: Report) -> Iterator[RenderableType]:
         if it.reason:
             yield Text(printable(f"{it.name} {it.status}: {it.reason}"), "red")
     now = report.until
+    if report.differences:
+        yield _title("differences from what was deployed")
+        for problem in report.differences:
+            yield Text(printable(f"{problem.subject}: {problem.text}"), "red")
+            yield Text(printable(f"  {problem.command}"), no_wrap=False)
     loads = [row for it in report.endpoints for row in _loads(it)]
     if any(cell for row in loads for header, cell in row.items() if header not in _NAMES):
         yield _title(

@@ -67,6 +67,11 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
     """Add the options that name a deployed endpoint."""
     parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
     parser.add_argument("--endpoint", required=True, help="the endpoint's name in the stage")
+    parser.add_argument(
+        "--during-delivery",
+        action="store_true",
+        help="go on while a delivery is recorded as in progress, such as one that was killed",
+    )
 
 
 def model(written: str) -> ModelSource:

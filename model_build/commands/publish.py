@@ -8,6 +8,7 @@ from model_build.archive import file_name
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_endpoint, add_model, command
 from model_build.commands.outcome import Outcome
+from model_build.commands.stage_events import record, refuse_during_delivery
 from model_build.errors import BuildError
 from model_build.plan import ModelPlan, plan_model
 from model_build.progress import Printer
@@ -49,6 +50,7 @@ def _count(written: str) -> int:
 def run(options: argparse.Namespace) -> Outcome:
     """Build for every kind of instance that the endpoint has, then flip the catalog."""
     plan = plan_model(options.model)
+    refuse_during_delivery(options)
     endpoint_name = f"{options.stage}-{options.endpoint}"
     prefixes = _prefixes(endpoint_name)
     numbers = [None] if options.copies is None else [str(it) for it in range(options.copies)]
@@ -60,16 +62,20 @@ def run(options: argparse.Namespace) -> Outcome:
             f"{endpoint_name} was updated meanwhile, and loads archives from another place now. "
             "Nothing was made current: publish again"
         )
+    refuse_during_delivery(options)  # again: a build takes minutes
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
     current = catalog.entries()
-    said = []
+    said, flipped = [], {}
     for name in names:
         entry = _entry(plan, name, endpoint_name)
         if current.get(name) == entry:
             said.append(f"{name} {plan.version} was current already")
         else:
             catalog.flip(entry, "published")
+            flipped[name] = plan.version
             said.append(f"{name} is now {plan.version}")
+    if flipped:
+        record(options, "publish", flipped, prefixes[0].bucket)
     return Outcome(text="\n".join(said), data={"models": names, "version": plan.version})
 
 

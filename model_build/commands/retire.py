@@ -9,6 +9,7 @@ import boto3
 from model_build.archive import SUFFIX, file_name
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
+from model_build.commands.stage_events import record, refuse_delivered, refuse_during_delivery
 from model_build.errors import BuildError
 from model_build.publishing import engines, sources
 from model_build.publishing.catalog import Catalog
@@ -26,7 +27,7 @@ def add_to(commands: Commands) -> None:
         "retire",
         run,
         summary="delete the archives of one version of a model, and engines and sources that no "
-        "other archive has; never an archive that the catalog names",
+        "other archive has; never an archive that the catalog or one of the last deliveries names",
         examples=["retire minilm 0123456789ab --stage dev --endpoint text"],
     )
     parser.add_argument("model", metavar="NAME", help="the model's name in the catalog")
@@ -36,6 +37,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> Outcome:
     """Delete archive and manifest below every prefix of the endpoint, and what no other needs."""
+    refuse_during_delivery(options)
     endpoint_name = f"{options.stage}-{options.endpoint}"
     prefixes = archive_prefixes(
         boto3.client("sagemaker"), boto3.client("cloudformation"), endpoint_name
@@ -48,6 +50,7 @@ def run(options: argparse.Namespace) -> Outcome:
                 f"the catalog names {archive} for {name}: clients are sent there. Publish another "
                 "version or roll back first"
             )
+    refuse_delivered(options, prefixes[0].bucket)
     s3 = boto3.client("s3")
     keys: dict[str, list[str]] = defaultdict(list)
     for prefix in prefixes:
@@ -56,6 +59,7 @@ def run(options: argparse.Namespace) -> Outcome:
     if not deleted:
         there = f"{endpoint_name} has no version {options.version} of {options.model}"
         return Outcome(text=f"{there}: nothing to delete", data=[])
+    record(options, "retire", {options.model: options.version}, prefixes[0].bucket)
     return Outcome(text="\n".join(f"deleted {place}" for place in deleted), data=deleted)
 
 

@@ -7,6 +7,7 @@ import boto3
 
 from model_build.commands.arguments import Commands, add_endpoint, command
 from model_build.commands.outcome import Outcome
+from model_build.commands.stage_events import record, refuse_during_delivery
 from model_build.errors import BuildError
 from model_build.publishing.bucket import is_published
 from model_build.publishing.catalog import Catalog, Entry, Past, lineage
@@ -51,6 +52,7 @@ def run(options: argparse.Namespace) -> Outcome:
             f"{_listed(history)}",
         )
     earlier = _earlier(history, options.to)
+    refuse_during_delivery(options)
     prefixes = archive_prefixes(
         boto3.client("sagemaker"), boto3.client("cloudformation"), earlier.entry["endpoint"]
     )
@@ -58,6 +60,7 @@ def run(options: argparse.Namespace) -> Outcome:
     # A version that was rolled back from is ahead, and may be rolled back from again.
     behind = earlier.version in {it.version for it in line}
     catalog.flip(earlier.entry, "rolled back" if behind else "published")
+    record(options, "rollback", {options.model: earlier.version}, prefixes[0].bucket)
     return Outcome(
         text=f"{options.model} is now {earlier.version}, before {current.version}",
         data={"model": options.model, "version": earlier.version, "before": current.version},

@@ -15,16 +15,23 @@ from release.delivery import golden, smoke
 from release.delivery.assembly import synthesised
 from release.delivery.credentials import said
 from release.delivery.delivering import deliver, roll_back
-from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
+from release.delivery.errors import (
+    ChangedByHand,
+    DeliveredWrong,
+    NotDelivered,
+    RollbackFailed,
+    Unfinished,
+)
 from release.tree import CheckoutError
 
-DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED = range(4)
+DELIVERED, NOT_DELIVERED, WRONG, UNFINISHED, CHANGED_BY_HAND = range(5)
 INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
 it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
 interrupted, or its credentials have expired: AWS goes on with what was begun, and the same command
-takes it up, once CodeBuild has ended its builds. 130: it was interrupted before anything was begun.
+takes it up, once CodeBuild has ended its builds. 4: somebody changed the catalog by hand, and the
+message has the command that ends that. 130: it was interrupted before anything was begun.
 """
 
 
@@ -57,6 +64,11 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         "--ignore-preflight",
         action="store_true",
         help="go on where the account refuses something; what it refuses is said",
+    )
+    deploying.add_argument(
+        "--allow-older",
+        action="store_true",
+        help="deliver a commit that does not contain the one that the stage serves",
     )
     rolling_back = _command(
         commands, "rollback-stage", _roll_back, "deliver an earlier commit again"
@@ -91,6 +103,9 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
     except (NotDelivered, CheckoutError) as error:
         print(f"not delivered: {error}", file=sys.stderr)
         return NOT_DELIVERED
+    except ChangedByHand as error:
+        print(f"changed by hand: {error}", file=sys.stderr)
+        return CHANGED_BY_HAND
     except RollbackFailed as error:
         print(f"deployed, and wrong: {error}", file=sys.stderr)
         return WRONG
@@ -123,6 +138,7 @@ def _deploy(clone: Clone, options: argparse.Namespace) -> None:
         options.stage,
         from_stage=options.from_stage,
         ignore_preflight=options.ignore_preflight,
+        allow_older=options.allow_older,
     )
     print(f"delivered: {options.stage} serves what is checked out")
 

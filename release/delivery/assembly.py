@@ -30,6 +30,19 @@ class StackEndpoint:
     config: str
 
 
+def stack_endpoints(stage: str, stack: str, template: Template) -> list[StackEndpoint]:
+    """Return the endpoints of a stack by its template."""
+    return [
+        StackEndpoint(
+            name=it["EndpointName"],
+            short_name=it["EndpointName"].removeprefix(f"{stage}-"),
+            stack=stack,
+            config=it["EndpointConfigName"]["Fn::GetAtt"][0],
+        )
+        for _, it in resources(template, "AWS::SageMaker::Endpoint")
+    ]
+
+
 @dataclass(frozen=True)
 class Assembly:
     """The cloud assembly of one stage in `folder`."""
@@ -75,13 +88,9 @@ class Assembly:
     def endpoints(self) -> list[StackEndpoint]:
         """The stage's endpoints."""
         return [
-            StackEndpoint(
-                name=it["EndpointName"],
-                short_name=it["EndpointName"].removeprefix(f"{self.stage}-"),
-                stack=stack,
-                config=it["EndpointConfigName"]["Fn::GetAtt"][0],
-            )
-            for stack, _, it in self._resources("AWS::SageMaker::Endpoint")
+            endpoint
+            for stack, template in self.templates.items()
+            for endpoint in stack_endpoints(self.stage, stack, template)
         ]
 
     @contextmanager

@@ -10,15 +10,19 @@ from release.delivery import golden
 from release.delivery.archive_bucket import stack_id
 from release.delivery.archives import build, promote_from
 from release.delivery.assembly import synthesised
+from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.first_step import ask_the_account
-from release.delivery.history import History, Outcome
+from release.delivery.history import History
 from release.delivery.lost_exports import refuse_lost_exports
+from release.delivery.order import refuse_older, require_delivered
+from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.tree import Tree
+from stage_record import Outcome
 
 DIRTY = (
     "the working tree has changes that are in no commit, so nobody could roll back to them: "
@@ -27,12 +31,18 @@ DIRTY = (
 
 
 def deliver(
-    clone: Clone, stage: str, *, from_stage: str | None, ignore_preflight: bool = False
+    clone: Clone,
+    stage: str,
+    *,
+    from_stage: str | None,
+    ignore_preflight: bool = False,
+    allow_older: bool = False,
 ) -> None:
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
-    With `ignore_preflight`, what the account refuses is said and does not end the delivery.
-    Raises `NotDelivered` and `DeliveredWrong`.
+    With `ignore_preflight`, what the account refuses is said and does not end the delivery; with
+    `allow_older`, the live commit may be one that is not contained in what is checked out.
+    Raises `NotDelivered`, `DeliveredWrong` and `ChangedByHand`.
     """
     for name in filter(None, (stage, from_stage)):
         clone.stage(name)  # what is written wrong is said before what is not committed
@@ -41,6 +51,10 @@ def deliver(
         raise NotDelivered(DIRTY)
     golden.read_all(clone.models)
     history = _history(clone, stage)
+    if not allow_older:
+        refuse_older(clone, history)
+    if from_stage is not None:
+        require_delivered(_history(clone, from_stage), commit)
     with synthesised(clone, stage) as assembly:
         session = _session(clone, stage)
         ask_the_account(clone, assembly, session, anyway=ignore_preflight)
@@ -48,8 +62,13 @@ def deliver(
         deployment.say_how_long()
         if from_stage is not None:
             promote_from(deployment, from_stage, session=_session(clone, from_stage))
+        deployment.at_rest()
+        if not allow_older:
+            refuse_older(clone, history)  # again: it may have waited for another delivery
+        check_before(deployment)
         history.begin(commit)
-        _remembered(history, lambda: _put_in_place(deployment, clone))
+        with recorded(deployment, "deliver", commit):
+            _remembered(history, lambda: _put_in_place(deployment, clone))
 
 
 def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
@@ -69,8 +88,11 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
     ):
         deployment = Deployment(assembly, _session(tree, stage))
         refuse_lost_exports(deployment)
+        deployment.at_rest()
+        check_before(deployment)
         history.begin(target.commit, back_to=target)
-        _remembered(history, lambda: _put_in_place(deployment, tree))
+        with recorded(deployment, "rollback-stage", target.commit):
+            _remembered(history, lambda: _put_in_place(deployment, tree))
     return target.commit
 
 
@@ -86,7 +108,7 @@ def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
     except NotDelivered:
         _end(history, Outcome.FAILED)
         raise
-    except DeliveredWrong:
+    except (DeliveredWrong, ChangedByHand):
         _end(history, Outcome.WRONG)
         raise
     except KeyboardInterrupt:

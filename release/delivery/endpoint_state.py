@@ -67,7 +67,9 @@ def what_is_wrong(
         return None
     return (
         f"{endpoint.name} was rolled back although its deploy succeeded: it serves with "
-        f"{serving}, and {endpoint.stack} made {deployed}{because}"
+        f"{serving}, and {endpoint.stack} made {deployed}{because}. To serve with that: aws "
+        f"sagemaker update-endpoint --endpoint-name {endpoint.name} --endpoint-config-name "
+        f"{deployed} --retain-all-variant-properties"
     )
 
 

@@ -9,6 +9,13 @@ class DeliveredWrong(Exception):
     """It is deployed, and an endpoint or a model is not what the commit says."""
 
 
+class ChangedByHand(Exception):
+    """The catalog has another version than the commit, and a deploy does not change it.
+
+    The message has the command that does.
+    """
+
+
 class RollbackFailed(DeliveredWrong):
     """CloudFormation could not bring a stack back, and deploys nothing until it is told to go on.
 

@@ -6,13 +6,12 @@ it is about, and says nothing of another one.
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from release import parameters
 from release.delivery.errors import NotDelivered
+from stage_record import Delivery, Outcome, delivered_parameter, read_deliveries
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -20,26 +19,8 @@ if TYPE_CHECKING:
 KEPT = 10
 
 
-class Outcome(StrEnum):
-    """How a delivery ended. `STARTED`: it was interrupted, or is in progress."""
-
-    STARTED = "started"
-    DELIVERED = "delivered"
-    FAILED = "failed"
-    WRONG = "wrong"
-    ROLLED_BACK = "rolled back"
-
-
 WORTH_KEEPING = (Outcome.DELIVERED, Outcome.ROLLED_BACK)
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """One commit on its way to the stage, at a time in UTC."""
-
-    commit: str
-    time: str
-    outcome: Outcome
+MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG)
 
 
 class History:
@@ -53,25 +34,23 @@ class History:
     def __init__(
         self, ssm: "SSMClient", stage: str, *, models_stack: Callable[[], str | None]
     ) -> None:
-        self._ssm, self._stage, self._models_stack = ssm, stage, models_stack
-        self.name = parameters.delivered(stage)
+        self._ssm, self._models_stack = ssm, models_stack
+        self.stage = stage
+        self.name = delivered_parameter(stage)
         self._begun: list[Delivery] = []
 
     def deliveries(self) -> list[Delivery]:
         """Return them, the newest last."""
-        try:
-            value = self._ssm.get_parameter(Name=self.name)["Parameter"]["Value"]
-        except self._ssm.exceptions.ParameterNotFound:
-            return []
-        record: Any = json.loads(value)
-        if isinstance(record, list):  # as it was before it named a stack
-            record = {"stack": None, "deliveries": record}
-        if record["stack"] not in (None, self._models_stack()):
-            return []
-        return [
-            Delivery(it["commit"], it["time"], Outcome(it["outcome"]))
-            for it in record["deliveries"]
-        ]
+        stack, deliveries = read_deliveries(self._ssm, self.stage)
+        return deliveries if stack in (None, self._models_stack()) else []
+
+    def live(self) -> Delivery | None:
+        """Return the newest delivery that may have changed the stage, None where there is none.
+
+        One that failed was rolled back.
+        """
+        found = [it for it in self.deliveries() if it.outcome in MAY_SERVE]
+        return found[-1] if found else None
 
     def begin(self, commit: str, *, back_to: Delivery | None = None) -> None:
         """Record that a commit is about to be deployed.
@@ -95,10 +74,13 @@ class History:
     def end(self, outcome: Outcome) -> None:
         """Record how what was begun has ended, in whatever stack of models the stage has by now.
 
-        The cdk CLI deletes a stack whose first deploy failed, and makes another one.
+        The cdk CLI deletes a stack whose first deploy failed, and makes another one. Deliveries
+        that others have begun since stay.
         """
         *before, last = self._begun
-        self._write([*before, replace(last, outcome=outcome)])
+        _, recorded = read_deliveries(self._ssm, self.stage)
+        since = [it for it in recorded if it.time >= last.time and it not in self._begun]
+        self._write([*before, replace(last, outcome=outcome), *since])
 
     def target(self, wanted: str | None) -> Delivery:
         """Return what to roll back to: the delivery of `wanted`, or the last that succeeded.
@@ -117,8 +99,8 @@ class History:
         known = ", ".join(dict.fromkeys(it.commit[:12] for it in found[::-1])) or "none"
         what = f"commit {wanted}" if wanted else "earlier commit"
         raise NotDelivered(
-            f"no {what} was delivered to {self._stage}; {self.name} has: {known}. Check the "
-            f"commit out and deliver it: make deliver STAGE={self._stage}"
+            f"no {what} was delivered to {self.stage}; {self.name} has: {known}. Check the "
+            f"commit out and deliver it: make deliver STAGE={self.stage}"
         )
 
     def _write(self, deliveries: Sequence[Delivery]) -> None:
@@ -126,7 +108,7 @@ class History:
         record = {"stack": self._models_stack(), "deliveries": kept}
         self._ssm.put_parameter(
             Name=self.name,
-            Description=f"Commits that were delivered to {self._stage}, the newest last",
+            Description=f"Commits that were delivered to {self.stage}, the newest last",
             Value=json.dumps(record, separators=(",", ":")),
             Type="String",
             Overwrite=True,

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -38,27 +38,35 @@ def wrong_answers(
     endpoints: Iterable[StackEndpoint],
     models: Path,
     *,
+    declared: Mapping[str, Mapping[str, str]],
     deadline: float,
 ) -> list[str]:
-    """Invoke every model of the catalog; return what is wrong, one line a model.
+    """Invoke every model by its name; return what is wrong, one line a model.
 
-    Endpoints are asked side by side; the models of one after each other, since it may have to load
-    each. A model without a golden file is named in a warning, and not asked. Raises `Unfinished`
-    where one is left at `deadline`, as `time.monotonic` counts.
+    `declared` has the versions of an endpoint's models, by its short name and theirs. Endpoints are
+    asked side by side; the models of one after each other, since it may have to load each. A model
+    without a golden file is named in a warning, and not asked. Raises `Unfinished` where one is
+    left at `deadline`, as `time.monotonic` counts.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = [
-            pool.submit(_wrong_answers, endpoint, client, models, deadline)
+            pool.submit(
+                _wrong_answers, endpoint, client, declared[endpoint.short_name], models, deadline
+            )
             for endpoint, client in _clients(session, stage, endpoints)
         ]
     return [line for it in found for line in it.result()]
 
 
 def _wrong_answers(
-    endpoint: StackEndpoint, client: EndpointClient, models: Path, deadline: float
+    endpoint: StackEndpoint,
+    client: EndpointClient,
+    declared: Mapping[str, str],
+    models: Path,
+    deadline: float,
 ) -> list[str]:
     wrong = []
-    for model in client.models():
+    for model, version in declared.items():
         path = golden.path_of(models, model)
         expected = Golden.read(path) if path else None
         if expected is None or not expected.outputs:
@@ -68,7 +76,7 @@ def _wrong_answers(
             raise Unfinished(f"everything is deployed, and {endpoint.name}/{model} not asked yet")
         said = _ask(client, model, expected)
         if said:
-            wrong.append(f"{endpoint.name}/{model} {client.resolve(model).version}: {said}")
+            wrong.append(f"{endpoint.name}/{model} {version}: {said}")
     return wrong
 
 

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from mypy_boto3_sagemaker import SageMakerClient
 
 POLL_SECONDS = 5.0
+UPDATE_ROLLBACK_FAILED = "UPDATE_ROLLBACK_FAILED"
+COMPLETE = (
+    *("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"),
+    *("IMPORT_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"),
+)
+"""Statuses of a stack whose resources are as its template says (CloudFormation user guide, "Stack
+status codes")."""
 SAY_SECONDS = 60.0
 AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 """Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
@@ -54,7 +61,17 @@ def rollback_failed(cloudformation: "CloudFormationClient", stacks: Iterable[str
     They are left to `ContinueUpdateRollback` (CloudFormation user guide, "Continue rolling back an
     update").
     """
-    return [it for it in stacks if _status(cloudformation, it) == "UPDATE_ROLLBACK_FAILED"]
+    return [it for it in stacks if _status(cloudformation, it) == UPDATE_ROLLBACK_FAILED]
+
+
+def not_complete(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
+    """Return the status of each of `stacks` that is not as its last template says.
+
+    After a rolled back update it is: that template is the one before. The cdk CLI skips a stack
+    that has the wanted template already, whatever its status (canSkipDeploy of aws-cdk 2.1148.1).
+    """
+    found = {it: _status(cloudformation, it) or "not there" for it in stacks}
+    return {stack: status for stack, status in found.items() if status not in COMPLETE}
 
 
 def _wait(name: str, status: Callable[[], str | None]) -> None:

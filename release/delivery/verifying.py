@@ -1,38 +1,71 @@
 """Whether what was deployed serves, and answers as it should."""
 
+import json
 import time
 from pathlib import Path
 
 from botocore.exceptions import ClientError
 
 from endpoint_client import EndpointError
-from release.delivery import smoke
+from release.delivery import smoke, under_way
+from release.delivery.catalog_checks import check_after
+from release.delivery.catalog_differences import declared_entries
 from release.delivery.deployment import Deployment
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong
+from release.delivery.errors import DeliveredWrong, RollbackFailed
 from release.delivery.steps import step
 from release.delivery.unfinished import unfinished
+from release.tree import Template
 
+NEXT, SHOW = {under_way.UPDATE_ROLLBACK_FAILED: "continue-update-rollback"}, "describe-stack-events"
+"""The command for a stack in a failed state, by its status: what continues, or says why."""
 VERIFY_SECONDS = 30 * 60
 """How long it is waited for endpoints that change, and until the last model is asked."""
 
 
 def verify(deployment: Deployment, models: Path) -> None:
-    """Compare endpoints with the assembly, and answers with the golden files in `models`.
+    """Compare stacks, endpoints and catalog with the assembly, and answers with golden files.
 
-    Raises `DeliveredWrong` with everything that is wrong, `Unfinished` where nobody knows.
+    Those are in `models`. Raises `DeliveredWrong` with everything that is wrong, `ChangedByHand`
+    where the catalog was changed by hand, `Unfinished` where nobody knows.
     """
     deadline = time.monotonic() + VERIFY_SECONDS
     stage, endpoints = deployment.assembly.stage, deployment.assembly.endpoints
     try:
         with unfinished("everything is deployed, and not verified"):
+            with step("every stack is complete"):
+                _refuse_failed_stacks(deployment)
             with step("every endpoint serves with the configuration that was deployed"):
                 _refuse(_endpoint_faults(deployment, deadline))
+            with step("the catalog has the commit's models"):
+                check_after(deployment)
             with step("every model answers as it should"):
+                declared = {it.short_name: _versions(deployment.new(it)) for it in endpoints}
                 asked = deployment.session, stage, endpoints, models
-                _refuse(smoke.wrong_answers(*asked, deadline=deadline))
+                _refuse(smoke.wrong_answers(*asked, declared=declared, deadline=deadline))
     except (ClientError, EndpointError) as error:
         raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
+
+
+def _refuse_failed_stacks(deployment: Deployment) -> None:
+    cloudformation = deployment.session.client("cloudformation")
+    stacks = tuple(deployment.assembly.templates)
+    under_way.wait_for_stacks(cloudformation, stacks)
+    failed = under_way.not_complete(cloudformation, stacks)
+    if not failed:
+        return
+    lines = [
+        f"{stack} is {status}: aws cloudformation {NEXT.get(status, SHOW)} --stack-name {stack}; "
+        "when the cause is gone, deliver again"
+        for stack, status in failed.items()
+    ]
+    raise RollbackFailed("\n  ".join(lines))
+
+
+def _versions(template: Template) -> dict[str, str]:
+    """Return the models that a template declares, and their versions."""
+    entries = map(json.loads, declared_entries(template).values())
+    return {it["model"]: it["version"] for it in entries}
 
 
 def _endpoint_faults(deployment: Deployment, deadline: float) -> list[str]:

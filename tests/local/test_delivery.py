@@ -92,7 +92,7 @@ def _archives(stage: str) -> dict[str, str]:
             s3.get_object(Bucket=bucket, Key=it["Key"])["Body"].read()
         ).hexdigest()
         for it in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
-        if it["Key"].endswith((".tar.gz", ".json"))
+        if it["Key"].endswith((".tar.gz", ".json")) and not it["Key"].startswith("history/")
     }
 
 
@@ -106,10 +106,13 @@ def test_a_stage_that_was_never_delivered_cannot_be_rolled_back(repository: Repo
     assert "no earlier commit was delivered to live" in refused.stdout
 
 
-def test_archives_of_a_stage_that_is_not_there_cannot_be_promoted(repository: Repository) -> None:
+def test_archives_of_a_stage_that_was_never_delivered_cannot_be_promoted(
+    repository: Repository,
+) -> None:
     refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
     assert refused.returncode == 1
-    assert "there is no stack trial-models in this account: deliver trial first" in refused.stdout
+    assert "was not delivered to trial" in refused.stdout
+    assert "make deliver STAGE=trial" in refused.stdout
 
 
 def test_uncommitted_changes_are_not_delivered(repository: Repository) -> None:
@@ -274,6 +277,24 @@ def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
     assert wrong.returncode == 2, wrong.stdout
     assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
     assert "Roll back: make rollback STAGE=trial" in wrong.stdout
+    refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
+    assert refused.returncode == 1, refused.stdout
+    assert "ended as 'wrong' in trial" in refused.stdout
+
+
+def test_a_commit_without_the_live_one_is_delivered_on_request_alone(
+    repository: Repository,
+) -> None:
+    """The later of two deliveries at once undid the earlier one, and said nothing of it."""
+    ahead = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "--quiet", "HEAD~1")
+    refused = repository.delivery("deliver", "--stage", "trial")
+    assert refused.returncode == 1, refused.stdout
+    assert f"trial serves commit {ahead[:12]}" in refused.stdout
+    assert "this delivery would undo it" in refused.stdout
+    delivered = repository.delivery("deliver", "--stage", "trial", "--allow-older")
+    assert delivered.returncode == 0, delivered.stdout
+    repository.git("checkout", "--quiet", "-")
 
 
 def test_an_endpoint_that_was_rolled_back_in_silence_is_found(
@@ -287,7 +308,9 @@ def test_an_endpoint_that_was_rolled_back_in_silence_is_found(
         verify(Deployment(Assembly(tmp_path, "live"), boto3.Session()), tree.models)
     assert str(wrong.value) == (
         "live-solo was rolled back although its deploy succeeded: it serves with earlier, and "
-        f"live-solo made {deployed}"
+        f"live-solo made {deployed}. To serve with that: aws sagemaker update-endpoint "
+        f"--endpoint-name live-solo --endpoint-config-name {deployed} "
+        "--retain-all-variant-properties"
     )
 
 

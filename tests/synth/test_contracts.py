@@ -30,6 +30,7 @@ from stacks.acknowledged import FUNCTIONS
 from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
 from stacks.settings import RETENTION
+from stage_record import delivered_parameter
 from stages.schema import AlarmsStage
 from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
@@ -58,7 +59,8 @@ def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
     assert entry["Name"] == "/triton/prod/text/minilm"
     unused: Any = None
     assert Catalog(unused, "prod", "text").path == "/triton/prod/text"
-    assert parameters.delivered("prod") == "/triton/prod/delivered"
+    assert parameters.entry("prod", "text", "minilm") == entry["Name"]
+    assert delivered_parameter("prod") == "/triton/prod/delivered"
     client = EndpointClient(
         stage="prod", endpoint="text", session=boto3.Session(region_name="us-east-1")
     )

@@ -13,7 +13,9 @@ import yaml
 import platform_facts
 
 ROOT = Path(__file__).parents[2]
-BUILD_SOURCES = [ROOT / it for it in ("checked_yaml.py", "model_build", "platform_facts")]
+BUILD_SOURCES = [
+    ROOT / it for it in ("checked_yaml.py", "model_build", "platform_facts", "stage_record.py")
+]
 ELSEWHERE = {"keras", "nvidia", "tensorflow", "tensorrt", "tf2onnx"}
 """What recipes' own environments, or NVIDIA's image, bring."""
 

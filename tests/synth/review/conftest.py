@@ -25,11 +25,12 @@ from tests.unit.release.review.conftest import PRICES
 ROOT = Path(__file__).parents[3]
 # What the app is made of.
 COPIED = (
-    *("app.py", "cdk.json", "requirements.txt", "requirements-build.txt", "checked_yaml.py"),
+    *("app.py", "cdk.json", "requirements.txt", "requirements-build.txt"),
+    *("checked_yaml.py", "stage_record.py"),
     *("constructs", "model_build", "models", "platform_facts", "stacks", "stages"),
 )
 PACKAGES = (
-    *("app", "checked_yaml", "model_build", "platform_facts", "stacks", "stages"),
+    *("app", "checked_yaml", "model_build", "platform_facts", "stacks", "stage_record", "stages"),
     "triton_sagemaker",
 )
 STAGE = """\

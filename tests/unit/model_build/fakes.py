@@ -238,6 +238,10 @@ class FakeSsm:
     `descriptions` are those that commands wrote with values: a deploy's say nothing.
     """
 
+    class exceptions:  # noqa: N801
+        class ParameterNotFound(ClientError):
+            pass
+
     def __init__(self) -> None:
         self.history: dict[str, list[str]] = {}
         self.descriptions: dict[tuple[str, int], str] = {}
@@ -271,6 +275,12 @@ class FakeSsm:
         self.descriptions[asked["Name"], len(values)] = asked["Description"]
         return {}
 
+    def get_parameter(self, **asked: Any) -> dict[str, Any]:
+        if asked["Name"] not in self.history:
+            error: Any = {"Error": {"Code": "ParameterNotFound"}}
+            raise self.exceptions.ParameterNotFound(error, "GetParameter")
+        return {"Parameter": {"Value": self.history[asked["Name"]][-1]}}
+
     def _by_path(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         below = f"{asked['Path']}/"
         return [
@@ -289,6 +299,13 @@ class FakeSsm:
             }
             for number, value in enumerate(self.history[name], 1)
         ]
+
+
+class FakeSts:
+    """A caller."""
+
+    def get_caller_identity(self) -> dict[str, str]:
+        return {"Arn": "arn:aws:iam::123456789012:user/ada"}
 
 
 class FakeSageMaker:

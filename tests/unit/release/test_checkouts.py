@@ -71,3 +71,23 @@ def test_a_commit_of_another_history_is_compared_itself(clone: Clone) -> None:
 def test_a_commit_that_is_not_there_is_named(clone: Clone) -> None:
     with pytest.raises(CheckoutError, match="there is no commit nowhere: fetch it"):
         clone.fork_point("nowhere")
+
+
+def test_a_commit_contains_what_came_before_it_alone(clone: Clone) -> None:
+    newer = clone.head()
+    assert clone.contains(clone.git("rev-parse", "HEAD^"))
+    assert clone.contains(newer)
+    clone.git("checkout", "--quiet", "HEAD^")
+    assert not clone.contains(newer)
+
+
+def test_a_shallow_clone_cannot_know_what_it_contains(clone: Clone, tmp_path: Path) -> None:
+    older = clone.git("rev-parse", "HEAD^")
+    clone.git("clone", "--quiet", "--depth=1", f"file://{clone.root}", str(tmp_path / "shallow"))
+    with pytest.raises(CheckoutError, match=f"{older[:12]}: git fetch --unshallow"):
+        Clone(tmp_path / "shallow").contains(older)
+
+
+def test_a_commit_that_nobody_has_fetched_is_fetched_first(clone: Clone) -> None:
+    with pytest.raises(CheckoutError, match=r"does not have commit 0{12}: git fetch origin"):
+        clone.contains("0" * 40)

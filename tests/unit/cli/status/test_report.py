@@ -34,6 +34,8 @@ def aws(aws: Aws) -> Aws:
         "application-autoscaling.DescribeScalingPolicies": {"ScalingPolicies": []},
         "cloudwatch.GetMetricData": _metric_data(lambda *_: []),
         "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
+        "cloudformation.DescribeStacks": error("ValidationError"),
+        "cloudformation.GetTemplate": error("ValidationError"),
     }
     return aws
 
@@ -342,3 +344,67 @@ def test_an_endpoint_that_is_deleted_meanwhile_is_left_out(aws: Aws) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error("ValidationException", "Something else")
     with pytest.raises(ClientError, match="Something else"):
         _report(aws)
+
+
+ENTRY = {
+    "model": "minilm",
+    "version": "a",
+    "endpoint": "prod-text",
+    "target_model": "minilm-a.tar.gz",
+    "signature": {},
+}
+URL = {"Fn::Join": ["", ["s3://", "bucket", "/text/cpu-24.09/"]]}
+TEMPLATE = {
+    "Resources": {
+        "Model": {
+            "Type": "AWS::SageMaker::Model",
+            "Properties": {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": URL}},
+        },
+        "Endpoint": {
+            "Type": "AWS::SageMaker::Endpoint",
+            "Properties": {
+                "EndpointName": "prod-text",
+                "EndpointConfigName": {"Fn::GetAtt": ["Config", "EndpointConfigName"]},
+            },
+        },
+        "Entry": {
+            "Type": "AWS::SSM::Parameter",
+            "Properties": {"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)},
+        },
+    }
+}
+
+
+def _deployed(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None:
+    """Have a stack whose configuration is `config`, and nothing in catalog and bucket."""
+    bucket = {"OutputKey": "ExportsOutputRefModelsBucket970C6ADA", "OutputValue": "bucket"}
+    stack = {"StackName": "it", "CreationTime": NOW, "StackStatus": status, "Outputs": [bucket]}
+    detail = {
+        "LogicalResourceId": "Config",
+        "ResourceType": "AWS::SageMaker::EndpointConfig",
+        "LastUpdatedTimestamp": NOW,
+        "ResourceStatus": "UPDATE_COMPLETE",
+        "PhysicalResourceId": f"arn:aws:sagemaker:us-east-1:1:endpoint-config/{config}",
+    }
+    aws.answers |= {
+        "cloudformation.DescribeStacks": {"Stacks": [stack]},
+        "cloudformation.GetTemplate": {"TemplateBody": json.dumps(TEMPLATE)},
+        "cloudformation.DescribeStackResource": {"StackResourceDetail": detail},
+        "s3.GetObject": error("NoSuchKey"),
+    }
+
+
+def test_what_differs_from_the_live_templates_is_named_with_its_command(aws: Aws) -> None:
+    """As a delivery finds it: the endpoint's configuration, the catalog and the bucket."""
+    _deployed(aws, "another")
+    endpoint, entry, archive = _report(aws).differences
+    assert "it serves with prod-text, and prod-text made another" in endpoint.text
+    assert (entry.subject, entry.text) == ("text/minilm", "the catalog has no entry")
+    assert entry.command == "make deliver STAGE=prod"
+    assert archive.text == "s3://bucket/text/cpu-24.09/minilm-a.tar.gz is not there"
+
+
+def test_a_stack_in_a_failed_state_is_a_difference_and_nothing_else_is_compared(aws: Aws) -> None:
+    _deployed(aws, "another", status="UPDATE_ROLLBACK_FAILED")
+    (stack,) = _report(aws).differences
+    assert (stack.subject, stack.text) == ("prod-text", "the stack is UPDATE_ROLLBACK_FAILED")

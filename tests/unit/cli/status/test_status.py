@@ -59,7 +59,16 @@ def test_json_has_every_member_and_times_with_their_zone(
     assert _run("prod", json=True) == 0
     told = json.loads(capsys.readouterr().out)
     assert list(told) == [
-        *("since", "until", "endpoints", "models", "alarms", "activities", "not_asked")
+        *(
+            "since",
+            "until",
+            "endpoints",
+            "models",
+            "alarms",
+            "activities",
+            "not_asked",
+            "differences",
+        )
     ]
     assert told["until"] == "2026-11-22T10:06:00+00:00"
     assert told["endpoints"][0]["variants"][0]["load"]["calls_a_minute"] == 6.0

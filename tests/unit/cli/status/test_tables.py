@@ -20,6 +20,7 @@ from cli.status.report import (
     Variant,
 )
 from cli.status.tables import tables
+from release.delivery.live_differences import Problem
 
 pytestmark = pytest.mark.usefixtures("in_utc")
 
@@ -163,3 +164,14 @@ def test_narrow_terminals_lose_nothing() -> None:
     for text in ("AllTraffic", "1234", "2 4XX", "12.3", "40.3"):
         assert text in shown
     assert _shown(replace(REPORT, endpoints=[Endpoint(name, "InService", None, [VARIANT])]), 50)
+
+
+def test_differences_are_lines_with_their_commands() -> None:
+    command = "tritonsm rollback minilm --to b --stage prod --endpoint text"
+    problem = Problem("text/minilm", "the catalog has version a instead of b", command)
+    shown = _shown(replace(REPORT, differences=[problem]))
+    start = shown.index("differences from what was deployed")
+    assert shown[start + 1 : start + 3] == [
+        "text/minilm: the catalog has version a instead of b",
+        f"  {command}",
+    ]

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+import stage_record
 from model_build.__main__ import main
-from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm
+from stage_record import Event
+from tests.unit.model_build.fakes import FakeCloudFormation, FakeS3, FakeSageMaker, FakeSsm, FakeSts
 
 PREFIX = "text/cpu-24.09/"
 
@@ -23,6 +25,7 @@ class FakeAws:
     ssm: FakeSsm = field(default_factory=FakeSsm)
     sagemaker: FakeSageMaker = field(default_factory=FakeSageMaker)
     cloudformation: FakeCloudFormation = field(default_factory=FakeCloudFormation)
+    sts: FakeSts = field(default_factory=FakeSts)
 
     def client(self, service: str) -> Any:
         found = getattr(self, service, None)
@@ -32,6 +35,16 @@ class FakeAws:
     def catalog(self, model: str) -> Any:
         """What clients of the endpoint resolve a model to."""
         return self.ssm.current(f"/triton/dev/text/{model}")
+
+    @property
+    def archives(self) -> set[str]:
+        """The keys of the bucket but those of the record."""
+        return {it for it in self.s3.objects if not it.startswith(stage_record.FOLDER)}
+
+    @property
+    def events(self) -> list[Event]:
+        """The record, the newest event first."""
+        return list(stage_record.read(self.s3.client, "bucket"))
 
     def deploy(self, model: str, version: str) -> None:
         """Put a version of a model into bucket and catalog, as a deploy does."""

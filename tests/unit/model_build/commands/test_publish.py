@@ -26,7 +26,7 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
     assert succeed("publish", doubled, *ENDPOINT) == f"doubled is now {version}\n"
     key = f"{PREFIX}doubled-{version}"
     source = f"sources/{digest_of(doubled)}.zip"
-    assert set(aws.s3.objects) == {f"{key}.tar.gz", f"{key}.json", source}
+    assert aws.archives == {f"{key}.tar.gz", f"{key}.json", source}
     assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
     assert aws.catalog("doubled") == {
         "model": "doubled",
@@ -120,11 +120,11 @@ def test_copies_are_models_of_their_own_of_one_build(
         assert aws.catalog(name)["target_model"] == f"{name}-{version}.tar.gz"
         manifest = json.loads(aws.s3.objects[f"{PREFIX}{name}-{version}.json"]["Body"])
         assert manifest["model"] == name
-    assert len(aws.s3.objects) == 4 + 1  # and their source
+    assert len(aws.archives) == 4 + 1  # and their source
     del aws.s3.objects[f"{PREFIX}doubled-1-{version}.json"]
     aws.s3.calls.clear()
     succeed("publish", doubled, "--copies", 3, *ENDPOINT)
-    assert len(aws.s3.objects) == 6 + 1
+    assert len(aws.archives) == 6 + 1
     assert aws.s3.calls.count("CreateMultipartUpload") == 2  # what was there is not packed again
 
 

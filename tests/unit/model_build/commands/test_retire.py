@@ -28,7 +28,7 @@ def test_archive_and_manifest_of_one_version_are_deleted_and_nothing_else(
         f"s3://bucket/{key}.json",
         f"s3://bucket/{key}.tar.gz",
     ]
-    assert set(deployed.s3.objects) == {
+    assert deployed.archives == {
         f"{PREFIX}minilm-{OLD}-0.tar.gz",
         f"{PREFIX}minilm-{NEW}.json",
         f"{PREFIX}minilm-{NEW}.tar.gz",

@@ -11,8 +11,9 @@ from release.checkouts import Clone
 from release.delivery import delivering
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
-from release.delivery.history import Delivery, History, Outcome
+from release.delivery.history import History
 from release.tree import CheckoutError
+from stage_record import Delivery, Outcome
 
 
 class Kept:

@@ -102,7 +102,9 @@ def test_an_update_that_was_rolled_back_in_silence_is_wrong(aws: Aws) -> None:
     aws.config_is(ARN)
     assert aws.what_is_wrong() == (
         "prod-text was rolled back although its deploy succeeded: it serves with Config-Old, and "
-        "prod-text made config-new: alarm went off"
+        "prod-text made config-new: alarm went off. To serve with that: aws sagemaker "
+        "update-endpoint --endpoint-name prod-text --endpoint-config-name config-new "
+        "--retain-all-variant-properties"
     )
 
 

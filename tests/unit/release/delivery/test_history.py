@@ -5,7 +5,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from release.delivery.errors import NotDelivered
-from release.delivery.history import KEPT, History, Outcome
+from release.delivery.history import KEPT, History
+from stage_record import Outcome
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
@@ -173,3 +174,34 @@ def test_a_record_that_names_no_stack_is_of_the_stage_as_it_is(
         [{"commit": it, "time": "", "outcome": "delivered"} for it in ("a", "b")]
     )
     assert roll_back(history) == "a"
+
+
+def test_what_failed_does_not_serve_and_what_is_wrong_or_begun_may(history: History) -> None:
+    deliver(history, "a")
+    deliver(history, "b", outcome=Outcome.FAILED)
+    assert served(history) == "a"
+    deliver(history, "c", outcome=Outcome.WRONG)
+    assert served(history) == "c"
+    history.begin("d")
+    assert served(history) == "d"
+
+
+def served(history: History) -> str:
+    live = history.live()
+    assert live
+    return live.commit
+
+
+def test_a_delivery_that_ends_keeps_what_another_one_has_begun(
+    history: History, ssm: FakeSsm
+) -> None:
+    deliver(history, "a")
+    history.begin("b")
+    other = History(cast("SSMClient", ssm), "prod", models_stack=lambda: "arn:models/1")
+    other.begin("c")
+    history.end(Outcome.DELIVERED)
+    assert [(it.commit, it.outcome) for it in history.deliveries()] == [
+        ("a", Outcome.DELIVERED),
+        ("b", Outcome.DELIVERED),
+        ("c", Outcome.STARTED),
+    ]

@@ -7,7 +7,13 @@ from botocore.exceptions import ClientError, NoCredentialsError
 from release.checkouts import Clone
 from release.delivery import __main__ as program
 from release.delivery.__main__ import main
-from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
+from release.delivery.errors import (
+    ChangedByHand,
+    DeliveredWrong,
+    NotDelivered,
+    RollbackFailed,
+    Unfinished,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +60,13 @@ def test_what_cloudformation_could_not_roll_back_ends_with_2_and_not_with_a_roll
 ) -> None:
     assert ends(monkeypatch, RollbackFailed("continue")) == 2
     assert capsys.readouterr().err == "deployed, and wrong: continue\n"
+
+
+def test_a_catalog_that_was_changed_by_hand_ends_with_4_and_not_with_a_rollback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ends(monkeypatch, ChangedByHand("tritonsm rollback minilm --to b")) == 4
+    assert capsys.readouterr().err == "changed by hand: tritonsm rollback minilm --to b\n"
 
 
 def test_aws_that_refuses_ends_with_1(

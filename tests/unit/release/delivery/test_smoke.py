@@ -17,6 +17,7 @@ from release.delivery.golden import Golden
 
 TEXT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
 VISION = StackEndpoint(name="prod-vision", short_name="vision", stack="prod-vision", config="It")
+DECLARED = {"text": {"a": "1"}, "vision": {"a": "1"}}
 GIVEN = {"X": {"datatype": "FP32", "shape": [1, 1], "data": [7]}}
 
 
@@ -25,12 +26,6 @@ class FakeClient:
 
     def __init__(self, both: threading.Barrier, error: Exception) -> None:
         self._both, self._error = both, error
-
-    def models(self) -> list[str]:
-        return ["a"]
-
-    def resolve(self, _: str) -> Any:
-        return type("Entry", (), {"version": "1"})
 
     def invoke(self, *_: Any) -> dict[str, Any]:
         self._both.wait()
@@ -47,7 +42,9 @@ def asked(
     expected = Golden.model_validate({"inputs": GIVEN, "outputs": outputs})
     monkeypatch.setattr(Golden, "read", lambda _: expected)
     session = cast(boto3.Session, None)
-    return smoke.wrong_answers(session, "prod", [], Path("models"), deadline=deadline)
+    return smoke.wrong_answers(
+        session, "prod", [], Path("models"), declared=DECLARED, deadline=deadline
+    )
 
 
 def test_endpoints_are_asked_side_by_side_and_told_in_order(

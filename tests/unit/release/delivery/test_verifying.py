@@ -9,9 +9,9 @@ from botocore.exceptions import EndpointConnectionError
 from endpoint_client import EndpointError
 from release.delivery import smoke
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, Unfinished
+from release.delivery.errors import DeliveredWrong, RollbackFailed, Unfinished
 from release.delivery.verifying import verify
-from tests.unit.release.delivery.fakes import EXPIRED
+from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
 
 
 @pytest.mark.parametrize(
@@ -35,4 +35,20 @@ def test_what_was_deployed_is_wrong_only_where_that_is_known(
 
     monkeypatch.setattr(smoke, "wrong_answers", fail)
     with pytest.raises(ends, match="deployed"):
+        verify(delivered, Path("models"))
+
+
+@pytest.mark.parametrize(
+    ("status", "command"),
+    [
+        ("UPDATE_ROLLBACK_FAILED", "continue-update-rollback --stack-name prod-"),
+        ("UPDATE_FAILED", "describe-stack-events --stack-name prod-"),
+    ],
+)
+def test_a_stack_in_a_failed_state_is_not_delivered(
+    status: str, command: str, aws: FakeAws, delivered: Deployment
+) -> None:
+    """The cdk CLI skips a stack that has the wanted template, whatever its status."""
+    aws.statuses = ["UPDATE_COMPLETE"] * len(delivered.assembly.templates) + [status]
+    with pytest.raises(RollbackFailed, match=f"is {status}: .*aws cloudformation {command}"):
         verify(delivered, Path("models"))

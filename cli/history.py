@@ -1,0 +1,80 @@
+"""Who delivered, rolled back, published and retired what in a stage, when, and how it ended."""
+
+import argparse
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+
+import boto3
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+import stage_record
+from cli.errors import CommandError, exit_code
+from cli.model_bucket import model_bucket
+from cli.printable import printable
+from model_build.commands.arguments import Commands
+from release.delivery.archive_bucket import stack_name
+from release.tree import Tree
+from stage_record import Event
+
+SHOWN = 20
+COLOURS = {"delivered": "green", "done": "green", "started": "yellow"}
+MODELS = 3
+"""Models that a line names; `--json` has all."""
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser("history", description=__doc__)
+    parser.add_argument("--stage", required=True, help="the stage's name, such as dev")
+    parser.add_argument("--json", action="store_true", help="write JSON to standard output")
+    parser.add_argument(
+        "--last", type=int, default=SHOWN, metavar="N", help=f"events to show; default: {SHOWN}"
+    )
+    parser.set_defaults(run=partial(exit_code, run))
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the events, the newest first; return the exit code."""
+    session = boto3.Session(region_name=Tree(Path.cwd()).stage(options.stage).region)
+    bucket = model_bucket(session.client("cloudformation"), options.stage)
+    if bucket is None:
+        raise CommandError(
+            f"there is no stack {stack_name(options.stage)}: make deliver STAGE={options.stage}"
+        )
+    events = list(stage_record.read(session.client("s3"), bucket, latest=options.last))
+    if options.json:
+        print(json.dumps([asdict(it) for it in events], indent=2))
+    elif events:
+        Console(highlight=False).print(_table(events))
+    else:
+        print(f"nothing is recorded in s3://{bucket}/{stage_record.FOLDER}")
+    return 0
+
+
+def _table(events: Iterable[Event]) -> Table:
+    table = Table(
+        "begun (UTC)", "action", "result", "who", "commit, models", box=None, pad_edge=False
+    )
+    for event in events:
+        table.add_row(
+            f"{event.begun[:10]} {event.begun[11:19]}",
+            event.action,
+            Text(event.result, COLOURS.get(event.result, "red")),
+            Text(printable(event.who.rpartition(":")[2])),
+            Text(printable(_subject(event))),
+        )
+    return table
+
+
+def _subject(event: Event) -> str:
+    """Return the commit, the versions of its first models, and why it did not end well."""
+    versions = [f"{name} {version}" for name, version in event.versions.items()]
+    if len(versions) > MODELS:
+        versions[MODELS:] = [f"and {len(versions) - MODELS} more"]
+    parts = [*([event.commit[:12]] if event.commit else []), ", ".join(versions)]
+    return "\n".join([": ".join(parts), *event.message.splitlines()[:1]])

@@ -1,0 +1,61 @@
+"""Commands that change a model of a stage: not during a delivery, and recorded."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+import stage_record
+from model_build.errors import BuildError
+from stage_record import Event, Outcome
+
+
+def refuse_during_delivery(options: argparse.Namespace) -> None:
+    """Raise `BuildError` while a delivery of the stage is in progress, unless told otherwise.
+
+    It compares the catalog with its commit when it begins and when it ends, whatever endpoint it
+    is updating in between.
+    """
+    stage = options.stage
+    delivery = stage_record.in_progress(boto3.client("ssm"), stage)
+    if delivery and not options.during_delivery:
+        raise BuildError(
+            f"a delivery of commit {delivery.commit[:12]} to {stage} is in progress since "
+            f"{delivery.time}: wait until it ends (tritonsm history --stage {stage}). If it was "
+            f"killed, make deliver STAGE={stage} takes it up; --during-delivery goes on here"
+        )
+
+
+def refuse_delivered(options: argparse.Namespace, bucket: str) -> None:
+    """Raise `BuildError` where a version belongs to a commit that the stage may be rolled back to.
+
+    The live commit is one of them.
+    """
+    _, deliveries = stage_record.read_deliveries(boto3.client("ssm"), options.stage)
+    commits = {it.commit for it in deliveries if it.outcome is not Outcome.FAILED}
+    name = f"{options.endpoint}/{options.model}"
+    for event in stage_record.read(boto3.client("s3"), bucket):
+        if event.commit in commits and event.versions.get(name) == options.version:
+            raise BuildError(
+                f"commit {event.commit[:12]}, delivered {event.begun}, has version "
+                f"{options.version} of {name}, and {options.stage} may be rolled back to it: the "
+                "last ten deliveries keep theirs"
+            )
+
+
+def record(
+    options: argparse.Namespace, action: str, versions: Mapping[str, str], bucket: str
+) -> None:
+    """Write an event for models whose versions are by name; failing to do so fails nothing."""
+    try:
+        event = Event(
+            stage=options.stage,
+            action=action,
+            who=boto3.client("sts").get_caller_identity()["Arn"],
+            versions={f"{options.endpoint}/{name}": it for name, it in versions.items()},
+        )
+        stage_record.write(boto3.client("s3"), bucket, event.end("done"))
+    except (BotoCoreError, ClientError) as error:
+        print(f"! not recorded in s3://{bucket}/{stage_record.FOLDER}: {error}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,175 @@
+"""How a stage's catalog differs from what its templates declare."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from release import parameters
+from release.delivery.declared import resources
+from release.tree import Template
+
+if TYPE_CHECKING:
+    from mypy_boto3_ssm import SSMClient
+    from mypy_boto3_ssm.type_defs import ParameterHistoryTypeDef
+
+Entry = dict[str, Any]
+"""The value of a catalog parameter: `model`, `version`, `endpoint`, `target_model`, `signature`."""
+
+
+class Kind(StrEnum):
+    """What is wrong with a catalog entry."""
+
+    MISSING = "missing"
+    FOREIGN = "foreign"
+    OTHER = "other version"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A model whose catalog entry is not the declared one.
+
+    `declared` is None for a foreign entry, `current` for a missing one. `time` and `user` are of
+    the entry's last change. `by_command` is whether `tritonsm` made it (`publish`, `rollback`).
+    """
+
+    kind: Kind
+    parameter: str
+    declared: Entry | None
+    current: Entry | None
+    time: datetime | None = None
+    user: str | None = None
+    by_command: bool = False
+    command: str = ""
+
+    @property
+    def model(self) -> str:
+        """Return `endpoint/model`."""
+        return "/".join(self.parameter.split("/")[-2:])
+
+    @property
+    def repairable(self) -> bool:
+        """Whether a delivery may write the declared entry: nobody can mean it to be otherwise.
+
+        A single-model endpoint has one archive, whatever its entry says.
+        """
+        return self.declared is not None and (
+            self.current is None or self.declared["target_model"] is None
+        )
+
+    @property
+    def text(self) -> str:
+        """Return what differs, since when and by whom."""
+        if self.current is None:
+            return f"{self.model}: the catalog has no entry"
+        version = f"{self.model}: the catalog has version {self.current.get('version')}"
+        changed = f"since {self.time:%F %T %Z}, by {self.user}"
+        if self.declared is None:
+            return f"{version}, {changed}, and the commit does not have this model"
+        return f"{version} instead of {self.declared['version']}, {changed}"
+
+
+def declared_entries(template: Template) -> dict[str, str]:
+    """Return the catalog parameters that a template declares: name -> value."""
+    return {
+        it["Name"]: it["Value"]
+        for _, it in resources(template, "AWS::SSM::Parameter")
+        if it.get("Name", "").startswith(parameters.ROOT)
+    }
+
+
+def differences(
+    ssm: "SSMClient", stage: str, templates: Mapping[str, Template]
+) -> list[Difference]:
+    """Return how the catalog differs from `templates`, which are by their endpoint's short name."""
+    return [
+        difference
+        for endpoint, template in templates.items()
+        for difference in _of_endpoint(ssm, stage, endpoint, declared_entries(template))
+    ]
+
+
+def restore(ssm: "SSMClient", repairable: Iterable[Difference]) -> None:
+    """Write entries again as they are declared: CloudFormation does not see that they changed.
+
+    A missing entry that somebody writes at the same time stays.
+    """
+    for difference in repairable:
+        assert difference.declared
+        ssm.put_parameter(
+            Name=difference.parameter,
+            Description=f"Current archive of {difference.declared['model']}",
+            Value=json.dumps(difference.declared, separators=(",", ":")),
+            Type="String",
+            Overwrite=difference.current is not None,
+        )
+
+
+def same(one: Entry, other: Entry) -> bool:
+    """Whether two entries send clients to the same version of a model.
+
+    A version has the same bytes wherever it is below the endpoint's prefix.
+    """
+    return _compared(one) == _compared(other)
+
+
+def _compared(entry: Entry) -> tuple[Any, ...]:
+    archive = entry.get("target_model")
+    name = archive.rpartition("/")[2] if archive else None
+    return entry.get("version"), entry.get("endpoint"), name, entry.get("signature")
+
+
+def _of_endpoint(
+    ssm: "SSMClient", stage: str, endpoint: str, declared: Mapping[str, str]
+) -> Iterable[Difference]:
+    pages = ssm.get_paginator("get_parameters_by_path").paginate(
+        Path=f"{parameters.ROOT}{stage}/{endpoint}"
+    )
+    current = {it["Name"]: _entry(it["Value"]) for page in pages for it in page["Parameters"]}
+    for name in sorted({*declared, *current}):
+        want = json.loads(declared[name]) if name in declared else None
+        have = current.get(name)
+        if have is None:
+            yield Difference(Kind.MISSING, name, want, None, command=f"make deliver STAGE={stage}")
+        elif want is None or not same(want, have):
+            yield _changed(ssm, stage, name, want, have)
+
+
+def _changed(
+    ssm: "SSMClient", stage: str, name: str, declared: Entry | None, current: Entry
+) -> Difference:
+    """Return the difference, with its time and user (GetParameterHistory)."""
+    pages = ssm.get_paginator("get_parameter_history").paginate(Name=name)
+    versions = sorted((it for page in pages for it in page["Parameters"]), key=_number)
+    last = versions[-1]
+    by_command = last.get("Description", "").endswith((", published", ", rolled back"))
+    _, _, _, endpoint, model = name.split("/")
+    where = f"--stage {stage} --endpoint {endpoint}"
+    if declared is None:
+        command = f"aws ssm delete-parameter --name {name}"
+    elif any(same(declared, _entry(it["Value"])) for it in versions):
+        command = f"tritonsm rollback {model} --to {declared['version']} {where}"
+    else:
+        command = f"tritonsm publish models/{model} {where}"
+    return Difference(
+        Kind.OTHER if declared else Kind.FOREIGN,
+        *(name, declared, current),
+        *(last["LastModifiedDate"].astimezone(UTC), last["LastModifiedUser"]),
+        by_command=by_command,
+        command=command,
+    )
+
+
+def _number(version: "ParameterHistoryTypeDef") -> int:
+    return version["Version"]
+
+
+def _entry(value: str) -> Entry:
+    """Return the entry of a parameter's value, an empty one for a value that is none."""
+    try:
+        entry = json.loads(value)
+    except ValueError:
+        return {}
+    return entry if isinstance(entry, dict) else {}

@@ -1,0 +1,85 @@
+"""How a stage differs from the live templates of its endpoints' stacks."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import boto3
+
+from release.delivery import under_way
+from release.delivery.archive_bucket import ArchiveBucket
+from release.delivery.assembly import stack_endpoints
+from release.delivery.catalog_differences import declared_entries, differences
+from release.delivery.declared import prefixes
+from release.delivery.endpoint_state import what_is_wrong
+from release.delivery.errors import Unfinished
+from release.stack_template import stack_template
+from release.tree import Template
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What differs, and the command that shows or repairs it."""
+
+    subject: str
+    text: str
+    command: str
+
+
+def live_differences(
+    session: boto3.Session, stage: str, endpoints: Iterable[str], bucket: str | None
+) -> list[Problem]:
+    """Return what differs of endpoints, whose stacks have their names; nothing is changed.
+
+    Of a stack that is being changed or has failed, nobody knows what its endpoint should be.
+    """
+    cloudformation = session.client("cloudformation")
+    templates = {
+        name: template for name in endpoints if (template := stack_template(cloudformation, name))
+    }
+    not_complete = under_way.not_complete(cloudformation, templates)
+    found = [
+        Problem(
+            stack,
+            f"the stack is {status}",
+            f"aws cloudformation describe-stack-events --stack-name {stack}",
+        )
+        for stack, status in not_complete.items()
+    ]
+    for name, template in templates.items():
+        if name not in not_complete:
+            found += _of_endpoint(session, stage, name, template)
+            found += _missing_archives(session, stage, name, template, bucket)
+    return found
+
+
+def _of_endpoint(
+    session: boto3.Session, stage: str, name: str, template: Template
+) -> Iterator[Problem]:
+    clients = session.client("sagemaker"), session.client("cloudformation")
+    for endpoint in stack_endpoints(stage, name, template):
+        try:
+            wrong = what_is_wrong(*clients, endpoint, deadline=0)
+        except Unfinished:
+            return
+        if wrong:
+            yield Problem(name, wrong, f"aws sagemaker describe-endpoint --endpoint-name {name}")
+    short_name = name.removeprefix(f"{stage}-")
+    for it in differences(session.client("ssm"), stage, {short_name: template}):
+        yield Problem(it.model, it.text.partition(": ")[2], it.command)
+
+
+def _missing_archives(
+    session: boto3.Session, stage: str, name: str, template: Template, bucket: str | None
+) -> Iterator[Problem]:
+    if bucket is None:
+        return
+    archives = ArchiveBucket(session.client("s3"), bucket)
+    for value in declared_entries(template).values():
+        entry = json.loads(value)
+        for prefix in sorted(prefixes(template)):
+            key = f"{prefix}{entry['target_model']}"
+            if archives.manifest(key) is None:
+                subject = f"{name.removeprefix(f'{stage}-')}/{entry['model']}"
+                text = f"s3://{bucket}/{key} is not there"
+                yield Problem(subject, text, f"make deliver STAGE={stage}")

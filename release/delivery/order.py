@@ -1,0 +1,42 @@
+"""The order of deliveries: a later commit follows an earlier one, a stage follows another."""
+
+from release.checkouts import Clone
+from release.delivery.errors import NotDelivered
+from release.delivery.history import History
+from release.tree import CheckoutError
+from stage_record import Outcome
+
+ANYWAY = "ALLOW_OLDER=1"
+"""What lets a delivery undo the live commit."""
+
+
+def refuse_older(clone: Clone, history: History) -> None:
+    """Raise `NotDelivered` where HEAD does not contain the stage's live commit."""
+    live = history.live()
+    if live is None:
+        return
+    try:
+        if clone.contains(live.commit):
+            return
+    except CheckoutError as error:
+        raise NotDelivered(
+            f"{history.stage} serves commit {live.commit[:12]}, and {error}. {ANYWAY} delivers "
+            "without knowing"
+        ) from None
+    raise NotDelivered(
+        f"{history.stage} serves commit {live.commit[:12]}, delivered {live.time}, which what is "
+        "checked out does not contain: this delivery would undo it. Merge it and deliver that. To "
+        f"go back: make rollback STAGE={history.stage}. To undo it all the same: {ANYWAY}"
+    )
+
+
+def require_delivered(history: History, commit: str) -> None:
+    """Raise `NotDelivered` where a commit did not end well in the stage to promote from."""
+    ended = [it.outcome for it in history.deliveries() if it.commit == commit]
+    if ended and ended[-1] is Outcome.DELIVERED:
+        return
+    how = f"ended as {ended[-1].value!r} in" if ended else "was not delivered to"
+    raise NotDelivered(
+        f"commit {commit[:12]} {how} {history.stage}, and only what was delivered there is "
+        f"promoted: make deliver STAGE={history.stage}"
+    )

@@ -1,0 +1,264 @@
+"""Deliveries to a stage whose catalog somebody has changed by hand, while clients ask."""
+
+import argparse
+import json
+import re
+import shlex
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from cli import history, status
+from endpoint_client import EndpointClient, EndpointError
+from model_build.__main__ import main as tritonsm
+from tests.local.commands import run_as
+from tests.local.conftest import ROOT, Checkout
+from tests.local.repository import Repository
+from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
+
+STAGE = """
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math:
+    models: [times, plus]
+    instance_type: ml.m5.xlarge
+"""
+PLACE = ("--stage", "live", "--endpoint", "math")
+TIMES_ENTRY, GHOST = "/triton/live/math/times", "/triton/live/math/ghost"
+
+
+@pytest.fixture(scope="module")
+def repository(checkout: Checkout) -> Repository:
+    """A stage to which two versions of `times` were delivered: 14, then 21."""
+    shutil.copy2(ROOT / ".gitignore", checkout.path)
+    (checkout.path / "stages" / "live.yaml").write_text(STAGE)
+    repository = Repository(checkout.path, checkout.aws, stage="live")
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.write_model("plus", PLUS_ONE, answer=8)
+    repository.git("init", "--quiet")
+    repository.commit("twice")
+    _deliver(repository)
+    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.commit("thrice")
+    _deliver(repository)
+    return repository
+
+
+def _deliver(repository: Repository, *arguments: str, code: int = 0) -> str:
+    finished = repository.delivery(*(arguments or ("deliver",)), "--stage", "live")
+    assert finished.returncode == code, finished.stdout
+    return finished.stdout
+
+
+def _version(model: str = "times") -> str:
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    return client.resolve(model).version
+
+
+def _answer(model: str = "times") -> float:
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    return float(client.invoke(model, {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+
+
+def _run(command: str) -> None:
+    """Run a command that a message gives."""
+    program, *arguments = shlex.split(command)
+    assert program == "tritonsm"
+    finished = run_as("publisher", tritonsm, *arguments)
+    assert finished.returncode == 0, finished.stderr
+
+
+def _command(message: str, program: str) -> str:
+    (command,) = re.findall(rf"^ +({program} .+)$", message, re.M)
+    return str(command)
+
+
+class Calls:
+    """Calls of a client, by model: how many were answered and how many were lost."""
+
+    def __init__(self) -> None:
+        self.answered = {"times": 0, "plus": 0}
+        self.lost = {"times": 0, "plus": 0}
+
+
+@contextmanager
+def _client() -> Iterator[Calls]:
+    """Invoke both models by their names in a loop; lost calls are counted."""
+    calls, stop = Calls(), threading.Event()
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+
+    def loop() -> None:
+        while not stop.wait(0.1):
+            for model in calls.lost:
+                try:
+                    client.invoke(model, {"X": np.array([[7]], np.float32)})
+                    calls.answered[model] += 1
+                except EndpointError:
+                    calls.lost[model] += 1
+
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield calls
+    finally:
+        stop.set()
+        thread.join()
+    print(f"answered {calls.answered}, lost {calls.lost}")  # noqa: T201
+
+
+def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repository) -> None:
+    """CloudFormation changes nothing, and clients got UnknownModel until somebody published."""
+    before = _version()
+    with _client() as calls:
+        _ssm().delete_parameter(Name=TIMES_ENTRY)
+        shown = _read(repository, "status", "live")
+        said = _deliver(repository)
+        assert _answer() == 21
+    assert shown["differences"] == [
+        {
+            "subject": "math/times",
+            "text": "the catalog has no entry",
+            "command": "make deliver STAGE=live",
+        }
+    ]
+    assert _read(repository, "status", "live")["differences"] == []
+    assert "! math/times: the catalog has no entry: written again" in said
+    assert _version() == before
+    assert calls.lost["plus"] == 0
+
+
+def test_a_deleted_entry_does_not_keep_a_new_version_from_being_delivered(
+    repository: Repository,
+) -> None:
+    """CloudFormation would update a parameter that is not there."""
+    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.commit("four times")
+    _ssm().delete_parameter(Name=TIMES_ENTRY)
+    _deliver(repository)
+    assert _answer() == 28
+
+
+def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
+    repository: Repository,
+) -> None:
+    """Its stage was said to be wrong, and to need a rollback that went one commit too far."""
+    new = _version()
+    with _client() as calls:
+        _run("tritonsm rollback times --stage live --endpoint math")
+        old = _version()
+        said = _deliver(repository, code=4)
+        ending = said[said.index("changed by hand:") :]
+        assert f"the catalog has version {old} instead of {new}, since 20" in ending
+        assert "UTC, by arn:aws:iam::000000000000:root" in ending
+        assert "make rollback" not in said
+        assert "cdk deploy" not in said
+        assert _version() == old  # which somebody chose
+        _run(_command(ending, "tritonsm"))
+        _deliver(repository)
+    assert _answer() == 28
+    assert calls.lost == {"times": 0, "plus": 0}
+
+
+def test_a_commit_with_the_version_that_was_rolled_back_to_is_delivered(
+    repository: Repository,
+) -> None:
+    """Also as a rollback of the stage: catalog and commit are the same again."""
+    _run("tritonsm rollback times --stage live --endpoint math")
+    before = _version()
+    with _client() as calls:
+        said = _deliver(repository, "rollback-stage")
+    assert "changed by hand" not in said
+    assert _version() == before
+    assert calls.lost == {"times": 0, "plus": 0}
+    _deliver(repository)
+
+
+def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command(
+    repository: Repository,
+) -> None:
+    value = _ssm().get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
+    _ssm().put_parameter(Name=GHOST, Value=value.replace("times", "ghost"), Type="String")
+    with _client() as calls:
+        said = _deliver(repository, code=4)
+    assert "math/ghost: the catalog has version" in said
+    assert "and the commit does not have this model" in said
+    assert _command(said, "aws") == f"aws ssm delete-parameter --name {GHOST}"
+    _ssm().delete_parameter(Name=GHOST)
+    _deliver(repository)
+    assert calls.lost == {"times": 0, "plus": 0}
+
+
+def test_nothing_is_changed_during_a_delivery_and_an_older_commit_is_refused(
+    repository: Repository, new_gate: Callable[[], Gate], tmp_path: Path
+) -> None:
+    """A rollback of a model made somebody's delivery wrong; a second delivery undid it."""
+    gate = new_gate()
+    model = gate.pause + TIMES.replace("FACTOR", "5").replace(
+        "class TritonPythonModel:\n",
+        "class TritonPythonModel:\n    def initialize(self, args):\n        pause()\n\n",
+    )
+    repository.write_model("times", model, answer=35)
+    repository.commit("five times, when it may")
+    with repository.delivering("deliver", "--stage", "live") as delivery:
+        gate.wait_until_reached()
+        refused = run_as("publisher", tritonsm, "rollback", "times", *PLACE)
+        elsewhere = replace(repository, path=tmp_path / "elsewhere")
+        repository.git("clone", "--quiet", str(repository.path), str(elsewhere.path))
+        elsewhere.git("checkout", "--quiet", "HEAD~1")
+        older = _deliver(elsewhere, code=1)
+        gate.open()
+        said = delivery.communicate()[0]
+    assert refused.returncode == 1
+    assert "to live is in progress since" in refused.stderr
+    assert "this delivery would undo it" in older
+    assert delivery.returncode == 0, said
+    assert _answer() == 35
+
+
+def test_the_record_has_everything_that_was_done(repository: Repository) -> None:
+    _deliver(repository, "rollback-stage")
+    refused = run_as("publisher", tritonsm, "retire", "times", _version(), *PLACE)
+    assert refused.returncode == 1
+    events = _read(repository, "history", "--stage", "live")
+    assert [(it["action"], it["result"]) for it in events[:2]] == [
+        ("rollback-stage", "delivered"),
+        ("deliver", "delivered"),
+    ]
+    assert {(it["action"], it["result"]) for it in events} >= {("rollback", "done")}
+    assert {it["who"] for it in events} == {"arn:aws:iam::000000000000:root"}
+    live = repository.git("rev-parse", "HEAD~1")
+    assert events[0]["commit"] == live
+    assert events[0]["versions"] == {"math/times": _version(), "math/plus": _version("plus")}
+
+
+def _read(repository: Repository, *arguments: str) -> Any:
+    """Return what a command that changes nothing writes as JSON."""
+
+    def run(written: list[str]) -> int:
+        parser = argparse.ArgumentParser()
+        commands = parser.add_subparsers()
+        for module in (history, status):
+            module.add_to(commands)
+        options = parser.parse_args([*written, "--json"])
+        options.local = False
+        code: int = options.run(options)
+        return code
+
+    with chdir(repository.path):
+        finished = run_as("status", run, *arguments)
+    assert finished.returncode == 0, finished.stderr
+    return json.loads(finished.stdout)
+
+
+def _ssm() -> Any:
+    return boto3.client("ssm")

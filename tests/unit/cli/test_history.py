@@ -1,0 +1,71 @@
+"""The record of a stage, as `tritonsm history` shows it."""
+
+import json
+from pathlib import Path
+
+import boto3
+import pytest
+
+import stage_record
+from cli import history
+from cli.__main__ import main
+from stage_record import Event
+
+WHO = "arn:aws:sts::123456789012:assumed-role/prod-delivery-Deploy/GitHubActions"
+VERSIONS = {f"text/model-{number}": "0123456789ab" for number in range(5)}
+BEGUN = "2026-11-22T03:00:00.000+00:00"
+COMMIT = "a" * 40
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
+    """A stage with a wrong delivery and a rollback; how many events were asked for."""
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
+    monkeypatch.chdir(tmp_path)
+    wrong = Event(
+        stage="prod", action="deliver", who=WHO, versions=VERSIONS, commit=COMMIT, begun=BEGUN
+    ).end("wrong", "Y differs\nand more")
+    rolled_back = Event(
+        stage="prod", action="rollback", who=WHO, versions={"text/a": "1"}, begun=BEGUN
+    ).end("done")
+    counts: list[int | None] = []
+
+    def read(s3: object, bucket: str, *, latest: int | None) -> list[Event]:
+        counts.append(latest)
+        return [rolled_back, wrong]
+
+    monkeypatch.setattr(stage_record, "read", read)
+    monkeypatch.setattr(history, "model_bucket", lambda _, stage: f"bucket-of-{stage}")
+    monkeypatch.setattr(boto3.Session, "client", lambda *_: None)
+    return counts
+
+
+def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
+    asked: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["history", "--stage", "prod", "--last", "2"]) == 0
+    assert asked == [2]
+    _, rolled_back, wrong, reason = capsys.readouterr().out.splitlines()
+    assert rolled_back.split() == [
+        *("2026-11-22", "03:00:00", "rollback", "done"),
+        *("assumed-role/prod-delivery-Deploy/GitHubActions", "text/a", "1"),
+    ]
+    assert "wrong" in wrong
+    assert "aaaaaaaaaaaa: text/model-0 0123456789ab, " in wrong
+    assert wrong.rstrip().endswith("and 2 more")
+    assert reason.strip() == "Y differs"
+
+
+def test_json_has_every_version(
+    asked: list[int | None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["history", "--stage", "prod", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(it["action"], it["result"]) for it in found] == [
+        ("rollback", "done"),
+        ("deliver", "wrong"),
+    ]
+    assert found[1]["versions"] == VERSIONS
+    assert (found[1]["commit"], found[1]["who"]) == (COMMIT, WHO)

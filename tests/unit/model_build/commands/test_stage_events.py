@@ -1,0 +1,91 @@
+"""Commands that change a model: not during a delivery, recorded, and what deliveries keep."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+import stage_record
+from stage_record import Event
+
+if TYPE_CHECKING:
+    from tests.unit.model_build.commands.conftest import Data, Fail, FakeAws
+
+ENDPOINT = ("--stage", "dev", "--endpoint", "text")
+OLD, NEW = "1" * 12, "2" * 12
+COMMANDS = [("rollback", "minilm"), ("retire", "minilm", OLD)]
+
+
+@pytest.fixture
+def deployed(aws: "FakeAws") -> "FakeAws":
+    for version in (OLD, NEW):
+        aws.deploy("minilm", version)
+    return aws
+
+
+def delivery(aws: "FakeAws", outcome: str, *, age: timedelta = timedelta()) -> None:
+    """Write the parameter as a delivery of commit `a` does."""
+    time = (datetime.now(UTC) - age).isoformat(timespec="seconds")
+    found = [{"commit": "a" * 40, "time": time, "outcome": outcome}]
+    record = json.dumps({"stack": "id", "deliveries": found})
+    aws.ssm.history["/triton/dev/delivered"] = [record]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda it: it[0])
+def test_a_delivery_of_the_stage_that_is_in_progress_refuses_it(
+    command: tuple[str, ...], deployed: "FakeAws", fail: "Fail"
+) -> None:
+    delivery(deployed, "started")
+    message = fail(*command, *ENDPOINT)
+    assert message.startswith("a delivery of commit aaaaaaaaaaaa to dev is in progress since 20")
+    assert "make deliver STAGE=dev takes it up; --during-delivery goes on" in message
+    assert (deployed.ssm.writes, deployed.events) == ([], [])
+
+
+def test_one_that_was_killed_is_overridden_by_an_option_and_ends_by_itself(
+    deployed: "FakeAws", data_of: "Data"
+) -> None:
+    delivery(deployed, "started")
+    assert data_of("rollback", "minilm", *ENDPOINT, "--during-delivery")["version"] == OLD
+    delivery(deployed, "started", age=stage_record.LONGEST)
+    assert data_of("rollback", "minilm", "--to", NEW, *ENDPOINT)["version"] == NEW
+
+
+def test_each_change_is_an_event_that_the_next_one_leaves(
+    deployed: "FakeAws", data_of: "Data"
+) -> None:
+    data_of("rollback", "minilm", *ENDPOINT)
+    data_of("retire", "minilm", NEW, *ENDPOINT)
+    found = deployed.events
+    assert [(it.action, it.result, it.versions) for it in found] == [
+        ("retire", "done", {"text/minilm": NEW}),
+        ("rollback", "done", {"text/minilm": OLD}),
+    ]
+    assert {it.who for it in found} == {"arn:aws:iam::123456789012:user/ada"}
+
+
+@pytest.mark.parametrize("outcome", ["delivered", "rolled back", "wrong"])
+def test_a_version_of_a_delivered_commit_is_not_retired(
+    outcome: str, deployed: "FakeAws", fail: "Fail"
+) -> None:
+    delivery(deployed, outcome)
+    write_event(deployed, "a" * 40)
+    message = fail("retire", "minilm", OLD, *ENDPOINT)
+    assert message.startswith("commit aaaaaaaaaaaa, delivered 20")
+    assert f"{OLD} of text/minilm, and dev may be rolled back to it" in message
+
+
+def test_a_version_of_a_commit_that_no_rollback_goes_to_is_retired(
+    deployed: "FakeAws", data_of: "Data"
+) -> None:
+    delivery(deployed, "delivered")
+    write_event(deployed, "b" * 40)
+    assert len(data_of("retire", "minilm", OLD, *ENDPOINT)) == 2
+
+
+def write_event(aws: "FakeAws", commit: str) -> None:
+    """Record that a commit with the old version was delivered."""
+    versions = {"text/minilm": OLD}
+    event = Event(stage="dev", action="deliver", who="ada", versions=versions, commit=commit)
+    stage_record.write(aws.s3.client, "bucket", event.end("delivered"))

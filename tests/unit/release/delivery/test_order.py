@@ -1,0 +1,70 @@
+"""Which commits may be delivered, after what the stage and another stage have."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from release.checkouts import Clone
+from release.delivery.errors import NotDelivered
+from release.delivery.history import History
+from release.delivery.order import refuse_older, require_delivered
+from release.tree import CheckoutError
+from stage_record import Delivery, Outcome
+
+
+def history(*deliveries: tuple[str, Outcome]) -> History:
+    found = [Delivery(commit, "2026-11-22T03:00:00+00:00", how) for commit, how in deliveries]
+    live = found[-1] if found else None
+    return cast(History, SimpleNamespace(stage="prod", deliveries=lambda: found, live=lambda: live))
+
+
+def refused(contained: bool | CheckoutError, monkeypatch: pytest.MonkeyPatch) -> str:
+    def contains(_: Clone, commit: str) -> bool:
+        if isinstance(contained, CheckoutError):
+            raise contained
+        return contained
+
+    monkeypatch.setattr(Clone, "contains", contains)
+    with pytest.raises(NotDelivered) as error:
+        refuse_older(Clone(Path()), history(("a" * 40, Outcome.DELIVERED)))
+    return str(error.value)
+
+
+def test_a_commit_that_would_undo_the_live_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    message = refused(False, monkeypatch)
+    assert "prod serves commit aaaaaaaaaaaa, delivered 2026-11-22T03:00:00+00:00" in message
+    assert "ALLOW_OLDER=1" in message
+
+
+def test_a_clone_that_cannot_know_says_what_fetches_the_rest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    message = refused(CheckoutError("git fetch --unshallow"), monkeypatch)
+    assert "git fetch --unshallow. ALLOW_OLDER=1 delivers without knowing" in message
+
+
+def test_a_stage_without_a_delivery_takes_any_commit() -> None:
+    refuse_older(Clone(Path()), history())
+
+
+@pytest.mark.parametrize(
+    ("deliveries", "message"),
+    [
+        ([], "was not delivered to prod"),
+        ([("b", Outcome.DELIVERED)], "was not delivered to prod"),
+        ([("a", Outcome.WRONG)], "ended as 'wrong' in prod"),
+        ([("a", Outcome.DELIVERED), ("a", Outcome.STARTED)], "ended as 'started' in prod"),
+        ([("a", Outcome.ROLLED_BACK), ("b", Outcome.DELIVERED)], "ended as 'rolled back' in prod"),
+    ],
+)
+def test_what_did_not_end_well_in_a_stage_is_not_promoted(
+    deliveries: list[tuple[str, Outcome]], message: str
+) -> None:
+    with pytest.raises(NotDelivered, match=f"commit a {message}, .*make deliver STAGE=prod"):
+        require_delivered(history(*deliveries), "a")
+
+
+def test_what_was_delivered_there_is_promoted_though_another_commit_followed() -> None:
+    require_delivered(history(("a", Outcome.DELIVERED), ("b", Outcome.WRONG)), "a")
