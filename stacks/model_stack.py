@@ -144,7 +144,7 @@ BUILDSPEC = {
         "build": {
             "commands": [
                 'python3 -m model_build build "$CODEBUILD_SRC_DIR_model" --name "$MODEL_NAME"'
-                ' --alternative "${MODEL_ALTERNATIVE:-}" --copy "${MODEL_COPY:-}"'
+                ' --alternative "${MODEL_ALTERNATIVE:-}"'
                 ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
                 ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
                 ' --gpu-project "${GPU_PROJECT:-}" --gpu-images "${GPU_IMAGES:-}"'

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 VARIABLES = {
     "MODEL_NAME": "Model",
     "MODEL_ALTERNATIVE": "Alternative",
-    "MODEL_COPY": "Copy",
     "MODEL_DIGEST": "Digest",
     "MODEL_TARGET": "Target",
     "MODEL_BUCKET": "Bucket",
