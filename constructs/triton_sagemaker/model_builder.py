@@ -66,8 +66,10 @@ class ModelBuilder(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
+        self._archives = [bucket.bucket.arn_for_objects(pattern) for pattern in archives]
         self._build = self._project(source, buildspec, engines)
-        self._allow_files(archives, source.bucket.arn_for_objects(model_sources))
+        self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
+        self._allow_files(source.bucket.arn_for_objects(model_sources))
         if engines:
             engines.allow_run(self._build)
         self.project = self._build.project
@@ -90,6 +92,7 @@ class ModelBuilder(Construct):
     ) -> BuiltModel:
         """Declare that the archive `key` of one model exists; see `BuiltModel`.
 
+        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with 12 digits: no other is built.
         `alternative` is which of the models that its source offers is meant, empty for the one.
         It waits for an earlier one of its stack, so that no more than `AT_ONCE` are built at once.
         """
@@ -134,33 +137,34 @@ class ModelBuilder(Construct):
             },
         )
 
-    def _allow_files(self, archives: Sequence[str], model_sources: str) -> None:
+    def _allow_files(self, model_sources: str) -> None:
         """Let builds read the sources of models, and read and write what they make.
 
         Of an engine job that is the job and its claims; the GPU's build writes the result.
         """
         bucket = self.bucket.bucket
         self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [model_sources])
-        own = (*archives, f"{SOURCES}*.zip", f"{ENGINES}*")
         jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
+        own = [
+            bucket.arn_for_objects(pattern) for pattern in (f"{SOURCES}*.zip", f"{ENGINES}*", *jobs)
+        ]
         self._build.allow(
-            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
-            [bucket.arn_for_objects(pattern) for pattern in (*own, *jobs)],
+            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"], [*self._archives, *own]
         )
         self._build.allow(["s3:GetObject"], [bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")])
         self._build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _provider(self) -> custom_resources.Provider:
         bucket, project = self.bucket.bucket, self.project.project_arn
-        for actions, resource in (
-            (["s3:GetObject"], bucket.arn_for_objects("*.json")),
-            (["s3:ListBucket"], bucket.bucket_arn),  # without it, 403 where nothing is
-            (["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project),
-            (["codebuild:StartBuild"], project),
-            (["logs:GetLogEvents"], self._build.log.log_group_arn),
+        for actions, resources in (
+            (["s3:GetObject"], self._archives),
+            (["s3:ListBucket"], [bucket.bucket_arn]),  # without it, 403 where nothing is
+            (["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], [project]),
+            (["codebuild:StartBuild"], [project]),
+            (["logs:GetLogEvents"], [self._build.log.log_group_arn]),
         ):
             self.poll_function.add_to_role_policy(
-                iam.PolicyStatement(actions=actions, resources=[resource])
+                iam.PolicyStatement(actions=actions, resources=resources)
             )
         self.bucket.key.grant_decrypt(self.poll_function)
         log = build_log(self, "ProviderLog")
@@ -182,7 +186,11 @@ class ModelBuilder(Construct):
             construct_id,
             folder=HANDLER,
             description="Starts and watches builds of Triton model archives",
-            environment={"PROJECT": self.project.project_name},
+            environment={
+                "BUCKET": self.bucket.bucket.bucket_name,
+                "MODEL_SOURCES": self._model_sources,
+                "PROJECT": self.project.project_name,
+            },
             handler=handler,
             timeout=Duration.seconds(60),
         )
