@@ -38,7 +38,8 @@ class ModelBuilder(Construct):
     Without `engines` there is no such project, and no model may need one.
 
     Builds may write to `archives`, patterns of the archives' keys, and read the models' sources
-    that fit the pattern `model_sources` in the bucket of assets, and nothing else there.
+    that fit the pattern `model_sources` in the bucket of assets, and nothing else there. But for
+    `promoters`, patterns of the ARNs of roles, nobody else may write archives.
 
     `start_function` and `poll_function` take the provider's events from anybody else, too.
     """
@@ -63,6 +64,7 @@ class ModelBuilder(Construct):
         engines: EngineBuilder | None,
         archives: Sequence[str],
         model_sources: str,
+        promoters: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
@@ -70,6 +72,7 @@ class ModelBuilder(Construct):
         self._build = self._project(source, buildspec, engines)
         self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
         self._allow_files(source.bucket.arn_for_objects(model_sources))
+        bucket.reserve_archives([self._build.role_arn, *promoters])
         if engines:
             engines.allow_run(self._build)
         self.project = self._build.project

@@ -2,8 +2,8 @@
 
     sources/<digest>.zip    the files of a model's folder that its digest counts
 
-Assets of the CDK may be collected as garbage (`cdk gc`). Only builds write here: a published archive
-has no source, since nobody is to build what a publisher wrote with a builder's role.
+Assets of the CDK may be collected as garbage (`cdk gc`). Only builds write here: a published
+archive has no source, since nobody is to build what a publisher wrote with a builder's role.
 """
 
 import shutil

@@ -120,9 +120,8 @@ def _copy(
     )["UploadId"]
     try:
         parts = _copied_parts(key, source, to, upload, head, part_bytes)
-        checksum = _composite(parts)
-        if recorded and checksum != recorded:
-            raise other_bytes(source.name, key, recorded, checksum)
+        if recorded:
+            _refuse_other_bytes(key, source, parts, recorded)
         to.s3.complete_multipart_upload(
             **place, UploadId=upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
         )
@@ -165,11 +164,17 @@ def _copied_parts(
         return list(pool.map(copied, range(0, size, part_bytes)))
 
 
-def _composite(parts: "list[CompletedPartTypeDef]") -> str:
-    """Return the SHA-256 that S3 keeps of an object in parts (S3 user guide, "Checking object
-    integrity")."""
+def _refuse_other_bytes(
+    key: str, source: ArchiveBucket, parts: "list[CompletedPartTypeDef]", recorded: str
+) -> None:
+    """Raise `NotDelivered` unless the parts give the SHA-256 that S3 keeps of the original.
+
+    S3 user guide, "Checking object integrity": that of the parts' own, and their number.
+    """
     digests = b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
-    return f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
+    copied = f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
+    if copied != recorded:
+        raise other_bytes(source.name, key, recorded, copied)
 
 
 def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> None:
