@@ -104,7 +104,7 @@ class Manifest(BaseModel):
         checksum: Mapping[str, str | int],
         source: Source | None,
     ) -> Self:
-        """Describe a finished build; `checksum` is what S3 keeps of the archive, where it is there."""
+        """Describe a finished build; `checksum` is what S3 keeps of the archive, in a bucket."""
         return cls(
             model=model,
             digest=digest,

@@ -98,8 +98,8 @@ class ITritonEndpoint(EndpointMetrics, Resource):
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint.
 
-        `models` narrows it to versions of these models, delivered or published, by the condition key
-        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
+        `models` narrows it to versions of these models, delivered or published, by the condition
+        key `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
         `InvalidEndpoint` where the hosting is known and has no `TargetModel`.
         """
         archives = [

@@ -31,8 +31,9 @@ class ModelBuilder(Construct):
     `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it,
     on 4 vCPUs with Python 3.11. The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and
     what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`,
-    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must write the manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is
-    done, with the `archive`'s `checksum`, which is the SHA-256 that S3 keeps of it.
+    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must write the manifest,
+    `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done: the `digest`, and as
+    `checksum` of the `archive` the SHA-256 that S3 keeps of it.
     Engines are compiled by the project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for
     the release, or else in NVIDIA's; it waits for them until `BUILD_DEADLINE` (seconds since 1970).
     Without `engines` there is no such project, and no model may need one.

@@ -109,9 +109,7 @@ def run(options: argparse.Namespace) -> Outcome:
         model, name=name, target=options.target, progress=progress, engines=engines
     ) as built:
         source = sources.keep(s3, built, bucket=options.bucket)
-        publish(
-            s3, built, bucket=options.bucket, key=options.key, progress=progress, source=source
-        )
+        publish(s3, built, bucket=options.bucket, key=options.key, progress=progress, source=source)
     return Outcome(text=f"published {place}", data={"path": place, "built": True})
 
 

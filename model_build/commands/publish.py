@@ -92,9 +92,7 @@ def _archive(plan: ModelPlan, name: str, prefixes: list[ArchivePrefix]) -> str:
     return delivered if is_delivered else PUBLISHED + delivered
 
 
-def _entry(
-    plan: ModelPlan, name: str, endpoint_name: str, target_model: str
-) -> dict[str, object]:
+def _entry(plan: ModelPlan, name: str, endpoint_name: str, target_model: str) -> dict[str, object]:
     return {
         "model": name,
         "version": plan.version,

@@ -35,7 +35,11 @@ def keep(s3: "S3Client", built: Build, *, bucket: str) -> Source:
             packed.seek(0)
             try:
                 with new_object(
-                    s3, bucket=bucket, key=key, content_type="application/zip"
+                    s3,
+                    bucket=bucket,
+                    key=key,
+                    content_type="application/zip",
+                    has_other_writers=True,  # builds of one digest for several targets
                 ) as upload:
                     shutil.copyfileobj(packed, upload)
             except KeyTaken:

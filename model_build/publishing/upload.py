@@ -107,15 +107,22 @@ class MultipartUpload:
 
 @contextmanager
 def new_object(
-    s3: "S3Client", *, bucket: str, key: str, content_type: str = "application/gzip"
+    s3: "S3Client",
+    *,
+    bucket: str,
+    key: str,
+    content_type: str = "application/gzip",
+    has_other_writers: bool = False,
 ) -> Iterator[MultipartUpload]:
     """Give an upload to write to, which becomes the object `key` when the block ends.
 
     Nothing is ever overwritten: raises `KeyTaken` at the end of the block when the key has an
     object by then. Whatever else fails in the block, or in S3, no part is left behind; parts that
-    a killed process left under this key are removed first.
+    a killed process left under this key are removed first, unless it `has_other_writers`, whose
+    parts they may be: the bucket's lifecycle removes those.
     """
-    _abort_uploads_of(s3, bucket=bucket, key=key)
+    if not has_other_writers:
+        _abort_uploads_of(s3, bucket=bucket, key=key)
     upload_id = s3.create_multipart_upload(
         Bucket=bucket, Key=key, ContentType=content_type, ChecksumAlgorithm="SHA256"
     )["UploadId"]

@@ -75,7 +75,8 @@ def source_key(digest: str) -> str:
 
 def recorded_checksum(manifest: Mapping[str, Any]) -> str | None:
     """Return the SHA-256 that a manifest records, None of an earlier builder's."""
-    return manifest["archive"].get("checksum")
+    checksum: str | None = manifest["archive"].get("checksum")
+    return checksum
 
 
 def other_bytes(bucket: str, key: str, recorded: str, there: str) -> NotDelivered:

@@ -150,7 +150,7 @@ BROKEN = [
             Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
         ),
         missing,
-        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*/cpu-*/*",
+        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*/cpu-",
     ),
     Broken(
         "a name where an ARN belongs",

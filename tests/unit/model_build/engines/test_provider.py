@@ -139,7 +139,11 @@ def test_a_kept_result_that_was_changed_is_refused(
 def test_the_bucket_has_a_results_files_by_their_content(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
-    result = _provide(Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu()), job, tmp_path / "first")
+    result = _provide(
+        Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu()),
+        job,
+        tmp_path / "first",
+    )
     digests = result.result.files().values()
     folder = f"engines/{job.digest}"
     assert set(s3.objects) == {f"{folder}/{it}" for it in (*digests, "result.json")}
@@ -173,7 +177,9 @@ def test_a_result_or_job_that_names_a_path_writes_and_reads_nothing(
     s3.objects[f"engines/{job.digest}/{named['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(BuildError, match="is not the result of an engine job"):
-        BucketResults(s3.client, "bucket", is_builder=True).fetch(job.digest, to=tmp_path / "accepted" / "one")
+        BucketResults(s3.client, "bucket", is_builder=True).fetch(
+            job.digest, to=tmp_path / "accepted" / "one"
+        )
     assert sorted(tmp_path.rglob("*")) == before
 
     document = job.folder / "job.json"

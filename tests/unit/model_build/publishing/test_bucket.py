@@ -132,8 +132,8 @@ def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
     assert str(refused.value) == (
         f"s3://bucket/{KEY} holds other bytes (SHA-256 unknown) than this build "
         f"({_checksum(_packed(built))}): archives are never overwritten. Delete it by hand if "
-        "nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder now makes "
-        "other archives"
+        "nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder now "
+        "makes other archives"
     )
     assert s3.objects == {KEY: {"Body": b"by hand"}}
     assert s3.unfinished == {}

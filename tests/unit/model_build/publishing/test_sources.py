@@ -51,6 +51,14 @@ def test_of_two_builds_at_once_either_keeps_it(s3: "FakeS3", built: Build) -> No
     assert s3.unfinished == {}
 
 
+def test_builds_of_one_digest_for_several_targets_do_not_abort_each_other(
+    s3: "FakeS3", built: Build
+) -> None:
+    s3.create_multipart_upload(Bucket="bucket", Key=_key(built), ChecksumAlgorithm="SHA256")
+    _keep(s3, built)
+    assert [it["Key"] for it in s3.unfinished.values()] == [_key(built)]
+
+
 def test_a_source_is_kept_with_the_model_that_was_made_of_it(s3: "FakeS3", built: Build) -> None:
     object.__setattr__(built, "source", ModelSource(built.source.folder, "onnx"))
     assert _keep(s3, built) == Source(model=built.name, alternative="onnx")
