@@ -78,8 +78,10 @@ def enter(
     """Become the process that the module describes. Raises `OSError` if the kernel refuses."""
     own = folder / "tmp"
     own.mkdir(exist_ok=True)
-    opened = _opened({*kept, folder, models, own, *KEPT_DEVICES})
-    pointing = {path: path.readlink() for path in kept if path.is_symlink()}
+    links = {path for path in kept if path.is_symlink()}
+    direct = {path for path in kept if links.isdisjoint(path.parents)}
+    opened = _opened({*direct, folder, models, own, *KEPT_DEVICES})
+    pointing = {path: path.readlink() for path in links & direct}
     _set_read_only("/", AT_RECURSIVE, read_only=True)
     _hide(DEVICES, opened)
     (DEVICES / "shm").mkdir()

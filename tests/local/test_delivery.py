@@ -355,6 +355,6 @@ def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) ->
     """What they called is in the ledger: the end of `local_aws` asserts it."""
     assert callers(local_aws.folder.calls) == {
         *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),
-        *("provider-of-builds", "provider-of-checks", "provider-polls-checks"),
+        *("provider-of-builds", "provider-of-checks"),
         *("provider-waits", "provider-waits-for-checks", "update-checks"),
     }

@@ -186,6 +186,17 @@ def test_a_python_below_the_home_is_reached_by_its_links(user: User) -> None:
     assert user.attempt((link, "r"), also=[link, installed.parent / "current"]) == ["a program"]
 
 
+def test_an_environment_that_is_a_link_is_whole(user: User) -> None:
+    """As in a second clone that uses the environment of the first."""
+    (user.programs / "bin").mkdir()
+    (user.programs / "bin" / "python").write_text("a program")
+    linked = user.project / ".venv"
+    linked.symlink_to(user.programs)
+    program = linked / "bin" / "python"
+    seen = user.attempt((program, "r"), (linked / "library", "r"), also=[linked, program])
+    assert seen == ["a program", "a library"]
+
+
 def test_a_server_has_devices_that_are_nobodys(user: User) -> None:
     names = user.run("/bin/ls", "/dev").stdout.split()
     assert names == ["fd", "full", "null", "random", "shm", "urandom", "zero"]
