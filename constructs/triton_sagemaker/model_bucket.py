@@ -52,6 +52,7 @@ class ModelBucket(Construct):
     def reserve_archives(self, writers: Sequence[str]) -> None:
         """Deny writes of what a deploy serves to all but `writers`, patterns of ARNs of roles.
 
+        NotResource in a bucket's policy: AWS re:Post, s3-allow-certain-file-types.
         An archive is created once. CreateMultipartUpload, UploadPart and UploadPartCopy take no
         If-None-Match, and create no object (S3 user guide, "Enforce conditional writes"). Nor do
         files of engines, whose names are their SHA-256, by which they are read.
