@@ -1,31 +1,22 @@
 """The same bytes that another stage has tried, in this stage's bucket."""
 
-import base64
-import hashlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
 from release.delivery.archive_bucket import (
     ArchiveBucket,
     manifest_key,
-    other_bytes,
     recorded_checksum,
     source_key,
 )
 from release.delivery.errors import NotDelivered
-
-if TYPE_CHECKING:
-    from mypy_boto3_s3.type_defs import CompletedPartTypeDef, HeadObjectOutputTypeDef
+from release.delivery.verified_copy import TAKEN, copy
 
 SOURCE_PART_BYTES = 1024**3
 """UploadPartCopy takes 5 GiB at once, and 10,000 parts."""
-PARTS_AT_ONCE = 8
-
-_TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
 
 
 class Promoted(StrEnum):
@@ -58,9 +49,9 @@ def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) 
     _refuse_other_content(key, manifest, digest, source)
     try:
         if to.checksum(source_key(digest)) is None:
-            _copy(source_key(digest), source, to, part_bytes=SOURCE_PART_BYTES)
+            copy(source_key(digest), source, to, part_bytes=SOURCE_PART_BYTES)
         part_bytes = int(manifest["archive"]["part_bytes"])
-        if not _copy(key, source, to, part_bytes=part_bytes, recorded=recorded):
+        if not copy(key, source, to, part_bytes=part_bytes, recorded=recorded):
             there = to.checksum(key)
             if there != recorded:
                 raise _built_here(key, source, to, manifest, there)
@@ -97,86 +88,6 @@ def _refuse_other_content(
         )
 
 
-def _copy(
-    key: str,
-    source: ArchiveBucket,
-    to: ArchiveBucket,
-    *,
-    part_bytes: int,
-    recorded: str | None = None,
-) -> bool:
-    """Return False where the key holds an object already. Raises `NotDelivered` for other bytes.
-
-    With parts as large as the original's, the copy has its SHA-256; S3 computes that of each part
-    that it copies (API reference, CopyPartResult).
-    """
-    head = source.s3.head_object(Bucket=source.name, Key=key)
-    place: Any = {"Bucket": to.name, "Key": key}
-    upload = to.s3.create_multipart_upload(
-        **place,
-        ContentType=head["ContentType"],
-        Metadata=head["Metadata"],
-        ChecksumAlgorithm="SHA256",
-    )["UploadId"]
-    try:
-        parts = _copied_parts(key, source, to, upload, head, part_bytes)
-        if recorded:
-            _refuse_other_bytes(key, source, parts, recorded)
-        to.s3.complete_multipart_upload(
-            **place, UploadId=upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
-        )
-    except BaseException as error:
-        to.s3.abort_multipart_upload(**place, UploadId=upload)
-        if isinstance(error, ClientError) and error.response["Error"]["Code"] in _TAKEN:
-            return False
-        raise
-    return True
-
-
-def _copied_parts(
-    key: str,
-    source: ArchiveBucket,
-    to: ArchiveBucket,
-    upload: str,
-    head: "HeadObjectOutputTypeDef",
-    part_bytes: int,
-) -> "list[CompletedPartTypeDef]":
-    size = head["ContentLength"]
-
-    def copied(start: int) -> "CompletedPartTypeDef":
-        number = start // part_bytes + 1
-        result = to.s3.upload_part_copy(
-            Bucket=to.name,
-            Key=key,
-            UploadId=upload,
-            PartNumber=number,
-            CopySource={"Bucket": source.name, "Key": key},
-            CopySourceIfMatch=head["ETag"],
-            CopySourceRange=f"bytes={start}-{min(start + part_bytes, size) - 1}",
-        )["CopyPartResult"]
-        return {
-            "PartNumber": number,
-            "ETag": result["ETag"],
-            "ChecksumSHA256": result["ChecksumSHA256"],
-        }
-
-    with ThreadPoolExecutor(PARTS_AT_ONCE) as pool:
-        return list(pool.map(copied, range(0, size, part_bytes)))
-
-
-def _refuse_other_bytes(
-    key: str, source: ArchiveBucket, parts: "list[CompletedPartTypeDef]", recorded: str
-) -> None:
-    """Raise `NotDelivered` unless the parts give the SHA-256 that S3 keeps of the original.
-
-    S3 user guide, "Checking object integrity": that of the parts' own, and their number.
-    """
-    digests = b"".join(base64.b64decode(part["ChecksumSHA256"]) for part in parts)
-    copied = f"{base64.b64encode(hashlib.sha256(digests).digest()).decode()}-{len(parts)}"
-    if copied != recorded:
-        raise other_bytes(source.name, key, recorded, copied)
-
-
 def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> None:
     """Write what was verified, and not what may stand in the other bucket by now."""
     try:
@@ -188,7 +99,7 @@ def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> No
             IfNoneMatch="*",
         )
     except ClientError as error:
-        if error.response["Error"]["Code"] not in _TAKEN:
+        if error.response["Error"]["Code"] not in TAKEN:
             raise
 
 
