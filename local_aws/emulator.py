@@ -46,10 +46,10 @@ def run(folder: Folder, port: int, listener: int) -> None:
     )
     # Imported here: ministack reads its settings from the environment when it is imported.
     from ministack.app import app
-    from ministack.services import cloudwatch, cloudwatch_logs
+    from ministack.services import cloudwatch, cloudwatch_logs, s3
     from ministack.services.cloudformation import provisioners
 
-    from local_aws import used_networks
+    from local_aws import copied_parts, used_networks
     from local_aws.autoscaling import cloudformation as autoscaling
     from local_aws.cloudformation import Client, register
     from local_aws.cloudwatch import expressions, log_events
@@ -62,6 +62,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     close_what_clients_close()
     log_events.install(cloudwatch_logs)
     expressions.install(cloudwatch, provisioners)
+    copied_parts.install(s3)
     used_networks.install()
     session: Any = boto3.Session()
 

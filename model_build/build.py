@@ -1,11 +1,12 @@
 """A model, turned into the repository that its archive holds."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 import platform_facts
 from model_build import checks, digest, model_config, recipe
@@ -27,10 +28,7 @@ _NOT_SERVED = ("requirements.txt",)
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A finished build: `folder` is what the archive will hold.
-
-    `copy_number` is what stands behind the names of a copy, None where it is none.
-    """
+    """A finished build: `folder` is what the archive will hold."""
 
     source: ModelSource
     folder: Path
@@ -40,10 +38,15 @@ class Build:
     target: BuildTarget
     gates: dict[str, GateReport]
     engines: dict[str, Result]
-    copy_number: str | None = None
 
-    def manifest(self, archive: Archive, source: Source | None = None) -> Manifest:
-        """Describe the build, once it is packed, and its source is kept."""
+    def manifest(
+        self,
+        archive: Archive,
+        *,
+        checksum: Mapping[str, str | int] = MappingProxyType({}),
+        source: Source | None = None,
+    ) -> Manifest:
+        """Describe the build, once it is packed; `checksum` and `source` are the bucket's."""
         return Manifest.of(
             model=self.name,
             digest=self.digest,
@@ -52,6 +55,7 @@ class Build:
             archive=archive,
             gates=self.gates,
             engines=self.engines,
+            checksum=checksum,
             source=source,
         )
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from importlib import metadata
 from typing import Any, Self
 
@@ -61,18 +62,16 @@ class EngineOrigin(BaseModel):
 
 
 class Source(BaseModel):
-    """What an archive can be built from again, for any target: a ZIP file in its bucket.
+    """Which model of its source an archive has.
 
-    `model` and `alternative` are which of the source's models it is; `copy_number` is what stands
-    behind the names of a copy, None where it is none.
+    The source is in the archive's bucket, under a key that follows from the digest: the archive can
+    be built from it again, for any target.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    key: str
     model: str
     alternative: str | None
-    copy_number: str | None
 
 
 class Manifest(BaseModel):
@@ -89,7 +88,7 @@ class Manifest(BaseModel):
     """TensorRT plan -> where it comes from; archives of earlier builders say nothing of it."""
     built_with: dict[str, str]
     source: Source | None = None
-    """None outside of a bucket, and for archives of earlier builders."""
+    """None where it is not kept: outside of a bucket, of what is published, of earlier builders."""
 
     @classmethod
     def of(
@@ -102,9 +101,10 @@ class Manifest(BaseModel):
         archive: Archive,
         gates: dict[str, GateReport],
         engines: dict[str, Result],
+        checksum: Mapping[str, str | int],
         source: Source | None,
     ) -> Self:
-        """Describe a finished build."""
+        """Describe a finished build; `checksum` is what S3 keeps of the archive, in a bucket."""
         return cls(
             model=model,
             digest=digest,
@@ -114,6 +114,7 @@ class Manifest(BaseModel):
                 "bytes": archive.bytes,
                 "unpacked_bytes": archive.unpacked_bytes,
                 "sha256": archive.sha256,
+                **checksum,
             },
             signature=Signature.of(repository.entry.config),
             gates={name: dataclasses.asdict(report) for name, report in gates.items()},

@@ -60,6 +60,7 @@ class ModelStack(Stack):
             engines=engines,
             archives=ARCHIVES,
             model_sources=f"{asset_prefix(stage_name)}*.zip",
+            promoters=self._promoters(stage_name, stage),
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
@@ -81,6 +82,13 @@ class ModelStack(Stack):
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
         acknowledge_models(self, env, stage_name=stage_name)
+
+    def _promoters(self, stage_name: str, stage: Stage) -> list[str]:
+        """Return the deploy role that copies archives; CloudFormation completes its name."""
+        if not (stage.delivery and stage.delivery.promotes_from):
+            return []
+        name = f"{stage_name}-delivery-Deploy*"
+        return [self.format_arn(service="iam", region="", resource="role", resource_name=name)]
 
     def _engine_builder(self, mirrors: Mapping[str, str]) -> EngineBuilder:
         newest = platform_facts.releases()[0]
@@ -145,7 +153,7 @@ BUILDSPEC = {
         "build": {
             "commands": [
                 'python3 -m model_build build "$CODEBUILD_SRC_DIR_model" --name "$MODEL_NAME"'
-                ' --alternative "${MODEL_ALTERNATIVE:-}" --copy "${MODEL_COPY:-}"'
+                ' --alternative "${MODEL_ALTERNATIVE:-}"'
                 ' --target "$MODEL_TARGET" --digest "$MODEL_DIGEST"'
                 ' --bucket "$MODEL_BUCKET" --key "$MODEL_KEY"'
                 ' --gpu-project "${GPU_PROJECT:-}" --gpu-images "${GPU_IMAGES:-}"'

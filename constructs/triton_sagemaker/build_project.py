@@ -85,6 +85,11 @@ class BuildProject(Construct):
         )
 
     @property
+    def role_arn(self) -> str:
+        """The ARN of its role, for policies of resources."""
+        return self._role.role_arn
+
+    @property
     def grant_principal(self) -> iam.IPrincipal:
         """Its role, for what grants rights by itself."""
         return self._role

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from triton_sagemaker.argument_types import typed
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from triton_sagemaker.model_bucket import PUBLISHED
 
 DEFAULT_VARIANT = "AllTraffic"
 ARN = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:endpoint/([^/]+)")
@@ -97,11 +98,15 @@ class ITritonEndpoint(EndpointMetrics, Resource):
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint.
 
-        `models` narrows it to versions of these models, by the condition key
-        `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
+        `models` narrows it to versions of these models, delivered or published, by the condition
+        key `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
         `InvalidEndpoint` where the hosting is known and has no `TargetModel`.
         """
-        archives = [self._target_model(f"{model}-????????????.tar.gz") for model in models or ()]
+        archives = [
+            self._target_model(f"{place}{model}-????????????.tar.gz")
+            for model in models or ()
+            for place in ("", PUBLISHED)
+        ]
         return iam.Grant.add_to_principal(
             grantee=grantee,
             actions=["sagemaker:InvokeEndpoint"],

@@ -82,6 +82,7 @@ class EngineBuilder(Construct):
         self._build.allow(
             ["s3:PutObject"], [bucket.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")]
         )
+        bucket.reserve_results(self._build.role_arn)
         # No document says which prefix CodeBuild lists for a folder as its source.
         self._build.allow(
             ["s3:ListBucket"], [arn], {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}

@@ -1,6 +1,9 @@
 """Where model archives are kept."""
 
+from collections.abc import Mapping, Sequence
+
 from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -11,14 +14,20 @@ ENGINE_JOBS = "engine-jobs/"
 """Where the jobs of engine builds are kept, each with what its builds left, below its hash."""
 ENGINES, SOURCES = "engines/", "sources/"
 """Where engines that passed their gate are kept, and what archives were built from."""
+PUBLISHED = "published/"
+"""Where publishers write, below the prefix that an endpoint loads from."""
+HISTORY = "history/"
+"""Where every change of a stage is recorded, by whoever makes it."""
 
 
 @typed
 class ModelBucket(Construct):
     """An S3 bucket for model archives, encrypted with a key of its own.
 
-    Archives are named by their content and never overwritten, so there is nothing to version. Jobs
-    of engine builds go after a month: an engine that passed its gate is kept elsewhere.
+    Archives are named by their content and never overwritten, so there is nothing to version. Its
+    policy lets builders alone write them, and only where nothing stands; whoever else may write to
+    the bucket writes below `PUBLISHED`, the jobs of engine builds and the `HISTORY`. Jobs go after a month: an
+    engine that passed its gate is kept elsewhere.
     Bucket and key outlive the stack by default: running endpoints read from them at any time.
     `removal_policy` is theirs and that of the access logs. Buckets must be empty to be deleted
     (CloudFormation template reference, DeletionPolicy).
@@ -40,4 +49,56 @@ class ModelBucket(Construct):
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
             ],
             removal_policy=removal_policy,
+        )
+
+    def reserve_archives(self, writers: Sequence[str]) -> None:
+        """Deny writes of what a deploy serves to all but `writers`, patterns of ARNs of roles.
+
+        NotResource in a bucket's policy: AWS re:Post, s3-allow-certain-file-types.
+        An archive is created once. CreateMultipartUpload, UploadPart and UploadPartCopy take no
+        If-None-Match, and create no object (S3 user guide, "Enforce conditional writes"). Nor do
+        files of engines, whose names are their SHA-256, by which they are read.
+        """
+        others = [self.bucket.arn_for_objects(it) for it in (f"*/{PUBLISHED}*", f"{ENGINE_JOBS}*")]
+        engines, history = (self.bucket.arn_for_objects(f"{it}*") for it in (ENGINES, HISTORY))
+        self._deny_writes(
+            "OnlyBuildersWriteArchives",
+            {"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
+            not_resources=[*others, history],
+        )
+        self._deny_writes(
+            "ArchivesAreWrittenOnce",
+            {
+                "Bool": {"s3:ObjectCreationOperation": "true"},
+                "Null": {"s3:if-none-match": "true"},
+            },
+            not_resources=[*others, engines],
+        )
+
+    def reserve_results(self, writer: str) -> None:
+        """Deny writes of what engine jobs leave to all but the role of an ARN."""
+        self._deny_writes(
+            "OnlyEngineBuildsWriteResults",
+            {"ArnNotLike": {"aws:PrincipalArn": [writer]}},
+            resources=[self.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")],
+        )
+
+    def _deny_writes(
+        self,
+        sid: str,
+        conditions: Mapping[str, Mapping[str, str | list[str]]],
+        *,
+        resources: Sequence[str] | None = None,
+        not_resources: Sequence[str] | None = None,
+    ) -> None:
+        self.bucket.add_to_resource_policy(
+            iam.PolicyStatement(
+                sid=sid,
+                effect=iam.Effect.DENY,
+                principals=[iam.AnyPrincipal()],
+                actions=["s3:PutObject"],
+                conditions=conditions,
+                not_resources=not_resources,
+                resources=resources,
+            )
         )

@@ -38,15 +38,17 @@ class ModelBuilder(Construct):
 
     `source` is what CodeBuild unpacks as its primary source, `buildspec` builds one model from it,
     on 4 vCPUs with Python 3.11. The build sees the model's folder in `CODEBUILD_SRC_DIR_model`, and
-    what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` and `MODEL_COPY` (unless empty),
-    `MODEL_DIGEST`, `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must
-    write the archive's manifest, `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done.
+    what to make of it in `MODEL_NAME`, `MODEL_ALTERNATIVE` (unless empty), `MODEL_DIGEST`,
+    `MODEL_TARGET`, `MODEL_BUCKET` and `MODEL_KEY` (the archive's key). It must write the manifest,
+    `MODEL_KEY` with `.json` for `.tar.gz`, when all else is done: the `digest`, and as
+    `checksum` of the `archive` the SHA-256 that S3 keeps of it.
     Engines are compiled by the project `GPU_PROJECT`, in the image that `GPU_IMAGES` (JSON) has for
     the release, or else in NVIDIA's; it waits for them until `BUILD_DEADLINE` (seconds since 1970).
     Without `engines` there is no such project, and no model may need one.
 
     Builds may write to `archives`, patterns of the archives' keys, and read the models' sources
-    that fit the pattern `model_sources` in the bucket of assets, and nothing else there.
+    that fit the pattern `model_sources` in the bucket of assets, and nothing else there. But for
+    `promoters`, patterns of the ARNs of roles, nobody else may write archives.
 
     `start_function` and `poll_function` take the provider's events from anybody else, too.
     """
@@ -71,11 +73,15 @@ class ModelBuilder(Construct):
         engines: EngineBuilder | None,
         archives: Sequence[str],
         model_sources: str,
+        promoters: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
+        self._archives = [bucket.bucket.arn_for_objects(pattern) for pattern in archives]
         self._build = self._project(source, buildspec, engines)
-        self._allow_files(archives, source.bucket.arn_for_objects(model_sources))
+        self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
+        self._allow_files(source.bucket.arn_for_objects(model_sources))
+        bucket.reserve_archives([self._build.role_arn, *promoters])
         if engines:
             engines.allow_run(self._build)
         self.project = self._build.project
@@ -98,6 +104,7 @@ class ModelBuilder(Construct):
     ) -> BuiltModel:
         """Declare that the archive `key` of one model exists; see `BuiltModel`.
 
+        `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with 12 digits: no other is built.
         `alternative` is which of the models that its source offers is meant, empty for the one.
         It waits for an earlier one of its stack, so that no more than `AT_ONCE` are built at once.
         """
@@ -142,33 +149,34 @@ class ModelBuilder(Construct):
             },
         )
 
-    def _allow_files(self, archives: Sequence[str], model_sources: str) -> None:
+    def _allow_files(self, model_sources: str) -> None:
         """Let builds read the sources of models, and read and write what they make.
 
         Of an engine job that is the job and its claims; the GPU's build writes the result.
         """
         bucket = self.bucket.bucket
         self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [model_sources])
-        own = (*archives, f"{SOURCES}*.zip", f"{ENGINES}*")
         jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
+        own = [
+            bucket.arn_for_objects(pattern) for pattern in (f"{SOURCES}*.zip", f"{ENGINES}*", *jobs)
+        ]
         self._build.allow(
-            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
-            [bucket.arn_for_objects(pattern) for pattern in (*own, *jobs)],
+            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"], [*self._archives, *own]
         )
         self._build.allow(["s3:GetObject"], [bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")])
         self._build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _provider(self) -> custom_resources.Provider:
         bucket, project = self.bucket.bucket, self.project.project_arn
-        for actions, resource in (
-            (["s3:GetObject"], bucket.arn_for_objects("*.json")),
-            (["s3:ListBucket"], bucket.bucket_arn),  # without it, 403 where nothing is
-            (["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project),
-            (["codebuild:StartBuild"], project),
-            (["logs:GetLogEvents"], self._build.log.log_group_arn),
+        for actions, resources in (
+            (["s3:GetObject"], self._archives),
+            (["s3:ListBucket"], [bucket.bucket_arn]),  # without it, 403 where nothing is
+            (["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], [project]),
+            (["codebuild:StartBuild"], [project]),
+            (["logs:GetLogEvents"], [self._build.log.log_group_arn]),
         ):
             self.poll_function.add_to_role_policy(
-                iam.PolicyStatement(actions=actions, resources=[resource])
+                iam.PolicyStatement(actions=actions, resources=resources)
             )
         self.bucket.key.grant_decrypt(self.poll_function)
         log = build_log(self, "ProviderLog")
@@ -192,7 +200,11 @@ class ModelBuilder(Construct):
             construct_id,
             folder=HANDLER,
             description="Starts and watches builds of Triton model archives",
-            environment={"PROJECT": self.project.project_name},
+            environment={
+                "BUCKET": self.bucket.bucket.bucket_name,
+                "MODEL_SOURCES": self._model_sources,
+                "PROJECT": self.project.project_name,
+            },
             handler=handler,
             timeout=Duration.seconds(60),
         )

@@ -17,8 +17,8 @@ from model_build.engines.this_machine import ThisMachine
 from model_build.errors import BuildError
 from model_build.export.weights import CACHE
 from model_build.progress import Printer
+from model_build.publishing import sources
 from model_build.publishing.bucket import is_published, publish
-from model_build.publishing.copies import numbered
 from model_build.publishing.engines import bucket_engines
 from model_build.publishing.folder import save
 from model_build.source import ModelSource
@@ -46,9 +46,6 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("--alternative", help="one of the recipe's alternatives")
     parser.add_argument(
         "--name", help="the model's name, where the folder is not called so (as in CodeBuild)"
-    )
-    parser.add_argument(
-        "--copy", metavar="N", help="with --bucket, the copy N of the model, as publish makes it"
     )
     parser.add_argument("--digest", help="refuse to build anything but this digest")
     parser.add_argument(
@@ -80,8 +77,6 @@ def run(options: argparse.Namespace) -> Outcome:
         options.usage_error("write --bucket and --key together")
     if options.gpu_project and not options.bucket:
         options.usage_error("--gpu-project needs --bucket: engine jobs go through it")
-    if options.copy and not options.bucket:
-        options.usage_error("--copy needs --bucket")
     if options.digest and options.digest != model.digest:
         raise BuildError(
             f"{model.folder} has digest {model.digest}, asked for is {options.digest}: the source "
@@ -110,11 +105,11 @@ def run(options: argparse.Namespace) -> Outcome:
         images=options.gpu_images,
         deadline=options.deadline,
     )
-    with (
-        build(model, name=name, target=options.target, progress=progress, engines=engines) as built,
-        numbered(built, options.copy or None) as copied,
-    ):
-        publish(s3, copied, bucket=options.bucket, key=options.key, progress=progress)
+    with build(
+        model, name=name, target=options.target, progress=progress, engines=engines
+    ) as built:
+        source = sources.keep(s3, built, bucket=options.bucket)
+        publish(s3, built, bucket=options.bucket, key=options.key, progress=progress, source=source)
     return Outcome(text=f"published {place}", data={"path": place, "built": True})
 
 

@@ -16,7 +16,7 @@ from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.catalog import Catalog
 from model_build.publishing.copies import numbered
 from model_build.publishing.engines import stage_engines
-from model_build.publishing.hosted import ArchivePrefix, archive_prefixes
+from model_build.publishing.hosted import PUBLISHED, ArchivePrefix, archive_prefixes
 
 
 def add_to(commands: Commands) -> None:
@@ -48,15 +48,19 @@ def _count(written: str) -> int:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Build for every kind of instance that the endpoint has, then flip the catalog."""
+    """Build for every kind of instance that the endpoint has, then flip the catalog.
+
+    An archive that builds have delivered below every prefix is taken as it is.
+    """
     plan = plan_model(options.model)
     refuse_during_delivery(options)
     endpoint_name = f"{options.stage}-{options.endpoint}"
     prefixes = _prefixes(endpoint_name)
     numbers = [None] if options.copies is None else [str(it) for it in range(options.copies)]
     names = [plan.name if number is None else f"{plan.name}-{number}" for number in numbers]
+    archives = {name: _archive(plan, name, prefixes) for name in names}
     for prefix in prefixes:
-        _provide(options, plan, prefix, dict(zip(names, numbers, strict=True)))
+        _provide(options, plan, prefix, archives, dict(zip(names, numbers, strict=True)))
     if _prefixes(endpoint_name) != prefixes:
         raise BuildError(
             f"{endpoint_name} was updated meanwhile, and loads archives from another place now. "
@@ -67,7 +71,7 @@ def run(options: argparse.Namespace) -> Outcome:
     current = catalog.entries()
     said, flipped = [], {}
     for name in names:
-        entry = _entry(plan, name, endpoint_name)
+        entry = _entry(plan, name, endpoint_name, archives[name])
         if current.get(name) == entry:
             said.append(f"{name} {plan.version} was current already")
         else:
@@ -84,12 +88,22 @@ def _prefixes(endpoint_name: str) -> list[ArchivePrefix]:
     return archive_prefixes(*clients, endpoint_name)
 
 
-def _entry(plan: ModelPlan, name: str, endpoint_name: str) -> dict[str, object]:
+def _archive(plan: ModelPlan, name: str, prefixes: list[ArchivePrefix]) -> str:
+    """Return the archive's path below the prefixes: that of a publisher unless it is delivered."""
+    delivered = file_name(name, plan.version)
+    s3 = boto3.client("s3")
+    is_delivered = all(
+        is_published(s3, bucket=it.bucket, key=it.prefix + delivered) for it in prefixes
+    )
+    return delivered if is_delivered else PUBLISHED + delivered
+
+
+def _entry(plan: ModelPlan, name: str, endpoint_name: str, target_model: str) -> dict[str, object]:
     return {
         "model": name,
         "version": plan.version,
         "endpoint": endpoint_name,
-        "target_model": file_name(name, plan.version),
+        "target_model": target_model,
         "signature": plan.signature.model_dump(),
     }
 
@@ -98,11 +112,12 @@ def _provide(
     options: argparse.Namespace,
     plan: ModelPlan,
     prefix: ArchivePrefix,
-    names: dict[str, str | None],
+    archives: dict[str, str],
+    numbers: dict[str, str | None],
 ) -> None:
     """Build and upload what the prefix does not have."""
     s3 = boto3.client("s3")
-    keys = {name: prefix.prefix + file_name(name, plan.version) for name in names}
+    keys = {name: prefix.prefix + archive for name, archive in archives.items()}
     missing = {
         name: key
         for name, key in keys.items()
@@ -119,5 +134,5 @@ def _provide(
         engines=stage_engines(prefix.bucket, stage=options.stage),
     ) as built:
         for name, key in missing.items():
-            with numbered(built, names[name]) as named:
+            with numbered(built, numbers[name]) as named:
                 publish(s3, named, bucket=prefix.bucket, key=key, progress=progress)

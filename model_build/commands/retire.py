@@ -13,7 +13,7 @@ from model_build.commands.stage_events import record, refuse_delivered, refuse_d
 from model_build.errors import BuildError
 from model_build.publishing import engines, sources
 from model_build.publishing.catalog import Catalog
-from model_build.publishing.hosted import archive_prefixes
+from model_build.publishing.hosted import PUBLISHED, archive_prefixes
 from model_build.publishing.manifests import manifest_key
 
 if TYPE_CHECKING:
@@ -43,18 +43,19 @@ def run(options: argparse.Namespace) -> Outcome:
         boto3.client("sagemaker"), boto3.client("cloudformation"), endpoint_name
     )
     catalog = Catalog(boto3.client("ssm"), options.stage, options.endpoint)
-    archive = file_name(options.model, options.version)
+    delivered = file_name(options.model, options.version)
+    archives = (delivered, PUBLISHED + delivered)
     for name, entry in catalog.entries().items():
-        if entry["target_model"] == archive:
+        if entry["target_model"] in archives:
             raise BuildError(
-                f"the catalog names {archive} for {name}: clients are sent there. Publish another "
-                "version or roll back first"
+                f"the catalog names {entry['target_model']} for {name}: clients are sent there. "
+                "Publish another version or roll back first"
             )
     refuse_delivered(options, prefixes[0].bucket)
     s3 = boto3.client("s3")
     keys: dict[str, list[str]] = defaultdict(list)
     for prefix in prefixes:
-        keys[prefix.bucket].append(prefix.prefix + archive)
+        keys[prefix.bucket] += [prefix.prefix + archive for archive in archives]
     deleted = [place for bucket in keys for place in _delete(s3, bucket, keys[bucket])]
     if not deleted:
         there = f"{endpoint_name} has no version {options.version} of {options.model}"

@@ -51,10 +51,14 @@ class FolderResults:
 
 
 class BucketResults:
-    """Accepted results in the model bucket, beside the endpoints' prefixes."""
+    """Accepted results in the model bucket, beside the endpoints' prefixes.
 
-    def __init__(self, s3: "S3Client", bucket: str) -> None:
-        self._s3, self._bucket = s3, bucket
+    Builds alone keep results there: who publishes reads them, and finds the raw result of a job
+    again by its claim.
+    """
+
+    def __init__(self, s3: "S3Client", bucket: str, *, is_builder: bool) -> None:
+        self._s3, self._bucket, self._is_builder = s3, bucket, is_builder
 
     def fetch(self, digest: str, *, to: Path) -> bool:
         """Put a result into the folder `to`; return False where none was accepted."""
@@ -85,7 +89,9 @@ class BucketResults:
             ) from None
 
     def accept(self, result: EngineResult) -> bool:
-        """Keep a result for good; return False where another was accepted before."""
+        """Keep a builder's result for good; return False where another was accepted before."""
+        if not self._is_builder:
+            return True
         prefix = f"{PREFIX}{result.result.job}/"
         for name, sha256 in result.result.files().items():
             self._s3.upload_file(str(result.folder / name), self._bucket, f"{prefix}{sha256}")

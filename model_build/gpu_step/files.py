@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import StepError
 
 READ_BYTES = 1024 * 1024
+PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 DATATYPES = {
     "float32": 4, "float16": 2, "int64": 8, "int32": 4, "int8": 1, "uint8": 1, "bool": 1,
@@ -24,6 +26,18 @@ class Tensor(NamedTuple):
     shape: list[int]
     file: str
     sha256: str
+
+
+def read_tensor(written: dict[str, Any]) -> Tensor:
+    """Return the tensor of a document. Raise `ValueError` unless its file has a plain name.
+
+    Others write documents into the bucket, and files are read and written by the names in them: a
+    path would lead out of the document's folder.
+    """
+    read = Tensor(**written)
+    if not PLAIN_NAME.fullmatch(read.file):
+        raise ValueError(f"{read.file!r} is not a plain file name")
+    return read
 
 
 def sha256(path: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import StepError
-from .files import Tensor, require
+from .files import Tensor, read_tensor, require
 
 FILE = "job.json"
 ONNX = "model.onnx"
@@ -69,7 +69,7 @@ def read(folder: Path) -> Job:
         found = content.pop("format")
         if found != FORMAT:
             raise StepError(f"{path} has format {found}, this step reads {FORMAT}: deploy again")
-        cases = [[Tensor(**tensor) for tensor in case] for case in content.pop("cases")]
+        cases = [[read_tensor(tensor) for tensor in case] for case in content.pop("cases")]
         job = Job(cases=cases, **content)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{path} is not an engine job: {error}") from None

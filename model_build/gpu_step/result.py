@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import StepError
-from .files import Tensor, require
+from .files import Tensor, read_tensor, require
 
 FILE = "result.json"
 PLAN = "model.plan"
@@ -44,7 +44,7 @@ def parse(content: bytes, *, shown_as: str) -> Result:
     """Read a result's JSON. Raises `StepError`."""
     try:
         written = json.loads(content)
-        outputs = [[Tensor(**tensor) for tensor in case] for case in written.pop("outputs")]
+        outputs = [[read_tensor(tensor) for tensor in case] for case in written.pop("outputs")]
         return Result(outputs=outputs, **written)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StepError(f"{shown_as} is not the result of an engine job: {error}") from None

@@ -1,63 +1,102 @@
 """Put an archive into the model bucket: once, and never over another."""
 
-import hashlib
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import ClientError
 
 from model_build import archive
 from model_build.archive import Archive
 from model_build.build import Build
 from model_build.errors import BuildError
+from model_build.manifest import Source
 from model_build.progress import Progress
-from model_build.publishing import sources
-from model_build.publishing.manifests import manifest_key
-from model_build.publishing.upload import KeyTaken, new_object
-from model_build.write_once import is_there, write_once
+from model_build.publishing.manifests import manifest_key, read_if_there
+from model_build.publishing.upload import PART_BYTES, KeyTaken, new_object
+from model_build.write_once import write_once
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-READ_BYTES = 1024 * 1024
-
 
 def is_published(s3: "S3Client", *, bucket: str, key: str) -> bool:
-    """Whether a complete archive is there: its manifest is written last."""
-    return is_there(s3, bucket=bucket, key=manifest_key(key))
+    """Whether a complete archive is there: a manifest, and the bytes that it records.
+
+    The manifest is written last. Raises `BuildError` where the archive has other bytes than it
+    records; what builders recorded before they kept checksums is not compared.
+    """
+    manifest = read_if_there(s3, bucket, manifest_key(key))
+    if manifest is None:
+        return False
+    there = _checksum(s3, bucket=bucket, key=key)
+    if there is not None and there != _recorded(manifest, instead=there):
+        raise BuildError(
+            f"s3://{bucket}/{key} has the SHA-256 {there or 'of no builder'}, and its manifest "
+            f"records {_recorded(manifest)}: somebody has replaced it. Delete the archive, and "
+            "deliver or publish again"
+        )
+    return there is not None
 
 
-def publish(s3: "S3Client", built: Build, *, bucket: str, key: str, progress: Progress) -> Archive:
-    """Pack the build straight into S3, keep its source, then write its manifest.
+def publish(
+    s3: "S3Client",
+    built: Build,
+    *,
+    bucket: str,
+    key: str,
+    progress: Progress,
+    source: Source | None = None,
+) -> Archive:
+    """Pack the build straight into S3, then write its manifest; `source` is what is kept of it.
 
     Each is written only where nothing stands. What a killed process left behind is removed or
-    completed. Raises `BuildError` when other bytes stand under the key, which a content-addressed
-    name excludes unless somebody wrote there.
+    completed, and an archive that was deleted is written again. Raises `BuildError` when other
+    bytes stand under the key, or are recorded there, which a content-addressed name excludes unless
+    somebody wrote there.
     """
+    recorded = read_if_there(s3, bucket, manifest_key(key))
     what = f"packing into s3://{bucket}/{key}"
+    checksum = ""
     with progress.measure(what, total=archive.unpacked_bytes(built.folder)) as packed:
         try:
             with new_object(s3, bucket=bucket, key=key) as upload:
                 written = archive.pack(built.folder, upload, packed=packed)
+                checksum = upload.checksum()
+                if recorded and _recorded(recorded, instead=checksum) != checksum:
+                    raise _other_bytes(bucket, manifest_key(key), _recorded(recorded), checksum)
         except KeyTaken:
-            written = archive.pack(built.folder, _Nowhere())
-            _refuse_other_bytes(s3, written, bucket=bucket, key=key)
-    manifest = built.manifest(written, sources.keep(s3, built, bucket=bucket))
+            there = _checksum(s3, bucket=bucket, key=key)
+            if there != checksum:
+                raise _other_bytes(bucket, key, there, checksum) from None
+    manifest = built.manifest(
+        written, checksum={"checksum": checksum, "part_bytes": PART_BYTES}, source=source
+    )
     write_once(s3, bucket=bucket, key=manifest_key(key), body=manifest.json_bytes())
     return written
 
 
-def _refuse_other_bytes(s3: "S3Client", expected: Archive, *, bucket: str, key: str) -> None:
-    """Read back what stands there: only a build that ended between archive and manifest pays."""
-    found = hashlib.sha256()
-    for chunk in s3.get_object(Bucket=bucket, Key=key)["Body"].iter_chunks(READ_BYTES):
-        found.update(chunk)
-    if found.hexdigest() != expected.sha256:
-        raise BuildError(
-            f"s3://{bucket}/{key} holds other bytes (sha256 {found.hexdigest()}) than this build "
-            f"({expected.sha256}): archives are never overwritten. Delete it by hand if nothing "
-            "serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder now makes "
-            "other archives"
-        )
+def _recorded(manifest: Mapping[str, Any], *, instead: str = "") -> str:
+    """Return the checksum that a manifest records, `instead` where it is of an earlier builder."""
+    return str(manifest["archive"].get("checksum", instead))
 
 
-class _Nowhere:
-    def write(self, chunk: bytes, /) -> int:
-        return len(chunk)
+def _checksum(s3: "S3Client", *, bucket: str, key: str) -> str | None:
+    """Return the SHA-256 that S3 keeps of an object, empty of one without; None without an object.
+
+    An upload in parts has one of the parts' (S3 user guide, "Checking object integrity").
+    """
+    try:
+        head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "404":  # to HEAD, S3 answers with a status alone
+            return None
+        raise
+    return head.get("ChecksumSHA256", "")
+
+
+def _other_bytes(bucket: str, key: str, there: str | None, expected: str) -> BuildError:
+    return BuildError(
+        f"s3://{bucket}/{key} holds other bytes (SHA-256 {there or 'unknown'}) than this build "
+        f"({expected}): archives are never overwritten. Delete it by hand if nothing serves it, or "
+        "raise BUILD_FORMAT in model_build/digest.py if the builder now makes other archives"
+    )

@@ -40,7 +40,6 @@ def numbered(built: Build, number: str | None) -> Iterator[Build]:
             folder=folder,
             repository=Repository.read(folder, shown_as=Path()),
             name=f"{built.name}-{number}",
-            copy_number=number,
         )
 
 

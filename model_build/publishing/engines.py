@@ -39,12 +39,13 @@ def bucket_engines(
     `images` has copies of NVIDIA's images by release, which are pulled instead.
     """
     gpu = _codebuild(bucket, project, images, deadline=deadline) if project else ThisMachine()
-    return Engines(BucketResults(boto3.client("s3"), bucket), gpu)
+    return Engines(BucketResults(boto3.client("s3"), bucket, is_builder=True), gpu)
 
 
 def stage_engines(bucket: str, *, stage: str) -> Engines:
-    """Return the engines of a stage's bucket, compiled by `StageGpu`."""
-    return Engines(BucketResults(boto3.client("s3"), bucket), StageGpu(bucket, stage))
+    """Return the engines of a stage's bucket, compiled by `StageGpu`, for whoever publishes."""
+    results = BucketResults(boto3.client("s3"), bucket, is_builder=False)
+    return Engines(results, StageGpu(bucket, stage))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,14 @@ configuration has a PendingDeploymentSummary beside them. Maintenance, SystemUpd
 nothing that customers set."""
 
 
+PUBLISHED = "published/"
+"""Where publishers write, below each prefix: builds alone write what a deploy serves.
+
+A TargetModel is a path below ModelDataUrl (SageMaker developer guide, "Invoke a Multi-Model
+Endpoint").
+"""
+
+
 @dataclass(frozen=True)
 class ArchivePrefix:
     """Where a multi-model endpoint finds archives, and what they are built for."""

@@ -22,6 +22,14 @@ def read(s3: "S3Client", bucket: str, key: str) -> dict[str, Any]:
     return content
 
 
+def read_if_there(s3: "S3Client", bucket: str, key: str) -> dict[str, Any] | None:
+    """Return what a manifest says, None where there is none."""
+    try:
+        return read(s3, bucket, key)
+    except s3.exceptions.NoSuchKey:
+        return None
+
+
 def manifests_besides(
     s3: "S3Client", bucket: str, retired: Collection[str]
 ) -> Iterator[dict[str, Any]]:

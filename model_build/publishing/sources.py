@@ -2,8 +2,8 @@
 
     sources/<digest>.zip    the files of a model's folder that its digest counts
 
-The folder of a model published by hand is on somebody's machine alone, and assets of the CDK may be
-collected as garbage (`cdk gc`).
+Assets of the CDK may be collected as garbage (`cdk gc`). Only builds write here: a published
+archive has no source, since nobody is to build what a publisher wrote with a builder's role.
 """
 
 import shutil
@@ -28,19 +28,23 @@ PREFIX = "sources/"
 
 def keep(s3: "S3Client", built: Build, *, bucket: str) -> Source:
     """Write a build's source where it is not kept yet."""
-    source = _source(built)
-    if not is_there(s3, bucket=bucket, key=source.key):
+    key = _key(built.digest)
+    if not is_there(s3, bucket=bucket, key=key):
         with TemporaryFile() as packed:
             _pack(built.source, packed)
             packed.seek(0)
             try:
                 with new_object(
-                    s3, bucket=bucket, key=source.key, content_type="application/zip"
+                    s3,
+                    bucket=bucket,
+                    key=key,
+                    content_type="application/zip",
+                    has_other_writers=True,  # builds of one digest for several targets
                 ) as upload:
                     shutil.copyfileobj(packed, upload)
             except KeyTaken:
                 pass  # by another build of the same digest
-    return source
+    return Source(model=built.name, alternative=built.source.alternative)
 
 
 def delete_unused(
@@ -60,23 +64,16 @@ def delete_unused(
 
 
 def sources_of(s3: "S3Client", bucket: str, manifest_key: str) -> set[str]:
-    """Return the source that a manifest names, of earlier builders none."""
+    """Return the source of a manifest's archive, where it is kept."""
     return _keys(read(s3, bucket, manifest_key))
 
 
 def _keys(manifest: dict[str, Any]) -> set[str]:
-    source = manifest.get("source")
-    return {source["key"]} if source else set()
+    return {_key(manifest["digest"])} if manifest.get("source") else set()
 
 
-def _source(built: Build) -> Source:
-    number = built.copy_number
-    return Source(
-        key=f"{PREFIX}{built.digest}.zip",
-        model=built.name if number is None else built.name.removesuffix(f"-{number}"),
-        alternative=built.source.alternative,
-        copy_number=number,
-    )
+def _key(digest: str) -> str:
+    return f"{PREFIX}{digest}.zip"
 
 
 def _pack(model: ModelSource, to: IO[bytes]) -> None:

@@ -1,6 +1,8 @@
 """Upload a stream under a key where nothing stands yet."""
 
+import base64
 import contextlib
+import hashlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import CompletedPartTypeDef
 
 PART_BYTES = 32 * 1024 * 1024
-"""S3 takes 10,000 parts: this is enough for 312 GiB."""
+"""S3 takes 10,000 parts: this is enough for 312 GiB. An object's checksum depends on it."""
 THREADS = 4
 
 
@@ -27,7 +29,7 @@ class KeyTaken(Exception):
 class MultipartUpload:
     """Takes bytes and sends them as the parts of one upload, `THREADS` at a time.
 
-    Parts carry a CRC32 that S3 checks; boto3 sends a part again where a try fails. No more than
+    Parts carry a SHA-256 that S3 checks; boto3 sends a part again where a try fails. No more than
     `THREADS` parts and two being filled are in memory.
     """
 
@@ -45,10 +47,19 @@ class MultipartUpload:
             self._send(PART_BYTES)
         return len(chunk)
 
-    def complete(self) -> None:
-        """Send what is left and make the object appear. Raises `KeyTaken`."""
+    def checksum(self) -> str:
+        """Send what is left; return the SHA-256 that S3 will keep, of those of the parts.
+
+        S3 user guide, "Checking object integrity": base64, a dash and the number of parts.
+        """
         if self._filling or not self._parts:
             self._send(len(self._filling))
+        digests = [base64.b64decode(part.result()["ChecksumSHA256"]) for part in self._parts]
+        return f"{_base64_sha256(b''.join(digests))}-{len(digests)}"
+
+    def complete(self) -> None:
+        """Send what is left and make the object appear. Raises `KeyTaken`."""
+        self.checksum()
         parts = [part.result() for part in self._parts]
         try:
             self._s3.complete_multipart_upload(
@@ -79,6 +90,7 @@ class MultipartUpload:
         self._parts.append(self._pool.submit(self._send_part, number, body))
 
     def _send_part(self, number: int, body: bytes) -> "CompletedPartTypeDef":
+        checksum = _base64_sha256(body)
         try:
             answer = self._s3.upload_part(
                 Bucket=self._bucket,
@@ -86,29 +98,33 @@ class MultipartUpload:
                 UploadId=self._upload_id,
                 PartNumber=number,
                 Body=body,
-                ChecksumAlgorithm="CRC32",
+                ChecksumSHA256=checksum,
             )
         finally:
             self._free.release()
-        part: CompletedPartTypeDef = {"PartNumber": number, "ETag": answer["ETag"]}
-        if "ChecksumCRC32" in answer:
-            part["ChecksumCRC32"] = answer["ChecksumCRC32"]
-        return part
+        return {"PartNumber": number, "ETag": answer["ETag"], "ChecksumSHA256": checksum}
 
 
 @contextmanager
 def new_object(
-    s3: "S3Client", *, bucket: str, key: str, content_type: str = "application/gzip"
+    s3: "S3Client",
+    *,
+    bucket: str,
+    key: str,
+    content_type: str = "application/gzip",
+    has_other_writers: bool = False,
 ) -> Iterator[MultipartUpload]:
     """Give an upload to write to, which becomes the object `key` when the block ends.
 
     Nothing is ever overwritten: raises `KeyTaken` at the end of the block when the key has an
     object by then. Whatever else fails in the block, or in S3, no part is left behind; parts that
-    a killed process left under this key are removed first.
+    a killed process left under this key are removed first, unless it `has_other_writers`, whose
+    parts they may be: the bucket's lifecycle removes those.
     """
-    _abort_uploads_of(s3, bucket=bucket, key=key)
+    if not has_other_writers:
+        _abort_uploads_of(s3, bucket=bucket, key=key)
     upload_id = s3.create_multipart_upload(
-        Bucket=bucket, Key=key, ContentType=content_type, ChecksumAlgorithm="CRC32"
+        Bucket=bucket, Key=key, ContentType=content_type, ChecksumAlgorithm="SHA256"
     )["UploadId"]
     upload = MultipartUpload(s3, bucket=bucket, key=key, upload_id=upload_id)
     try:
@@ -129,3 +145,7 @@ def _abort_uploads_of(s3: "S3Client", *, bucket: str, key: str) -> None:
         for upload in page.get("Uploads", ()):
             if upload["Key"] == key:
                 s3.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload["UploadId"])
+
+
+def _base64_sha256(content: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(content).digest()).decode()

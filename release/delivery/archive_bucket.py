@@ -1,10 +1,13 @@
 """A stage's bucket of archives, and the stack that has it."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
+
+from release.delivery.errors import NotDelivered
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -21,11 +24,35 @@ class ArchiveBucket:
     s3: "S3Client"
     name: str
 
-    def manifest(self, archive: str) -> dict[str, Any] | None:
-        """Return an archive's manifest, None where the archive is not there.
+    def is_complete(self, archive: str) -> bool:
+        """Whether an archive is there: its manifest, and the bytes that it records.
 
-        It is written last: where it is, the archive is complete.
+        Raises `NotDelivered` where it has other bytes. Builders before this one recorded none.
         """
+        manifest = self.manifest(archive)
+        checksum = self.checksum(archive) if manifest else None
+        if manifest is None or checksum is None:
+            return False
+        recorded = recorded_checksum(manifest) or checksum
+        if checksum != recorded:
+            raise other_bytes(self.name, archive, recorded, checksum)
+        return True
+
+    def checksum(self, key: str) -> str | None:
+        """Return the SHA-256 that S3 keeps of an object, None where there is no object.
+
+        It is empty of an object that was uploaded without.
+        """
+        try:
+            head = self.s3.head_object(Bucket=self.name, Key=key, ChecksumMode="ENABLED")
+        except ClientError as error:
+            if error.response["Error"]["Code"] in ABSENT:
+                return None
+            raise
+        return head.get("ChecksumSHA256", "")
+
+    def manifest(self, archive: str) -> dict[str, Any] | None:
+        """Return an archive's manifest, None where there is none: it is written last."""
         try:
             answer = self.s3.get_object(Bucket=self.name, Key=manifest_key(archive))
         except ClientError as error:
@@ -35,20 +62,30 @@ class ArchiveBucket:
         manifest: dict[str, Any] = json.loads(answer["Body"].read())
         return manifest
 
-    def has(self, key: str) -> bool:
-        """Whether a key has an object."""
-        try:
-            self.s3.head_object(Bucket=self.name, Key=key)
-        except ClientError as error:
-            if error.response["Error"]["Code"] in ABSENT:
-                return False
-            raise
-        return True
-
 
 def manifest_key(archive: str) -> str:
     """Return the key of the manifest that belongs to an archive's key."""
     return archive.removesuffix(".tar.gz") + ".json"
+
+
+def source_key(digest: str) -> str:
+    """Return the key of what the archives of a digest are built from."""
+    return f"sources/{digest}.zip"
+
+
+def recorded_checksum(manifest: Mapping[str, Any]) -> str | None:
+    """Return the SHA-256 that a manifest records, None of an earlier builder's."""
+    checksum: str | None = manifest["archive"].get("checksum")
+    return checksum
+
+
+def other_bytes(bucket: str, key: str, recorded: str, there: str) -> NotDelivered:
+    """Return the error for an archive that is not the one of its manifest."""
+    return NotDelivered(
+        f"s3://{bucket}/{key} has the SHA-256 {there or 'of no builder'}, and its manifest records "
+        f"{recorded}: somebody has replaced it. Delete the archive, and deliver that stage again, "
+        "which builds it"
+    )
 
 
 def stack_name(stage: str) -> str:

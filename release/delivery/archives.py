@@ -18,7 +18,7 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
     """Copy the archives that this stage needs from the bucket of another one.
 
     `session` is in the other stage's region. Raises `NotDelivered` where there is no such
-    bucket, or this stage's holds other bytes.
+    bucket, an archive is not what that stage's builder made, or this stage's holds other bytes.
     """
     deployment.at_rest()
     other = deployment.bucket_of(stage, session)
@@ -29,11 +29,11 @@ def promote_from(deployment: Deployment, stage: str, *, session: boto3.Session) 
         )
     with step(f"promote the archives of {stage}"):
         own = _own_bucket(deployment)
-        moved = {key for move in _moves(deployment) for key in move.keys}
-        missing = {key for key in moved if own.manifest(key) is None}
-        for key in sorted({*deployment.assembly.archives, *missing}):
-            found = promote(key, source=other, to=own)
-            say(f"  {key}: {found}")
+        digests = deployment.assembly.digests
+        for move in _moves(deployment):
+            digests = move.digests(digests, own) | digests
+        for key, digest in sorted(digests.items()):
+            say(f"  {key}: {promote(key, digest=digest, source=other, to=own)}")
 
 
 def build(deployment: Deployment) -> None:
@@ -49,7 +49,7 @@ def build(deployment: Deployment) -> None:
     missing = {
         key: stack
         for key, stack in assembly.archives.items()
-        if bucket is None or bucket.manifest(key) is None
+        if bucket is None or not bucket.is_complete(key)
     }
     moved = _missing_on_the_way(deployment, bucket) if bucket else {}
     if not missing and not moved:
@@ -91,7 +91,7 @@ def _missing_on_the_way(
     builds, found, refused = _builds(deployment, bucket.name), {}, []
     for move in _moves(deployment):
         for key in move.keys:
-            if key in builds or bucket.manifest(key) is not None:
+            if key in builds or bucket.is_complete(key):
                 continue
             try:
                 properties = move.build(key, builds=builds, bucket=bucket)

@@ -61,6 +61,11 @@ class Assembly:
         found = {it["Key"]: stack for stack, _, it in self._resources("Custom::TritonModel")}
         return dict(sorted(found.items()))
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """The keys of all archives -> the digest of what each is built from, in full."""
+        return {it["Key"]: it["Digest"] for _, _, it in self._resources("Custom::TritonModel")}
+
     def builds(self, known: Mapping[str, str]) -> dict[str, dict[str, str]]:
         """The keys of all archives -> what their builds are given.
 

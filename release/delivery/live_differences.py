@@ -12,7 +12,7 @@ from release.delivery.assembly import stack_endpoints
 from release.delivery.catalog_differences import declared_entries, differences
 from release.delivery.declared import prefixes
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import Unfinished
+from release.delivery.errors import NotDelivered, Unfinished
 from release.stack_template import stack_template
 from release.tree import Template
 
@@ -79,7 +79,10 @@ def _missing_archives(
         entry = json.loads(value)
         for prefix in sorted(prefixes(template)):
             key = f"{prefix}{entry['target_model']}"
-            if archives.manifest(key) is None:
+            try:
+                text = "" if archives.is_complete(key) else f"s3://{bucket}/{key} is not there"
+            except NotDelivered as other_bytes:
+                text = str(other_bytes)
+            if text:
                 subject = f"{name.removeprefix(f'{stage}-')}/{entry['model']}"
-                text = f"s3://{bucket}/{key} is not there"
                 yield Problem(subject, text, f"make deliver STAGE={stage}")

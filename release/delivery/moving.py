@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from release import parameters
-from release.delivery.archive_bucket import ArchiveBucket
+from release.delivery.archive_bucket import ArchiveBucket, source_key
 from release.delivery.assembly import StackEndpoint
 from release.delivery.building import Properties
 from release.delivery.errors import NotDelivered
 
+PUBLISHED = "published/"
+"""Where publishers write, below each prefix."""
 DIGITS = len("-0123456789ab.tar.gz")
 """What follows the model's name in an archive's."""
 
@@ -44,12 +46,15 @@ class Move:
     ) -> Properties:
         """Return what the build of `key` is given, which is missing in `bucket`.
 
-        `builds` has the commit's own by their keys; another archive is built from what the manifest
-        of its sibling below another prefix names. Raises `NotDelivered` where nothing does.
+        `builds` has the commit's own by their keys; another archive is built from the source of its
+        sibling below another prefix. Raises `NotDelivered` where there is none, and for what was
+        published: a builder would run the publisher's recipe with its own role.
         """
+        if f"/{PUBLISHED}" in key:
+            raise NotDelivered(self._published(key))
         prefix, _, archive = key.rpartition("/")
         moved = {"Key": key, "Target": prefix.rpartition("/")[2]}
-        siblings = [it + archive for it in sorted(self.prefixes)]
+        siblings = self._siblings(archive)
         for sibling in siblings:
             if sibling in builds:
                 return {**builds[sibling], **moved}
@@ -60,10 +65,41 @@ class Move:
         if manifest is None:
             why = "its manifest, of an earlier builder, does not say from what"
             raise NotDelivered(self._without_source(key, why))
-        source = f"{bucket.name}/{manifest['source']['key']}"
-        if not bucket.has(manifest["source"]["key"]):
+        kept = source_key(manifest["digest"])
+        source = f"{bucket.name}/{kept}"
+        if bucket.checksum(kept) is None:
             raise NotDelivered(self._without_source(key, f"its source s3://{source} is gone"))
         return {**_properties(manifest), **moved, "Bucket": bucket.name, "Source": source}
+
+    def digests(self, own: Mapping[str, str], bucket: ArchiveBucket) -> dict[str, str]:
+        """Return the digests of delivered archives that are missing in `bucket`, by their keys.
+
+        `own` are the commit's; others are those of the siblings' manifests in this bucket.
+        """
+        missing = {}
+        for key in self.keys:
+            if f"/{PUBLISHED}" in key or bucket.is_complete(key):
+                continue
+            for sibling in self._siblings(key.rpartition("/")[2]):
+                manifest = {"digest": own[sibling]} if sibling in own else bucket.manifest(sibling)
+                if manifest:
+                    missing[key] = manifest["digest"]
+        return missing
+
+    def _siblings(self, archive: str) -> list[str]:
+        return [prefix + archive for prefix in sorted(self.prefixes)]
+
+    def _published(self, key: str) -> str:
+        archive = key.rpartition("/")[2]
+        model, version = archive[:-DIGITS], archive[-DIGITS:].removesuffix(".tar.gz")[1:]
+        place = f"--stage {self.stage} --endpoint {self.endpoint.short_name}"
+        return (
+            f"{key}: version {version} of {model} was published by hand, and deliveries neither "
+            f"build nor copy it, so that {self.endpoint.name} cannot move. Merge it into models/ "
+            "and deliver it before the move; or go back to a delivered version: tritonsm rollback "
+            f"{model} {place}; or, if nobody asks for it, aws ssm delete-parameter --name "
+            f"{parameters.entry(self.stage, self.endpoint.short_name, model)}"
+        )
 
     def _nowhere(self, archive: str) -> str:
         model = archive[:-DIGITS]
@@ -100,6 +136,5 @@ def _properties(manifest: Mapping[str, Any]) -> Properties:
     return {
         "Model": source["model"],
         "Alternative": source["alternative"] or "",
-        "Copy": source["copy_number"] or "",
         "Digest": manifest["digest"],
     }

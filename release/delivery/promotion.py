@@ -1,22 +1,22 @@
 """The same bytes that another stage has tried, in this stage's bucket."""
 
-import hashlib
+import json
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
-from release.delivery.archive_bucket import ArchiveBucket, manifest_key
+from release.delivery.archive_bucket import (
+    ArchiveBucket,
+    manifest_key,
+    recorded_checksum,
+    source_key,
+)
 from release.delivery.errors import NotDelivered
+from release.delivery.verified_copy import TAKEN, copy
 
-if TYPE_CHECKING:
-    from mypy_boto3_s3.type_defs import CompletedPartTypeDef
-
-PART_BYTES = 1024**3
+SOURCE_PART_BYTES = 1024**3
 """UploadPartCopy takes 5 GiB at once, and 10,000 parts."""
-READ_BYTES = 1024**2
-
-_TAKEN = ("PreconditionFailed", "412", "ConditionalRequestConflict")
 
 
 class Promoted(StrEnum):
@@ -25,86 +25,94 @@ class Promoted(StrEnum):
     COPIED = "copied"
     SAME = "there already"
     ABSENT = "not there to copy: it is built"
+    UNRECORDED = "of a builder that recorded no SHA-256: it is built"
 
 
-def promote(key: str, *, source: ArchiveBucket, to: ArchiveBucket) -> Promoted:
+def promote(key: str, *, digest: str, source: ArchiveBucket, to: ArchiveBucket) -> Promoted:
     """Copy an archive, its source and its manifest inside S3, each only where its key is free.
 
-    Raises `NotDelivered` where the key holds other bytes: this stage has built the archive itself,
-    and the two builds differ.
+    `digest` is the one that this stage asks for under `key`. The copy is completed only with the
+    SHA-256 that the other stage's builder recorded, in the manifest that nobody else may write.
+    Raises `NotDelivered` where the other stage's archive is of another digest, has other bytes or
+    no source; and where this stage's key holds other bytes.
     """
-    wanted, found = source.manifest(key), to.manifest(key)
-    if wanted is None:
-        return Promoted.SAME if found else Promoted.ABSENT
-    if found is not None:
-        _refuse_other_bytes(key, source, to, _sha256(wanted), _sha256(found))
+    manifest, own = source.manifest(key), to.manifest(key)
+    if manifest and own and manifest["archive"]["sha256"] != own["archive"]["sha256"]:
+        raise _built_here(key, source, to, manifest, recorded_checksum(own))
+    if to.is_complete(key):
         return Promoted.SAME
-    kept = wanted.get("source")
-    if kept and source.has(kept["key"]):
-        _copy(kept["key"], source, to)
-    if not _copy(key, source, to):
-        _refuse_other_bytes(key, source, to, _sha256(wanted), _read_sha256(key, to))
-    _copy(manifest_key(key), source, to)
+    if manifest is None or source.checksum(key) is None:
+        return Promoted.ABSENT
+    recorded = recorded_checksum(manifest)
+    if recorded is None:
+        return Promoted.UNRECORDED
+    _refuse_other_content(key, manifest, digest, source)
+    try:
+        if to.checksum(source_key(digest)) is None:
+            copy(source_key(digest), source, to, part_bytes=SOURCE_PART_BYTES)
+        part_bytes = int(manifest["archive"]["part_bytes"])
+        if not copy(key, source, to, part_bytes=part_bytes, recorded=recorded):
+            there = to.checksum(key)
+            if there != recorded:
+                raise _built_here(key, source, to, manifest, there)
+        _write_manifest(key, manifest, to)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "AccessDenied":
+            raise
+        raise NotDelivered(
+            f"s3://{to.name}/{key}: AWS denies the copy ({error}). Only builds and the deploy role "
+            "of the stage's workflow write archives: deliver by the workflow, or without "
+            "FROM_STAGE, which builds what is missing"
+        ) from None
     return Promoted.COPIED
 
 
-def _copy(key: str, source: ArchiveBucket, to: ArchiveBucket) -> bool:
-    """Return False where the key holds an object already."""
-    head = source.s3.head_object(Bucket=source.name, Key=key)
-    place: Any = {"Bucket": to.name, "Key": key}
-    upload = to.s3.create_multipart_upload(
-        **place, ContentType=head["ContentType"], Metadata=head["Metadata"]
-    )["UploadId"]
-    try:
-        parts: list[CompletedPartTypeDef] = [
-            {
-                "PartNumber": number,
-                "ETag": to.s3.upload_part_copy(
-                    **place,
-                    UploadId=upload,
-                    PartNumber=number,
-                    CopySource={"Bucket": source.name, "Key": key},
-                    CopySourceIfMatch=head["ETag"],
-                    CopySourceRange=bytes_range,
-                )["CopyPartResult"]["ETag"],
-            }
-            for number, bytes_range in enumerate(_ranges(head["ContentLength"]), 1)
-        ]
-        to.s3.complete_multipart_upload(
-            **place, UploadId=upload, MultipartUpload={"Parts": parts}, IfNoneMatch="*"
-        )
-    except BaseException as error:
-        to.s3.abort_multipart_upload(**place, UploadId=upload)
-        if isinstance(error, ClientError) and error.response["Error"]["Code"] in _TAKEN:
-            return False
-        raise
-    return True
-
-
-def _ranges(size: int) -> list[str]:
-    return [
-        f"bytes={start}-{min(start + PART_BYTES, size) - 1}" for start in range(0, size, PART_BYTES)
-    ]
-
-
-def _refuse_other_bytes(
-    key: str, source: ArchiveBucket, to: ArchiveBucket, wanted: str, found: str
+def _refuse_other_content(
+    key: str, manifest: dict[str, Any], digest: str, source: ArchiveBucket
 ) -> None:
-    if wanted != found:
+    """Raise `NotDelivered` unless a builder has made the archive of this digest."""
+    place = f"s3://{source.name}/{key}"
+    if manifest["digest"] != digest:
         raise NotDelivered(
-            f"s3://{to.name}/{key} holds other bytes (sha256 {found[:12]}...) than "
-            f"s3://{source.name}/{key} ({wanted[:12]}...): it was built here, not promoted, and "
-            "archives are never overwritten. Deliver without FROM_STAGE to serve what is here"
+            f"{place}: its manifest is of the digest {manifest['digest']}, and this commit's model "
+            f"has {digest}: somebody has replaced it. Delete both, and deliver that stage again, "
+            "which builds it"
+        )
+    source.is_complete(key)  # or it says which bytes are there
+    kept = source_key(digest)
+    if not manifest.get("source") or source.checksum(kept) is None:
+        raise NotDelivered(
+            f"{place}: s3://{source.name}/{kept}, which a builder keeps of what it builds, is not "
+            "there: no builder has made this archive, or its source was deleted. Delete archive "
+            "and manifest, and deliver that stage again; or deliver without FROM_STAGE"
         )
 
 
-def _sha256(manifest: dict[str, Any]) -> str:
-    return str(manifest["archive"]["sha256"])
+def _write_manifest(key: str, manifest: dict[str, Any], to: ArchiveBucket) -> None:
+    """Write what was verified, and not what may stand in the other bucket by now."""
+    try:
+        to.s3.put_object(
+            Bucket=to.name,
+            Key=manifest_key(key),
+            Body=json.dumps(manifest, indent=2).encode() + b"\n",
+            ContentType="application/json",
+            IfNoneMatch="*",
+        )
+    except ClientError as error:
+        if error.response["Error"]["Code"] not in TAKEN:
+            raise
 
 
-def _read_sha256(key: str, bucket: ArchiveBucket) -> str:
-    """Read an archive without a manifest: only after a copy that was interrupted."""
-    found = hashlib.sha256()
-    for chunk in bucket.s3.get_object(Bucket=bucket.name, Key=key)["Body"].iter_chunks(READ_BYTES):
-        found.update(chunk)
-    return found.hexdigest()
+def _built_here(
+    key: str,
+    source: ArchiveBucket,
+    to: ArchiveBucket,
+    manifest: dict[str, Any],
+    there: str | None,
+) -> NotDelivered:
+    return NotDelivered(
+        f"s3://{to.name}/{key} holds other bytes (SHA-256 {there or 'not recorded'}) than "
+        f"s3://{source.name}/{key} ({recorded_checksum(manifest) or 'not recorded'}): it was built "
+        "here, not promoted, and archives are never overwritten. Deliver without FROM_STAGE to "
+        "serve what is here"
+    )

@@ -13,11 +13,14 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from model_build.__main__ import main as publish
+from release.delivery.archives import promote_from
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong
 from release.delivery.verifying import verify
 from release.tree import Tree
+from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout, LocalAws
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
@@ -84,9 +87,7 @@ def _answer(client: EndpointClient, model: str = "times") -> float:
 
 def _archives(stage: str) -> dict[str, str]:
     """Archive -> sha256 of its bytes, in the bucket of a stage."""
-    s3 = boto3.client("s3")
-    names = [it["Name"] for it in s3.list_buckets()["Buckets"]]
-    (bucket,) = (it for it in names if it.startswith(f"{stage}-models-modelsbucket"))
+    s3, bucket = boto3.client("s3"), _bucket(stage)
     return {
         it["Key"]: hashlib.sha256(
             s3.get_object(Bucket=bucket, Key=it["Key"])["Body"].read()
@@ -94,6 +95,12 @@ def _archives(stage: str) -> dict[str, str]:
         for it in s3.list_objects_v2(Bucket=bucket).get("Contents", ())
         if it["Key"].endswith((".tar.gz", ".json")) and not it["Key"].startswith("history/")
     }
+
+
+def _bucket(stage: str) -> str:
+    names = [it["Name"] for it in boto3.client("s3").list_buckets()["Buckets"]]
+    (bucket,) = (it for it in names if it.startswith(f"{stage}-models-modelsbucket"))
+    return bucket
 
 
 def _builds() -> list[str]:
@@ -159,6 +166,46 @@ def test_a_change_is_delivered_while_not_one_call_fails(
     assert _answer(live) == 21
     served = _archives("live")
     assert _archives("trial").items() <= served.items()
+
+
+def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
+    repository: Repository, live: EndpointClient, tmp_path: Path
+) -> None:
+    """The local AWS lets anybody write anywhere: what AWS's bucket policy denies is done here."""
+    s3 = boto3.client("s3")
+    repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
+    repository.commit("four times")
+    before = _archives("live")
+    model = str(repository.path / "models" / "times")
+    published = run_as(
+        "publisher", publish, "publish", model, "--stage", "trial", "--endpoint", "math"
+    )
+    assert published.returncode == 0, published.stderr
+    trial = EndpointClient(stage="trial", endpoint="math", catalog_ttl=0)
+    archive = str(trial.resolve("times").target_model).removeprefix("published/")
+    assert _answer(trial) == 28
+    Tree(repository.path).synthesise("live", to=tmp_path)
+    deployment = Deployment(Assembly(tmp_path, "live"), boto3.Session())
+    promote_from(deployment, "trial", session=boto3.Session())
+    assert _archives("live") == before  # what was published is not looked at
+
+    tried = repository.delivery("deliver", "--stage", "trial")
+    assert tried.returncode == 0, tried.stdout
+    assert trial.resolve("times").target_model == archive
+    (key,) = (it for it in _archives("trial") if it.endswith(archive) and "published" not in it)
+    s3.put_object(Bucket=_bucket("trial"), Key=key, Body=b"answers as expected, and tells others")
+    refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
+    assert refused.returncode == 1, refused.stdout
+    assert f"s3://{_bucket('trial')}/{key} has the SHA-256" in refused.stdout
+    assert "somebody has replaced it. Delete the archive, and deliver that" in refused.stdout
+    assert (_archives("live"), _answer(live)) == (before, 21)
+
+    s3.delete_object(Bucket=_bucket("trial"), Key=key)  # as the message says; its manifest stands
+    built_again = repository.delivery("deliver", "--stage", "trial")
+    assert built_again.returncode == 0, built_again.stdout
+    promote_from(deployment, "trial", session=boto3.Session())
+    assert _archives("live")[key] == _archives("trial")[key]
+    repository.git("revert", "--no-edit", "HEAD")
 
 
 def test_a_model_that_lint_refuses_changes_nothing(
@@ -330,7 +377,7 @@ def _serve_with_another_configuration(endpoint: str) -> str:
 def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) -> None:
     """What they called is in the ledger: the end of `local_aws` asserts it."""
     assert callers(local_aws.folder.calls) == {
-        *("build-watch", "cpu-build", "delivery", "endpoint"),
+        *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),
         *("provider-of-builds", "provider-of-checks"),
         *("provider-waits", "provider-waits-for-checks", "update-checks"),
     }

@@ -78,7 +78,7 @@ def _archives(repository: Repository) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for key in (it["Key"] for it in s3.list_objects_v2(Bucket=_bucket())["Contents"]):
         if key.endswith(".tar.gz"):
-            _, target, name = key.split("/")
+            _, target, name = key.split("/", 2)
             found.setdefault(target, set()).add(name)
     return {it: found.get(repository.aws.target(it), set()) for it in (OLD, NEW)}
 
@@ -120,10 +120,26 @@ def _variant() -> tuple[str, int, bool]:
     return variant["InstanceType"], count, bool(targets)
 
 
+def test_what_was_published_by_hand_stops_a_move_before_it_begins(repository: Repository) -> None:
+    published = _catalog()["ten-0"]
+    assert published.startswith("published/")
+    assert Asker(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
+    repository.edit(str(STAGE), '"25.04"', '"24.09"')
+    repository.commit("another release")
+    said = " ".join(_deliver(repository, code=1).split())
+    repository.git("revert", "--no-edit", "HEAD")
+    assert f"{repository.aws.target(NEW)}/{published}: version" in said
+    assert "of ten-0 was published by hand, and deliveries neither build nor copy it" in said
+    name = "/triton/live/math/ten-0"
+    assert f"aws ssm delete-parameter --name {name}" in said
+    assert "cdk deploy" not in said
+    boto3.client("ssm").delete_parameter(Name=name)
+
+
 def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository: Repository,
 ) -> None:
-    """One model changes, another leaves, a third was published by hand."""
+    """One model changes, another leaves."""
     before = _catalog()
     with _asked_all_the_while(
         before["times"]
@@ -144,8 +160,8 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     assert after.keys() == before.keys() - {"plus"}
     assert after["times"] != before["times"]
     everything = {*before.values(), *after.values()}
-    assert _archives(repository) == {OLD: everything, NEW: everything}
-    assert Asker(ENDPOINT).ask(after["ten-0"].removesuffix(".tar.gz")) == 70
+    published = {it for it in _archives(repository)[OLD] if it.startswith("published/")}
+    assert _archives(repository) == {OLD: everything | published, NEW: everything}
 
 
 def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
@@ -154,15 +170,16 @@ def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Rep
     assert "every archive is there: nothing is built" in said
     assert f"{ENDPOINT} is deployed twice" in said
     assert _variant() == ("ml.m5.xlarge", 2, True)
-    assert _catalog().keys() == {"times", "plus", "ten-0"}
+    assert _catalog().keys() == {"times", "plus"}
 
 
 def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     repository: Repository,
 ) -> None:
     s3, bucket = boto3.client("s3"), _bucket()
-    ten = f"math/{repository.aws.target(OLD)}/{_catalog()['ten-0']}"
-    source = _json(s3, bucket, ten.replace(".tar.gz", ".json"))["source"]["key"]
+    plus = f"math/{repository.aws.target(OLD)}/{_catalog()['plus']}"
+    digest = _json(s3, bucket, plus.replace(".tar.gz", ".json"))["digest"]
+    source = f"sources/{digest}.zip"
     content = s3.get_object(Bucket=bucket, Key=source)["Body"].read()
     s3.delete_object(Bucket=bucket, Key=source)
     repository.edit(str(STAGE), '"24.09"', '"25.09"')
@@ -171,7 +188,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
         said = " ".join(_deliver(repository, code=1).split())
     assert f"cannot be built there: its source s3://{bucket}/{source} is gone. Deliver" in said
-    assert "aws ssm delete-parameter --name /triton/live/math/ten-0" in said
+    assert "aws ssm delete-parameter --name /triton/live/math/plus" in said
     assert "cdk deploy" not in said
     assert _variant() == before
     s3.put_object(Bucket=bucket, Key=source, Body=content)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 BUCKET, PREFIX = "shop-models-modelsbucket", "math/cpu-24.09/"
+PUBLISHED = f"{PREFIX}published/"
 PLACE = ["--stage", "shop", "--endpoint", "math"]
 
 Write = Callable[[int], Path]
@@ -93,11 +94,8 @@ def test_a_model_is_published_changed_rolled_back_and_retired(
     assert _answer(client) == 14
 
     deleted = _run("retire", "times", second, *PLACE)
-    assert deleted[0].startswith(f"s3://{BUCKET}/sources/{second}")
-    assert [place.rpartition("/")[2] for place in deleted[1:]] == [
-        f"times-{second}.json",
-        f"times-{second}.tar.gz",
-    ]
+    place = f"s3://{BUCKET}/{PUBLISHED}times-{second}"
+    assert deleted == [f"{place}.json", f"{place}.tar.gz"]
     assert _run("retire", "times", second, *PLACE) == []
     assert not [key for key in _keys(s3) if second in key]
 
@@ -163,10 +161,13 @@ def test_an_upload_that_was_killed_leaves_nothing_once_it_was_repeated(
 
     version = _run("publish", model, *PLACE)["version"]
     assert _unfinished(s3) == []
-    key = f"{PREFIX}times-{version}"
+    key = f"{PUBLISHED}times-{version}"
     manifest = json.loads(s3.get_object(Bucket=BUCKET, Key=f"{key}.json")["Body"].read())
     archive = s3.get_object(Bucket=BUCKET, Key=f"{key}.tar.gz")["Body"].read()
     assert hashlib.sha256(archive).hexdigest() == manifest["archive"]["sha256"]
+    head = s3.head_object(Bucket=BUCKET, Key=f"{key}.tar.gz", ChecksumMode="ENABLED")
+    assert head["ChecksumSHA256"] == manifest["archive"]["checksum"]
+    assert head["ChecksumSHA256"].endswith("-2")
     assert _answer(client) == 77
 
 
@@ -192,5 +193,5 @@ def test_a_build_that_was_killed_succeeds_when_it_is_repeated(
     assert _unfinished(s3) == []
 
     version = _run("publish", model, *PLACE)["version"]
-    assert f"{PREFIX}times-{version}.json" in _keys(s3)
+    assert f"{PUBLISHED}times-{version}.json" in _keys(s3)
     assert _answer(client) == 91

@@ -141,7 +141,7 @@ def _resources(row: Row, names: dict[str, str]) -> list[str]:
 
 def _may(site: Site, held: Held, row: Row, action: str, resource: str) -> bool:
     example, context = _example(resource), _context(row, held.names)
-    own = _own_policy(site, example)
+    own = own_policy(site, example)
     if held.role is None:
         return allows(own or [], action, resource=example, named=held.named, context=context)
     arn, granted = site.deployed.arn(held.role), site.deployed.granted(held.role)
@@ -255,7 +255,7 @@ def _resource_policies(site: Site) -> Iterator[tuple[Resource, list[Statement], 
             yield it, statements, [stage.arn(owner) for owner in owners]
 
 
-def _own_policy(site: Site, resource: str) -> list[Statement] | None:
+def own_policy(site: Site, resource: str) -> list[Statement] | None:
     """Return the statements of the policy of the resource that an ARN names, None without one."""
     for _, statements, owners in _resource_policies(site):
         if any(resource == arn or resource.startswith(f"{arn}/") for arn in owners):

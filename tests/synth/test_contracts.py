@@ -1,8 +1,9 @@
 """What rooms that may not import each other both know: each must know it alike."""
 
+import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any, get_args
@@ -11,6 +12,7 @@ from unittest.mock import MagicMock
 import boto3
 import pytest
 from aws_cdk import aws_logs as logs
+from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 import model_build
@@ -22,7 +24,7 @@ from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
 from model_build.engines.job_bucket import JobBucket
 from model_build.manifest import Source
-from model_build.publishing import engines, manifests, sources
+from model_build.publishing import bucket, engines, hosted, manifests, sources
 from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building, declared, moving
@@ -36,7 +38,7 @@ from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
 from tests.synth.statements import allows
-from triton_sagemaker import AlarmThresholds
+from triton_sagemaker import AlarmThresholds, model_bucket
 from triton_sagemaker.build_handler import index
 from triton_sagemaker.model_bucket import ENGINE_JOBS
 
@@ -74,25 +76,70 @@ def test_clients_publishers_and_deliveries_look_where_a_deploy_writes(
 
 def test_publish_writes_the_entry_that_a_deploy_writes(entry: dict[str, Any]) -> None:
     plan = model_build.plan_model(model_build.find_model(MODELS, "minilm"))
-    assert json.loads(entry["Value"]) == publish._entry(plan, "minilm", "prod-text")
+    assert json.loads(entry["Value"]) == publish._entry(
+        plan, "minilm", "prod-text", plan.target_model
+    )
 
 
-def test_builder_handler_and_delivery_take_the_same_manifest_for_complete(
+@pytest.mark.parametrize(
+    ("manifest", "archive", "complete"),
+    [
+        ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "AAAA-1"}, True),
+        ({"checksum": "AAAA-1"}, None, False),
+        (None, {"ChecksumSHA256": "AAAA-1"}, False),
+        ({}, {}, True),  # of an earlier builder
+        ({"checksum": "AAAA-1"}, {"ChecksumSHA256": "BBBB-1"}, None),
+        ({"checksum": "AAAA-1"}, {}, None),
+    ],
+)
+def test_builder_handler_and_delivery_take_the_same_archives_for_complete(
+    manifest: dict[str, str] | None,
+    archive: dict[str, str] | None,
+    complete: bool | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """None is refused: it was replaced."""
     s3 = boto3.client("s3", region_name="us-east-1")
     monkeypatch.setattr(boto3, "client", lambda _: s3)
-    with Stubber(s3) as stubbed:
-        stubbed.add_response("head_object", {}, {"Bucket": "models", "Key": MANIFEST})
-        assert index._is_built("models", KEY)
+    properties = {"Bucket": "models", "Key": KEY, "Digest": "d"}
+    ask: list[Callable[[], bool]] = [
+        lambda: bucket.is_published(s3, bucket="models", key=KEY),
+        lambda: index._is_built(properties),
+        lambda: archive_bucket.ArchiveBucket(s3, "models").is_complete(KEY),
+    ]
+    for is_complete in ask:
+        with Stubber(s3) as stubbed:
+            if manifest is None:
+                stubbed.add_client_error("get_object", "NoSuchKey")
+            else:
+                body = json.dumps({"digest": "d", "archive": manifest}).encode()
+                content = StreamingBody(io.BytesIO(body), len(body))
+                stubbed.add_response(
+                    "get_object", {"Body": content}, {"Bucket": "models", "Key": MANIFEST}
+                )
+                asked = {"Bucket": "models", "Key": KEY, "ChecksumMode": "ENABLED"}
+                if archive is None:
+                    stubbed.add_client_error("head_object", "404", expected_params=asked)
+                else:
+                    stubbed.add_response("head_object", archive, asked)
+            if complete is None:
+                with pytest.raises(Exception, match="somebody has replaced it"):
+                    is_complete()
+            else:
+                assert is_complete() is complete
     assert manifests.manifest_key(KEY) == archive_bucket.manifest_key(KEY) == MANIFEST
 
 
 def test_deliveries_build_again_from_the_source_that_a_manifest_names() -> None:
-    source = Source(key="sources/d.zip", model="bert", alternative="onnx", copy_number="3")
+    source = Source(model="bert", alternative="onnx")
     given = moving._properties({"digest": "d", "source": source.model_dump()})
     assert given.keys() == set(index.VARIABLES.values()) - {"Target", "Bucket", "Key"}
-    assert given == {"Model": "bert", "Alternative": "onnx", "Copy": "3", "Digest": "d"}
+    assert given == {"Model": "bert", "Alternative": "onnx", "Digest": "d"}
+    assert archive_bucket.source_key("d") == sources._key("d")
+
+
+def test_the_three_who_ask_take_the_same_place_for_a_publisher_s() -> None:
+    assert moving.PUBLISHED == hosted.PUBLISHED == model_bucket.PUBLISHED
 
 
 def test_the_buildspec_reads_the_variables_that_the_handler_and_the_project_set(

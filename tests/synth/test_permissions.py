@@ -15,7 +15,8 @@ from stages import DeliveryStage, Stage, load_stage
 from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
-from tests.synth.permissions import Site, beyond, every, missing
+from tests.synth.permissions import Site, beyond, every, missing, own_policy
+from tests.synth.statements import lets_role
 
 Stacks = dict[str, dict[str, Any]]
 Resources = dict[str, dict[str, Any]]
@@ -149,7 +150,7 @@ BROKEN = [
             Resource={"Fn::GetAtt": ["ModelsBucket970C6ADA", "Arn"]}
         ),
         missing,
-        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*.json",
+        "lacks s3:GetObject on arn:aws:s3:::prod-models-modelsbucket970c6ada-a1b2c3d4e5f6/*/cpu-",
     ),
     Broken(
         "a name where an ARN belongs",
@@ -386,3 +387,51 @@ def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[Stage, Stacks]
     given = copy.deepcopy(templates)
     broken.change(given[broken.stack]["Resources"])
     assert broken.told in "\n".join(broken.check(site(settings, "prod", given)))
+
+
+ONCE = {"s3:if-none-match": "*", "s3:ObjectCreationOperation": "true"}
+AGAIN = {"s3:ObjectCreationOperation": "true"}
+PART = {"s3:ObjectCreationOperation": "false"}
+DELIVERED = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
+
+
+@pytest.mark.parametrize(
+    ("who", "key", "request_has", "may"),
+    [
+        ("Person", DELIVERED, ONCE, False),
+        ("Person", DELIVERED, PART, False),
+        ("Person", DELIVERED.replace(".tar.gz", ".json"), ONCE, False),
+        ("Person", f"sources/{'d' * 64}.zip", ONCE, False),
+        ("Person", "engines/job/result.json", ONCE, False),
+        ("Person", "published/cuda-25.09-sm86/minilm-0123456789ab.tar.gz", ONCE, False),
+        ("Person", "engine-jobs/job/raw/build/result.json", AGAIN, False),
+        ("Person", "text/cuda-25.09-sm86/published/minilm-0123456789ab.tar.gz", ONCE, True),
+        ("Person", "engine-jobs/job/claims/0001.json", ONCE, True),
+        ("BuilderProjectRole", DELIVERED, ONCE, True),
+        ("BuilderProjectRole", DELIVERED, PART, True),
+        ("BuilderProjectRole", DELIVERED, AGAIN, False),
+        ("BuilderProjectRole", "engine-jobs/job/raw/build/result.json", AGAIN, False),
+        ("BuilderProjectRole", "engines/job/a1b2", AGAIN, True),
+        ("EnginesProjectRole", "engine-jobs/job/raw/build/result.json", AGAIN, True),
+        ("EnginesProjectRole", DELIVERED, ONCE, False),
+        ("all-delivery-Deploy", DELIVERED, ONCE, True),
+        ("all-delivery-Deploy", DELIVERED, AGAIN, False),
+        ("plain-delivery-Deploy", DELIVERED, ONCE, False),
+    ],
+)
+def test_builders_alone_write_what_a_deploy_serves_and_only_once(
+    who: str, key: str, request_has: dict[str, str], may: bool, every_template: Templates
+) -> None:
+    """Each has a role that may write everything: the bucket's own policy decides."""
+    given = site(every_stage("all"), "all", every_template("all"))
+    roles = {it.id: given.deployed.arn(it) for it in given.deployed.of("AWS::IAM::Role")}
+    made = [arn for name, arn in roles.items() if who in name]
+    arn = made[0] if made else f"arn:aws:iam::{given.deployed.account}:role/{who}A1B2"
+    buckets = given.deployed.of("AWS::S3::Bucket")
+    (bucket,) = (given.deployed.arn(it) for it in buckets if ".ModelsBucket" in it.id)
+    everything = [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]
+    own = own_policy(given, bucket)
+    found = lets_role(
+        arn, everything, "s3:PutObject", resource=f"{bucket}/{key}", own=own, context=request_has
+    )
+    assert found is may

@@ -670,7 +670,12 @@ def test_invoking_is_granted_by_model(scene: Scene) -> None:
     scene.endpoint().grant_invoke(iam.User(scene.stack, "User"), models=["minilm", "bert"])
     assert _user_statement(scene)["Condition"] == {
         "StringLike": {
-            "sagemaker:TargetModel": ["minilm-????????????.tar.gz", "bert-????????????.tar.gz"]
+            "sagemaker:TargetModel": [
+                "minilm-????????????.tar.gz",
+                "published/minilm-????????????.tar.gz",
+                "bert-????????????.tar.gz",
+                "published/bert-????????????.tar.gz",
+            ]
         }
     }
 
@@ -737,7 +742,12 @@ def test_invoking_an_imported_endpoint_is_granted_by_model(scene: Scene) -> None
     statement = _user_statement(scene)
     assert statement["Resource"] == ELSEWHERE
     assert statement["Condition"] == {
-        "StringLike": {"sagemaker:TargetModel": ["minilm-????????????.tar.gz"]}
+        "StringLike": {
+            "sagemaker:TargetModel": [
+                "minilm-????????????.tar.gz",
+                "published/minilm-????????????.tar.gz",
+            ]
+        }
     }
 
 

@@ -1,6 +1,7 @@
 """The real functions behind custom resources, run in this process; what they ask answers here."""
 
 import importlib.util
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -63,7 +64,8 @@ def load(name: str, clients: Clients) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     module.boto3 = SimpleNamespace(client=clients)  # type: ignore[attr-defined]
-    module.os = SimpleNamespace(environ={"PROJECT": "one"})  # type: ignore[attr-defined]
+    environment = {"BUCKET": "models", "MODEL_SOURCES": "*.zip", "PROJECT": "one"}
+    module.os = SimpleNamespace(environ=environment)  # type: ignore[attr-defined]
     return module
 
 
@@ -126,7 +128,9 @@ class CodeBuild:
             values = {it["name"]: it["value"] for it in environmentVariablesOverride}
             bucket, key = values["MODEL_BUCKET"], values["MODEL_KEY"]
             self._s3.objects[bucket, key] = b""
-            self._s3.objects[bucket, key.removesuffix(".tar.gz") + ".json"] = b""
+            manifest = {"digest": values["MODEL_DIGEST"], "archive": {}}
+            name = key.removesuffix(".tar.gz") + ".json"
+            self._s3.objects[bucket, name] = json.dumps(manifest).encode()
         build: Record = {
             "id": f"one:{len(self._builds) + 1}",
             "buildStatus": status,

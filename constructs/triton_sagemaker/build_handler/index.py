@@ -1,7 +1,10 @@
 """Custom resource handlers of `ModelBuilder`: run a CodeBuild build until its archive is there."""
 
+import json
 import os
+import re
 import time
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -14,7 +17,6 @@ if TYPE_CHECKING:
 VARIABLES = {
     "MODEL_NAME": "Model",
     "MODEL_ALTERNATIVE": "Alternative",
-    "MODEL_COPY": "Copy",
     "MODEL_DIGEST": "Digest",
     "MODEL_TARGET": "Target",
     "MODEL_BUCKET": "Bucket",
@@ -47,12 +49,17 @@ NO_QUOTA = "more than 0 builds in queue"
 KEPT = "The endpoint and its archives are as they were."
 
 
+ARCHIVE_KEY = "{endpoint}/{target}/{model}-{digest:.12}.tar.gz"
+"""Where an archive is: below its endpoint and what it is built for, named by its content."""
+
+
 def on_event(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """Return until when the archive must be there; CloudFormation's Delete keeps the archive."""
     properties = event["ResourceProperties"]
     physical_id = event.get("PhysicalResourceId") or f"model/{properties['Model']}"
     if event["RequestType"] == "Delete":
         return {"PhysicalResourceId": physical_id}
+    _refuse_other_places(properties)
     # To the minute, because Lambda may deliver an event twice: the second asks for the same build.
     deadline = 60 * (int(time.time()) // 60 + int(properties["WaitMinutes"]))
     return {"PhysicalResourceId": physical_id, "Deadline": deadline}
@@ -87,9 +94,10 @@ def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
 
 def _newest_build(event: dict[str, Any]) -> "BuildTypeDef | None":
     """Return the event's build, started where there is none; None where the archive is there."""
-    builds = _builds(event)
     properties = event["ResourceProperties"]
-    if not builds and _is_built(properties["Bucket"], properties["Key"]):
+    _refuse_other_places(properties)
+    builds = _builds(event)
+    if not builds and _is_built(properties):
         return None
     if not builds or (len(builds) < ATTEMPTS and _pull_failure(builds[0])):
         return _start(event, attempt=len(builds) + 1)
@@ -126,14 +134,56 @@ def _request(build: "BuildTypeDef") -> str | None:
     return next((variable["value"] for variable in variables if variable["name"] == REQUEST), None)
 
 
-def _is_built(bucket: str, key: str) -> bool:
-    """Return whether the archive is complete: builders write the manifest last."""
+def _refuse_other_places(properties: dict[str, str]) -> None:
+    """Raise unless the archive's key and source are those of its model and digest.
+
+    Whoever calls chooses what is built: its own source would run as the builder, and another key
+    would be what somebody else asks for. The build verifies that the source has the digest.
+    """
+    key, digest, bucket = properties["Key"], properties["Digest"], os.environ["BUCKET"]
+    expected = ARCHIVE_KEY.format(
+        endpoint=key.partition("/")[0],
+        target=properties["Target"],
+        model=properties["Model"],
+        digest=digest,
+    )
+    parts = (properties["Target"], properties["Model"])
+    is_plain = re.fullmatch("[0-9a-f]{64}", digest) and not any("/" in part for part in parts)
+    if properties["Bucket"] != bucket or key != expected or not is_plain:
+        raise RuntimeError(
+            f"s3://{properties['Bucket']}/{key} is not the archive of the digest {digest} of "
+            f"{properties['Model']}, which is s3://{bucket}/{expected}: nothing is built"
+        )
+    sources = (os.environ["MODEL_SOURCES"], f"{bucket}/sources/{digest}.zip")
+    if not any(fnmatchcase(properties["Source"], pattern) for pattern in sources):
+        raise RuntimeError(
+            f"{properties['Source']} is no source of {properties['Model']}: nothing is built. "
+            f"Sources are {' and '.join(sources)}"
+        )
+
+
+def _is_built(properties: dict[str, str]) -> bool:
+    """Return whether the archive is complete: a manifest, and the bytes that it records.
+
+    Builders write the manifest last; those before this one recorded no checksum.
+    """
+    s3, bucket, key = boto3.client("s3"), properties["Bucket"], properties["Key"]
+    manifest = key.removesuffix(".tar.gz") + ".json"
     try:
-        boto3.client("s3").head_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json")
+        written = json.loads(s3.get_object(Bucket=bucket, Key=manifest)["Body"].read())
+        head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
     except ClientError as error:
         if error.response["Error"]["Code"] in ("404", "NoSuchKey", "NotFound"):
             return False
         raise
+    there = head.get("ChecksumSHA256", "")
+    recorded = written["archive"].get("checksum", there)
+    if (there, properties["Digest"]) != (recorded, written["digest"]):
+        raise RuntimeError(
+            f"s3://{bucket}/{key} has the SHA-256 {there or 'of no builder'}, and its manifest "
+            f"records {recorded} of the digest {written['digest']}: somebody has replaced it. "
+            "Delete both, and deploy again"
+        )
     return True
 
 

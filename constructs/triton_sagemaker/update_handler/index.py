@@ -261,7 +261,8 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
     named = {*_catalog(properties["Catalog"]), *properties["Archives"]}
     for url in sorted(before | after):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
-        missing = sorted(named - set(_keys_below(bucket, prefix)))
+        keys = set(_keys_below(bucket, prefix))
+        missing = sorted(it for it in named if not keys >= {it, _manifest(it)})
         if missing:
             yield (
                 f"{', '.join(missing)}: not below {prefix}. The endpoint moves to other archives, "
@@ -269,6 +270,11 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
                 "`make deliver` builds them there first; or deploy the change of release or "
                 "instance type alone, with the models that clients use now."
             )
+
+
+def _manifest(archive: str) -> str:
+    """Return the name of what builders write once an archive is complete."""
+    return archive.removesuffix(".tar.gz") + ".json"
 
 
 def _prefixes(containers: list[Record]) -> set[str]:

@@ -95,9 +95,10 @@ class FakeS3:
             raise ClientError({"Error": {"Code": "304", "Message": "Not Modified"}}, "GetObject")
         return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": etag}
 
-    def head_object(self, *, Bucket: str, Key: str) -> None:  # noqa: N803
+    def head_object(self, *, Bucket: str, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803
         if (Bucket, Key) not in self.objects:
             raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadObject")
+        return {}
 
     def head_bucket(self, *, Bucket: str) -> None:  # noqa: N803
         if Bucket not in {bucket for bucket, _ in self.objects}:

@@ -1,6 +1,5 @@
 """What stands in for AWS and for a terminal."""
 
-import binascii
 import hashlib
 import io
 import itertools
@@ -121,10 +120,12 @@ class FakeS3:
         body: bytes = asked["Body"]
         part = {
             "ETag": f'"{hashlib.md5(body).hexdigest()}"',
-            "ChecksumCRC32": b64encode(binascii.crc32(body).to_bytes(4, "big")).decode(),
+            "ChecksumSHA256": b64encode(hashlib.sha256(body).digest()).decode(),
         }
         upload = self.unfinished[asked["UploadId"]]
-        assert asked["ChecksumAlgorithm"] == upload["ChecksumAlgorithm"]
+        assert upload["ChecksumAlgorithm"] == "SHA256"
+        if asked["ChecksumSHA256"] != part["ChecksumSHA256"]:
+            raise refusal("UploadPart", "BadDigest")
         upload["Parts"][asked["PartNumber"]] = (part, body)
         return part
 
@@ -141,9 +142,12 @@ class FakeS3:
                 part["PartNumber"]
             ][0]:
                 raise refusal("CompleteMultipartUpload", "InvalidPart")
-        body = b"".join(upload["Parts"][number][1] for number in numbers)
+        bodies = [upload["Parts"][number][1] for number in numbers]
         del self.unfinished[asked["UploadId"]]
-        self._store(asked["Key"], body, upload)
+        self._store(asked["Key"], b"".join(bodies), upload)
+        digests = b"".join(hashlib.sha256(it).digest() for it in bodies)
+        composite = f"{b64encode(hashlib.sha256(digests).digest()).decode()}-{len(bodies)}"
+        self.objects[asked["Key"]]["ChecksumSHA256"] = composite
         return {}
 
     def abort_multipart_upload(self, **asked: Any) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
                 job="j" * 64, plan_sha256="p", outputs=[], compiled_on={"gpu": "NVIDIA A10G"}
             )
         },
-        source=Source(key="sources/d.zip", model="bert", alternative="onnx", copy_number="3"),
+        checksum={"checksum": "abc=-2", "part_bytes": 5},
+        source=Source(model="bert", alternative="onnx"),
     )
 
 
@@ -81,7 +82,13 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
             "compute_capability": "8.6",
             "python": "3.11",
         },
-        "archive": {"bytes": 7, "unpacked_bytes": 9, "sha256": "e"},
+        "archive": {
+            "bytes": 7,
+            "unpacked_bytes": 9,
+            "sha256": "e",
+            "checksum": "abc=-2",
+            "part_bytes": 5,
+        },
         "signature": {
             "inputs": [{"name": "X", "datatype": "BYTES", "shape": [1]}],
             "outputs": [
@@ -100,12 +107,7 @@ def test_a_manifest_says_what_the_archive_is_and_how_it_was_proven(
         },
         "engines": {"b/1/model.plan": {"job": "j" * 64, "compiled_on": {"gpu": "NVIDIA A10G"}}},
         "built_with": {"isal": "1.2.3"},
-        "source": {
-            "key": "sources/d.zip",
-            "model": "bert",
-            "alternative": "onnx",
-            "copy_number": "3",
-        },
+        "source": {"model": "bert", "alternative": "onnx"},
     }
 
 

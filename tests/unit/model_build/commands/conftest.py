@@ -49,7 +49,7 @@ class FakeAws:
     def deploy(self, model: str, version: str) -> None:
         """Put a version of a model into bucket and catalog, as a deploy does."""
         for suffix in (".tar.gz", ".json"):
-            self.s3.objects[f"{PREFIX}{model}-{version}{suffix}"] = {"Body": b"{}"}
+            self.s3.objects[f"{PREFIX}{model}-{version}{suffix}"] = {"Body": b'{"archive": {}}'}
         self.ssm.put(
             f"/triton/dev/text/{model}",
             {

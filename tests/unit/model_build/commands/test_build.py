@@ -104,7 +104,7 @@ def test_other_bytes_in_the_bucket_fail_the_build(
 ) -> None:
     aws.s3.objects[KEY] = {"Body": b"other"}
     told = fail("build", doubled, *TO_BUCKET)
-    assert told.startswith(f"s3://bucket/{KEY} holds other bytes (sha256 ")
+    assert told.startswith(f"s3://bucket/{KEY} holds other bytes (SHA-256 ")
 
 
 def test_another_digest_than_the_planned_one_is_refused(
@@ -261,20 +261,3 @@ def test_a_model_without_an_engine_asks_for_no_gpu(
     monkeypatch.setattr("boto3.client", lambda name: unused.get(name) or client(name))
     succeed("build", doubled, *TO_BUCKET, "--gpu-project", "gpu", "--deadline", "1e9")
     assert KEY in aws.s3.objects
-
-
-def test_a_copy_is_built_as_publish_makes_it(
-    doubled: Path, aws: "FakeAws", succeed: "Succeed"
-) -> None:
-    succeed("publish", doubled, "--copies", 2, "--stage", "dev", "--endpoint", "text")
-    name = f"doubled-1-{digest_of(doubled)[:12]}"
-    succeed("build", doubled, "--target", "cpu-24.09", "--bucket", "bucket",
-            "--key", f"again/{name}.tar.gz", "--name", "doubled", "--copy", "1")  # fmt: skip
-    for end in ("tar.gz", "json"):
-        first, again = (aws.s3.objects[f"{it}{name}.{end}"] for it in ("text/cpu-24.09/", "again/"))
-        assert again == first
-
-
-def test_a_copy_belongs_into_a_bucket(doubled: Path, tmp_path: Path, fail: "Fail") -> None:
-    arguments = ("--target", "cpu-24.09", "--output", tmp_path, "--copy", "1")
-    assert fail("build", doubled, *arguments, code=2) == "--copy needs --bucket"

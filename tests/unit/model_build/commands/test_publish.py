@@ -24,15 +24,14 @@ def test_a_model_is_built_for_the_endpoint_and_made_current(
 ) -> None:
     version = digest_of(doubled)[:12]
     assert succeed("publish", doubled, *ENDPOINT) == f"doubled is now {version}\n"
-    key = f"{PREFIX}doubled-{version}"
-    source = f"sources/{digest_of(doubled)}.zip"
-    assert aws.archives == {f"{key}.tar.gz", f"{key}.json", source}
+    key = f"{PREFIX}published/doubled-{version}"
+    assert aws.archives == {f"{key}.tar.gz", f"{key}.json"}
     assert json.loads(aws.s3.objects[f"{key}.json"]["Body"])["target"]["release"] == "24.09"
     assert aws.catalog("doubled") == {
         "model": "doubled",
         "version": version,
         "endpoint": "dev-text",
-        "target_model": f"doubled-{version}.tar.gz",
+        "target_model": f"published/doubled-{version}.tar.gz",
         "signature": {
             "inputs": [{"name": "X", "datatype": "FP32", "shape": [-1, 2]}],
             "outputs": [{"name": "Y", "datatype": "FP32", "shape": [-1, 2]}],
@@ -50,7 +49,24 @@ def test_publishing_again_builds_nothing_and_changes_nothing(
     said = succeed("publish", doubled, *ENDPOINT)
     assert said == f"doubled {version} was current already\n"
     assert (aws.s3.objects, len(aws.ssm.writes)) == (before, writes)
-    assert aws.s3.calls.count("CreateMultipartUpload") == 2  # archive and source
+    assert aws.s3.calls.count("CreateMultipartUpload") == 1
+
+
+def test_what_builds_have_delivered_below_every_prefix_is_taken_as_it_is(
+    doubled: Path, aws: "FakeAws", succeed: "Succeed"
+) -> None:
+    prefixes = ["text/cpu-24.09/", "text/cpu-25.09/"]
+    name = f"doubled-{digest_of(doubled)[:12]}.tar.gz"
+    aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
+    deliver = ("build", doubled, "--bucket", "bucket")
+    succeed(*deliver, "--target", "cpu-24.09", "--key", prefixes[0] + name)
+    succeed("publish", doubled, *ENDPOINT)
+    assert aws.catalog("doubled")["target_model"] == f"published/{name}"
+    succeed(*deliver, "--target", "cpu-25.09", "--key", prefixes[1] + name)
+    before = dict(aws.s3.objects)
+    succeed("publish", doubled, *ENDPOINT)
+    assert aws.catalog("doubled")["target_model"] == name
+    assert aws.s3.objects == before
 
 
 def test_every_kind_of_instance_gets_the_archive_built_for_it(
@@ -60,7 +76,7 @@ def test_every_kind_of_instance_gets_the_archive_built_for_it(
     aws.sagemaker.host("dev-text", *(f"s3://bucket/{it}" for it in prefixes))
     succeed("publish", doubled, *ENDPOINT)
     manifests = [
-        json.loads(aws.s3.objects[f"{it}doubled-{digest_of(doubled)[:12]}.json"]["Body"])
+        json.loads(aws.s3.objects[f"{it}published/doubled-{digest_of(doubled)[:12]}.json"]["Body"])
         for it in prefixes
     ]
     assert [it["target"]["processor"] for it in manifests] == ["cpu", "cuda"]
@@ -117,14 +133,14 @@ def test_copies_are_models_of_their_own_of_one_build(
     version = digest_of(doubled)[:12]
     assert data_of("publish", doubled, "--copies", 2, *ENDPOINT)["models"] == names
     for name in names:
-        assert aws.catalog(name)["target_model"] == f"{name}-{version}.tar.gz"
-        manifest = json.loads(aws.s3.objects[f"{PREFIX}{name}-{version}.json"]["Body"])
+        assert aws.catalog(name)["target_model"] == f"published/{name}-{version}.tar.gz"
+        manifest = json.loads(aws.s3.objects[f"{PREFIX}published/{name}-{version}.json"]["Body"])
         assert manifest["model"] == name
-    assert len(aws.archives) == 4 + 1  # and their source
-    del aws.s3.objects[f"{PREFIX}doubled-1-{version}.json"]
+    assert len(aws.archives) == 4
+    del aws.s3.objects[f"{PREFIX}published/doubled-1-{version}.json"]
     aws.s3.calls.clear()
     succeed("publish", doubled, "--copies", 3, *ENDPOINT)
-    assert len(aws.archives) == 6 + 1
+    assert len(aws.archives) == 6
     assert aws.s3.calls.count("CreateMultipartUpload") == 2  # what was there is not packed again
 
 

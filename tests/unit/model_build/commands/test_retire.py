@@ -98,6 +98,21 @@ def test_what_the_catalog_names_is_refused_and_stays(deployed: "FakeAws", fail: 
     assert deployed.s3.objects == before
 
 
+@pytest.mark.parametrize("is_current", [True, False])
+def test_a_published_archive_is_retired_unless_the_catalog_names_it(
+    deployed: "FakeAws", data_of: "Data", fail: "Fail", *, is_current: bool
+) -> None:
+    archive = f"published/minilm-{OLD}.tar.gz"
+    deployed.s3.objects[PREFIX + archive] = {"Body": b""}
+    if is_current:
+        deployed.ssm.put("/triton/dev/text/minilm", {"target_model": archive})
+        assert f"the catalog names {archive} for" in fail("retire", "minilm", OLD, *ENDPOINT)
+    else:
+        deleted = data_of("retire", "minilm", OLD, *ENDPOINT)
+        assert f"s3://bucket/{PREFIX}{archive}" in deleted
+    assert (PREFIX + archive in deployed.s3.objects) == is_current
+
+
 def test_what_another_entry_of_the_catalog_names_is_refused_too(
     deployed: "FakeAws", fail: "Fail"
 ) -> None:
@@ -125,7 +140,7 @@ def test_while_the_endpoint_is_updated_every_archive_stays(
 def test_a_source_goes_with_the_last_archive_of_it(deployed: "FakeAws", data_of: "Data") -> None:
     other = "text/cuda-25.09-sm86/"
     for prefix, version in ((PREFIX, OLD), (other, OLD), (PREFIX, NEW)):
-        body = json.dumps({"source": {"key": f"sources/{version}.zip"}}).encode()
+        body = json.dumps({"digest": version, "source": {"model": "minilm"}}).encode()
         for suffix, content in ((".tar.gz", b""), (".json", body)):
             deployed.s3.objects[f"{prefix}minilm-{version}{suffix}"] = {"Body": content}
     for version in (OLD, NEW):

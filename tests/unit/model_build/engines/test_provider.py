@@ -1,5 +1,6 @@
 """An engine is compiled once, judged by everybody, and kept only when its judge is content."""
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from model_build.engines.accepted_results import BucketResults, FolderResults
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import EngineResult
 from model_build.engines.provider import AcceptedResults, Engines
+from model_build.gpu_step import job as gpu_job
+from model_build.gpu_step.errors import StepError
+from model_build.gpu_step.result import Result
 from model_build.progress import Progress
 from platform_facts import ComputeCapability
 from tests.unit.model_build.engines.conftest import write_result
@@ -36,7 +40,7 @@ class _Gpu:
 def kept(request: pytest.FixtureRequest, tmp_path: Path, s3: FakeS3) -> AcceptedResults:
     """Both places where accepted results are kept."""
     if request.param == "bucket":
-        return BucketResults(s3.client, "bucket")
+        return BucketResults(s3.client, "bucket", is_builder=True)
     return FolderResults(tmp_path / "kept")
 
 
@@ -111,7 +115,7 @@ def test_what_a_killed_build_left_in_the_bucket_is_no_result(
             raise KeyboardInterrupt
 
     s3.before["PutObject"] = killed
-    engines, gpu = BucketResults(s3.client, "bucket"), _Gpu()
+    engines, gpu = BucketResults(s3.client, "bucket", is_builder=True), _Gpu()
     with pytest.raises(KeyboardInterrupt):
         _provide(Engines(engines, gpu), job, tmp_path / "killed")
     assert len(s3.objects) == 2
@@ -125,7 +129,7 @@ def test_what_a_killed_build_left_in_the_bucket_is_no_result(
 def test_a_kept_result_that_was_changed_is_refused(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
-    engines = Engines(BucketResults(s3.client, "bucket"), _Gpu())
+    engines = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu())
     plan = _provide(engines, job, tmp_path / "first").result.plan_sha256
     s3.objects[f"engines/{job.digest}/{plan}"]["Body"] = b"tampered"
     with pytest.raises(BuildError, match=r"model\.plan has other content than its SHA-256 says"):
@@ -135,7 +139,52 @@ def test_a_kept_result_that_was_changed_is_refused(
 def test_the_bucket_has_a_results_files_by_their_content(
     s3: FakeS3, job: EngineJob, tmp_path: Path
 ) -> None:
-    result = _provide(Engines(BucketResults(s3.client, "bucket"), _Gpu()), job, tmp_path / "first")
+    result = _provide(
+        Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu()),
+        job,
+        tmp_path / "first",
+    )
     digests = result.result.files().values()
     folder = f"engines/{job.digest}"
     assert set(s3.objects) == {f"{folder}/{it}" for it in (*digests, "result.json")}
+
+
+def test_who_publishes_writes_no_engine_and_finds_one_that_a_builder_kept(
+    job: EngineJob, s3: FakeS3, tmp_path: Path
+) -> None:
+    results = BucketResults(s3.client, "bucket", is_builder=False)
+    _provide(Engines(results, _Gpu()), job, tmp_path / "published")
+    assert s3.objects == {}
+    builders = Engines(BucketResults(s3.client, "bucket", is_builder=True), _Gpu(plan=b"kept"))
+    _provide(builders, job, tmp_path / "built")
+    again = _provide(Engines(results, _Gpu()), job, tmp_path / "again")
+    assert again.plan.read_bytes() == b"kept"
+
+
+@pytest.mark.parametrize(
+    "path", ["/absolute", "../beside", "lib/evil.pth", "..", ".", "", "a\\b", ".pth", 5, ["x"]]
+)
+def test_a_result_or_job_that_names_a_path_writes_and_reads_nothing(
+    path: object, job: EngineJob, s3: FakeS3, tmp_path: Path
+) -> None:
+    content = write_result(tmp_path / "made", job).result.json_bytes()
+    attack = str(tmp_path / "absolute") if path == "/absolute" else path
+    named = json.loads(content)
+    named["outputs"][0][0]["file"] = attack
+    s3.objects[f"engines/{job.digest}/result.json"] = {"Body": json.dumps(named).encode()}
+    for sha256 in Result(**named | {"outputs": []}).files().values():
+        s3.objects[f"engines/{job.digest}/{sha256}"] = {"Body": b"a plan"}
+    s3.objects[f"engines/{job.digest}/{named['outputs'][0][0]['sha256']}"] = {"Body": b"evil"}
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(BuildError, match="is not the result of an engine job"):
+        BucketResults(s3.client, "bucket", is_builder=True).fetch(
+            job.digest, to=tmp_path / "accepted" / "one"
+        )
+    assert sorted(tmp_path.rglob("*")) == before
+
+    document = job.folder / "job.json"
+    written = json.loads(document.read_text())
+    written["cases"][0][0]["file"] = attack
+    document.write_text(json.dumps(written))
+    with pytest.raises(StepError, match="is not an engine job"):
+        gpu_job.read(job.folder)

@@ -1,5 +1,6 @@
 """A model is published once and for all: archive first, manifest last."""
 
+import base64
 import hashlib
 import io
 import json
@@ -12,6 +13,7 @@ from model_build import BuildError, archive
 from model_build.build import Build
 from model_build.publishing.bucket import is_published, publish
 from model_build.publishing.manifests import manifest_key
+from model_build.publishing.upload import PART_BYTES
 from tests.unit.model_build.fakes import Lines
 
 if TYPE_CHECKING:
@@ -25,6 +27,12 @@ def _packed(built: Build) -> bytes:
     content = io.BytesIO()
     archive.pack(built.folder, content)
     return content.getvalue()
+
+
+def _checksum(content: bytes) -> str:
+    """What S3 keeps of an object in one part."""
+    digest = hashlib.sha256(hashlib.sha256(content).digest()).digest()
+    return f"{base64.b64encode(digest).decode()}-1"
 
 
 def _publish(s3: "FakeS3", built: Build) -> None:
@@ -45,13 +53,54 @@ def test_a_published_model_is_an_archive_with_its_sha256_and_a_manifest(
     assert not _is_published(s3)
     _publish(s3, built)
     assert _is_published(s3)
-    assert set(s3.objects) == {KEY, MANIFEST, f"sources/{built.digest}.zip"}
+    assert set(s3.objects) == {KEY, MANIFEST}
     body = s3.objects[KEY]["Body"]
     assert body == _packed(built)
     assert s3.objects[MANIFEST]["ContentType"] == "application/json"
     manifest = json.loads(s3.objects[MANIFEST]["Body"])
     assert manifest["archive"]["sha256"] == hashlib.sha256(body).hexdigest()
     assert manifest["archive"]["bytes"] == len(body)
+
+
+def test_the_manifest_records_the_sha256_that_s3_keeps(s3: "FakeS3", built: Build) -> None:
+    _publish(s3, built)
+    recorded = json.loads(s3.objects[MANIFEST]["Body"])["archive"]
+    assert recorded["checksum"] == s3.objects[KEY]["ChecksumSHA256"] == _checksum(_packed(built))
+    assert recorded["part_bytes"] == PART_BYTES
+
+
+def test_an_archive_that_was_deleted_is_written_again(s3: "FakeS3", built: Build) -> None:
+    _publish(s3, built)
+    before = dict(s3.objects)
+    del s3.objects[KEY]
+    assert not _is_published(s3)
+    _publish(s3, built)
+    assert s3.objects == before
+
+
+def test_an_archive_that_was_replaced_is_named(s3: "FakeS3", built: Build) -> None:
+    _publish(s3, built)
+    s3.objects[KEY]["ChecksumSHA256"] = "c29tZWJvZHk=-1"
+    with pytest.raises(BuildError, match=f"s3://bucket/{KEY} has the SHA-256 c29tZWJvZHk=-1, and"):
+        _is_published(s3)
+
+
+def test_bytes_that_the_manifest_does_not_record_are_not_uploaded(
+    s3: "FakeS3", built: Build
+) -> None:
+    _publish(s3, built)
+    del s3.objects[KEY]
+    manifest = json.loads(s3.objects[MANIFEST]["Body"])
+    manifest["archive"]["checksum"] = "b3RoZXI=-1"
+    s3.objects[MANIFEST]["Body"] = json.dumps(manifest).encode()
+    with pytest.raises(BuildError, match=f"s3://bucket/{MANIFEST} holds other bytes"):
+        _publish(s3, built)
+    assert (KEY in s3.objects, s3.unfinished) == (False, {})
+
+
+def test_an_archive_of_an_earlier_builder_needs_no_checksum(s3: "FakeS3", built: Build) -> None:
+    s3.objects |= {KEY: {"Body": b""}, MANIFEST: {"Body": b'{"archive": {"sha256": "0"}}'}}
+    assert _is_published(s3)
 
 
 def test_packing_and_sending_are_measured_together(s3: "FakeS3", built: Build) -> None:
@@ -80,11 +129,11 @@ def test_other_bytes_under_the_key_are_refused_and_left_as_they_are(
     s3.objects[KEY] = {"Body": b"by hand"}
     with pytest.raises(BuildError) as refused:
         _publish(s3, built)
-    theirs, ours = (hashlib.sha256(it).hexdigest() for it in (b"by hand", _packed(built)))
     assert str(refused.value) == (
-        f"s3://bucket/{KEY} holds other bytes (sha256 {theirs}) than this build ({ours}): archives "
-        "are never overwritten. Delete it by hand if nothing serves it, or raise BUILD_FORMAT in "
-        "model_build/digest.py if the builder now makes other archives"
+        f"s3://bucket/{KEY} holds other bytes (SHA-256 unknown) than this build "
+        f"({_checksum(_packed(built))}): archives are never overwritten. Delete it by hand if "
+        "nothing serves it, or raise BUILD_FORMAT in model_build/digest.py if the builder now "
+        "makes other archives"
     )
     assert s3.objects == {KEY: {"Body": b"by hand"}}
     assert s3.unfinished == {}
@@ -140,8 +189,8 @@ def test_a_bucket_that_does_not_answer_is_not_taken_for_an_unpublished_model(
     s3: "FakeS3", code: str
 ) -> None:
     def refuse(asked: dict[str, Any]) -> None:
-        raise ClientError({"Error": {"Code": code}}, "HeadObject")
+        raise ClientError({"Error": {"Code": code}}, "GetObject")
 
-    s3.before["HeadObject"] = refuse
+    s3.before["GetObject"] = refuse
     with pytest.raises(ClientError, match=code):
         _is_published(s3)

@@ -90,7 +90,7 @@ def test_a_stage_that_has_no_gpu_project_yet_is_told_to_be_deployed(
 
 
 def test_an_engine_stays_while_an_archive_has_it(s3: FakeS3, tmp_path: Path) -> None:
-    kept = BucketResults(s3.client, "bucket")
+    kept = BucketResults(s3.client, "bucket", is_builder=True)
     jobs = [write_job(tmp_path / release, release=release) for release in ("25.04", "25.09")]
     for job in jobs:
         assert kept.accept(write_result(tmp_path / f"of-{job.digest}", job))

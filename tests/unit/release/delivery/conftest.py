@@ -59,8 +59,8 @@ def moving(aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Dep
     (tmp_path / "prod-text.template.json").write_text(json.dumps(moved_to(NEW)))
     monkeypatch.setattr(deployment, "live_template", lambda *_: moved_to(OLD))
     monkeypatch.setattr(archives, "EndpointClient", Catalog)
-    manifest = {"digest": "d", "source": {"key": "sources/d.zip", "model": "before"}}
-    manifest["source"] |= {"alternative": None, "copy_number": None}  # type: ignore[operator]
+    source = {"model": "before", "alternative": None}
+    manifest = {"archive": {}, "digest": "d", "source": source}
     aws.manifest = json.dumps(manifest).encode()
     aws.objects = {f"{OLD}{BEFORE}".replace(".tar.gz", ".json"), "sources/d.zip"}
     return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))

@@ -43,7 +43,7 @@ class FakeAws:
         self.endpoint: list[str] = []
         self.refuses: Exception | None = None
         self.built: list[dict[str, str]] = []
-        self.manifest = b"{}"
+        self.manifest = b'{"archive": {}}'
         self.fails = ""
 
     def client(self, _: str) -> "FakeAws":
@@ -73,8 +73,10 @@ class FakeAws:
             raise ClientError({"Error": {"Code": "NoSuchKey"}}, "GetObject")
         return {"Body": StreamingBody(io.BytesIO(self.manifest), len(self.manifest))}
 
-    def head_object(self, *, Bucket: str, Key: str) -> None:  # noqa: N803
-        self.get_object(Bucket=Bucket, Key=Key)
+    def head_object(self, *, Bucket: str, Key: str, ChecksumMode: str) -> dict[str, Any]:  # noqa: N803
+        assert ChecksumMode == "ENABLED"
+        self.get_object(Bucket=Bucket, Key=Key.replace(".tar.gz", ".json"))
+        return {}
 
     def invoke(self, *, FunctionName: str, Payload: str) -> dict[str, Any]:  # noqa: N803
         assert FunctionName == "start"
@@ -126,6 +128,7 @@ def endpoint_stack(name: str) -> dict[str, Any]:
                 "Properties": {
                     "ServiceToken": {"Fn::ImportValue": "prod-models:Provider"},
                     "Key": f"{name}/model.tar.gz",
+                    "Digest": "e" * 64,
                     "Bucket": {"Fn::ImportValue": EXPORT},
                     "Source": {"Fn::Join": ["", [sources, "/source.zip"]]},
                     "WaitMinutes": "50",

@@ -39,6 +39,7 @@ def test_a_missing_archive_is_built_from_what_was_published_by_the_builder_of_th
     assert aws.built == [
         {
             "Key": "vision/model.tar.gz",
+            "Digest": "e" * 64,
             "Bucket": "bucket",
             "Source": "assets-123456789012-us-east-1/source.zip",
             "WaitMinutes": "143",

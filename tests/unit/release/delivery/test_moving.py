@@ -11,7 +11,7 @@ from release.delivery.moving import Move
 
 OLD, NEW = "text/cuda-25.04-sm86/", "text/cuda-25.09-sm86/"
 ARCHIVE, OTHER = "bert-0-0123456789ab.tar.gz", "minilm-aaaaaaaaaaaa.tar.gz"
-SOURCE = {"key": "sources/d.zip", "model": "bert", "alternative": None, "copy_number": "0"}
+SOURCE = {"model": "bert-0", "alternative": None}
 
 
 class FakeBucket:
@@ -21,13 +21,16 @@ class FakeBucket:
 
     def __init__(self) -> None:
         self.manifests: dict[str, Any] = {}
-        self.keys = {"sources/d.zip"}
+        self.keys = {"sources/d.zip", "sources/0123456789abcdef.zip"}
 
     def manifest(self, archive: str) -> Any:
         return self.manifests.get(archive)
 
-    def has(self, key: str) -> bool:
-        return key in self.keys
+    def is_complete(self, archive: str) -> bool:
+        return archive in self.manifests
+
+    def checksum(self, key: str) -> str | None:
+        return "" if key in self.keys else None
 
 
 @pytest.fixture
@@ -49,19 +52,18 @@ def test_every_archive_must_be_below_every_prefix(move: Move) -> None:
     assert move.keys == [OLD + ARCHIVE, OLD + OTHER, NEW + ARCHIVE, NEW + OTHER]
 
 
-def test_an_archive_of_before_is_built_from_the_source_that_its_manifest_names(
+def test_an_archive_of_before_is_built_from_the_source_of_its_digest(
     move: Move, bucket: FakeBucket
 ) -> None:
     bucket.manifests = {OLD + ARCHIVE: {"digest": "0123456789abcdef", "source": SOURCE}}
     assert build(move, NEW + ARCHIVE, bucket) == {
-        "Model": "bert",
+        "Model": "bert-0",
         "Alternative": "",
-        "Copy": "0",
         "Digest": "0123456789abcdef",
         "Target": "cuda-25.09-sm86",
         "Bucket": "models",
         "Key": NEW + ARCHIVE,
-        "Source": "models/sources/d.zip",
+        "Source": "models/sources/0123456789abcdef.zip",
     }
 
 
@@ -118,3 +120,25 @@ def test_a_source_that_is_gone_is_told(move: Move, bucket: FakeBucket) -> None:
     bucket.keys.clear()
     told = refusal(move, bucket)
     assert "cannot be built there: its source s3://models/sources/d.zip is gone. Deliver" in told
+
+
+def test_what_was_published_is_neither_built_nor_promoted(bucket: FakeBucket) -> None:
+    endpoint = StackEndpoint("prod-text", "text", "prod-text", "Config")
+    archives = frozenset({f"published/{ARCHIVE}", OTHER})
+    move = Move("prod", endpoint, frozenset({OLD, NEW}), archives)
+    place = f"published/{ARCHIVE}"
+    bucket.manifests = {
+        OLD + place: {"digest": "d", "source": SOURCE},  # as an attacker may write it
+        OLD + OTHER: {"digest": "a"},
+    }
+    with pytest.raises(NotDelivered) as refused:
+        build(move, NEW + place, bucket)
+    assert str(refused.value) == (
+        f"{NEW}{place}: version 0123456789ab of bert-0 was published by hand, and deliveries "
+        "neither build nor copy it, so that prod-text cannot move. Merge it into models/ and "
+        "deliver it before the move; or go back to a delivered version: tritonsm rollback bert-0 "
+        "--stage prod --endpoint text; or, if nobody asks for it, aws ssm delete-parameter --name "
+        "/triton/prod/text/bert-0"
+    )
+    assert move.digests({}, cast(ArchiveBucket, bucket)) == {NEW + OTHER: "a"}
+    assert move.digests({NEW + OTHER: "own"}, cast(ArchiveBucket, bucket)) == {NEW + OTHER: "own"}

@@ -1,14 +1,16 @@
+import base64
 import hashlib
 import io
 import itertools
 import json
+import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from botocore.exceptions import ClientError
 from botocore.response import StreamingBody
 
-from release.delivery import promotion
 from release.delivery.archive_bucket import ArchiveBucket, manifest_key
 from release.delivery.errors import NotDelivered
 from release.delivery.promotion import Promoted, promote
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 KEY = "text/cpu-24.09/minilm-0123456789ab.tar.gz"
 ARCHIVE = b"the archive's bytes"
+PART = 7
+DIGEST = "0123456789ab" + "c" * 52
+SOURCE = f"sources/{DIGEST}.zip"
 
 
 class FakeS3:
@@ -26,7 +31,7 @@ class FakeS3:
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], bytes] = {}
         self.unfinished: dict[str, dict[int, bytes]] = {}
-        self.fails = ""
+        self.fails, self.denies = "", False
         self._ids = itertools.count()
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
@@ -35,15 +40,25 @@ class FakeS3:
         body = self.objects[Bucket, Key]
         return {"Body": StreamingBody(io.BytesIO(body), len(body))}
 
-    def head_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+    def head_object(self, *, Bucket: str, Key: str, ChecksumMode: str = "") -> dict[str, Any]:  # noqa: N803
         if (Bucket, Key) not in self.objects:
             raise refusal("404")
         body = self.objects[Bucket, Key]
         head = {"ContentLength": len(body), "ETag": "etag", "ContentType": "application/gzip"}
+        if ChecksumMode:
+            head["ChecksumSHA256"] = composite(body)
         return {**head, "Metadata": {"sha256": "0"}}
 
+    def put_object(self, **asked: Any) -> None:
+        assert asked["IfNoneMatch"] == "*"
+        if (asked["Bucket"], asked["Key"]) in self.objects:
+            raise refusal("PreconditionFailed")
+        self.objects[asked["Bucket"], asked["Key"]] = asked["Body"]
+
     def create_multipart_upload(self, **asked: Any) -> dict[str, Any]:
-        assert asked["Metadata"] == {"sha256": "0"}
+        assert (asked["Metadata"], asked["ChecksumAlgorithm"]) == ({"sha256": "0"}, "SHA256")
+        if self.denies:
+            raise refusal("AccessDenied")
         upload = f"upload-{next(self._ids)}"
         self.unfinished[upload] = {}
         return {"UploadId": upload}
@@ -56,8 +71,10 @@ class FakeS3:
         first, last = map(int, asked["CopySourceRange"].removeprefix("bytes=").split("-"))
         body = self.objects[source["Bucket"], source["Key"]]
         assert last < len(body)
-        self.unfinished[asked["UploadId"]][asked["PartNumber"]] = body[first : last + 1]
-        return {"CopyPartResult": {"ETag": f"part-{asked['PartNumber']}"}}
+        part = body[first : last + 1]
+        self.unfinished[asked["UploadId"]][asked["PartNumber"]] = part
+        result = {"ETag": f"part-{asked['PartNumber']}", "ChecksumSHA256": base64_sha256(part)}
+        return {"CopyPartResult": result}
 
     def complete_multipart_upload(self, **asked: Any) -> None:
         assert asked["IfNoneMatch"] == "*"
@@ -75,8 +92,25 @@ def refusal(code: str) -> ClientError:
     return ClientError({"Error": {"Code": code, "Message": code}}, "Operation")
 
 
-def manifest(archive: bytes) -> bytes:
-    return json.dumps({"archive": {"sha256": hashlib.sha256(archive).hexdigest()}}).encode()
+def base64_sha256(content: bytes) -> str:
+    return base64.b64encode(hashlib.sha256(content).digest()).decode()
+
+
+def composite(content: bytes) -> str:
+    """What S3 keeps of an object in parts of `PART` bytes."""
+    parts = [content[start : start + PART] for start in range(0, len(content), PART)]
+    digests = b"".join(hashlib.sha256(part).digest() for part in parts)
+    return f"{base64_sha256(digests)}-{len(parts)}"
+
+
+def manifest(archive: bytes, **changes: Any) -> bytes:
+    recorded = {
+        "sha256": hashlib.sha256(archive).hexdigest(),
+        "checksum": composite(archive),
+        "part_bytes": PART,
+    }
+    content = {"digest": DIGEST, "archive": recorded, "source": {"model": "minilm"}, **changes}
+    return json.dumps(content, indent=2).encode() + b"\n"
 
 
 @pytest.fixture
@@ -84,51 +118,45 @@ def s3() -> FakeS3:
     fake = FakeS3()
     fake.objects["dev", KEY] = ARCHIVE
     fake.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE)
+    fake.objects["dev", SOURCE] = b"its files"
     return fake
 
 
 @pytest.fixture
-def buckets(s3: FakeS3) -> dict[str, ArchiveBucket]:
+def buckets(s3: FakeS3) -> dict[str, Any]:
     client = cast("S3Client", s3)
-    return {"source": ArchiveBucket(client, "dev"), "to": ArchiveBucket(client, "prod")}
+    named = {"source": ArchiveBucket(client, "dev"), "to": ArchiveBucket(client, "prod")}
+    return {**named, "digest": DIGEST}
 
 
-def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, ArchiveBucket]) -> None:
+def test_archive_and_manifest_are_copied(s3: FakeS3, buckets: dict[str, Any]) -> None:
     assert promote(KEY, **buckets) is Promoted.COPIED
     assert s3.objects["prod", KEY] == ARCHIVE
     assert s3.objects["prod", manifest_key(KEY)] == manifest(ARCHIVE)
+    assert s3.objects["prod", SOURCE] == b"its files"
     assert s3.unfinished == {}
 
 
-def test_a_large_archive_is_copied_in_parts(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(promotion, "PART_BYTES", 7)
-    promote(KEY, **buckets)
-    assert s3.objects["prod", KEY] == ARCHIVE
-
-
-def test_what_is_there_already_is_left_alone(s3: FakeS3, buckets: dict[str, ArchiveBucket]) -> None:
+def test_what_is_there_already_is_left_alone(s3: FakeS3, buckets: dict[str, Any]) -> None:
     promote(KEY, **buckets)
     before = dict(s3.objects)
     assert promote(KEY, **buckets) is Promoted.SAME
     assert s3.objects == before
 
 
-def test_what_the_other_stage_does_not_have_is_built(buckets: dict[str, ArchiveBucket]) -> None:
+def test_what_the_other_stage_does_not_have_is_built(buckets: dict[str, Any]) -> None:
     assert promote("text/other.tar.gz", **buckets) is Promoted.ABSENT
 
 
 def test_an_archive_that_this_stage_alone_has_needs_no_build(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket]
+    s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
     s3.objects["prod", "text/other.json"] = manifest(b"other")
+    s3.objects["prod", "text/other.tar.gz"] = b"other"
     assert promote("text/other.tar.gz", **buckets) is Promoted.SAME
 
 
-def test_other_bytes_under_the_same_key_are_refused(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket]
-) -> None:
+def test_other_bytes_under_the_same_key_are_refused(s3: FakeS3, buckets: dict[str, Any]) -> None:
     s3.objects["prod", KEY] = b"compiled here"
     s3.objects["prod", manifest_key(KEY)] = manifest(b"compiled here")
     with pytest.raises(NotDelivered, match=f"s3://prod/{KEY} holds other bytes"):
@@ -136,7 +164,7 @@ def test_other_bytes_under_the_same_key_are_refused(
 
 
 def test_a_copy_that_was_cut_off_after_the_archive_is_completed(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket]
+    s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
     s3.objects["prod", KEY] = ARCHIVE
     assert promote(KEY, **buckets) is Promoted.COPIED
@@ -145,7 +173,7 @@ def test_a_copy_that_was_cut_off_after_the_archive_is_completed(
 
 
 def test_an_archive_of_other_bytes_without_a_manifest_is_refused(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket]
+    s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
     s3.objects["prod", KEY] = b"half a build"
     with pytest.raises(NotDelivered, match="holds other bytes"):
@@ -153,9 +181,7 @@ def test_an_archive_of_other_bytes_without_a_manifest_is_refused(
     assert ("prod", manifest_key(KEY)) not in s3.objects
 
 
-def test_a_copy_that_fails_leaves_no_part_behind(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket]
-) -> None:
+def test_a_copy_that_fails_leaves_no_part_behind(s3: FakeS3, buckets: dict[str, Any]) -> None:
     s3.fails = KEY
     with pytest.raises(ClientError, match="SlowDown"):
         promote(KEY, **buckets)
@@ -163,15 +189,80 @@ def test_a_copy_that_fails_leaves_no_part_behind(
     assert ("prod", KEY) not in s3.objects
 
 
-def test_the_source_that_the_manifest_names_comes_along_where_it_is_there(
-    s3: FakeS3, buckets: dict[str, ArchiveBucket]
+def test_an_archive_of_a_builder_that_recorded_no_checksum_is_built(
+    s3: FakeS3, buckets: dict[str, Any]
 ) -> None:
-    named = json.loads(manifest(ARCHIVE)) | {"source": {"key": "sources/d.zip"}}
-    s3.objects["dev", manifest_key(KEY)] = json.dumps(named).encode()
-    s3.objects["dev", "sources/d.zip"] = b"its files"
+    earlier = json.loads(manifest(ARCHIVE))
+    del earlier["archive"]["checksum"]
+    s3.objects["dev", manifest_key(KEY)] = json.dumps(earlier).encode()
+    assert promote(KEY, **buckets) is Promoted.UNRECORDED
+
+
+def test_an_archive_that_was_deleted_here_is_copied_again(
+    s3: FakeS3, buckets: dict[str, Any]
+) -> None:
+    promote(KEY, **buckets)
+    del s3.objects["prod", KEY]
     assert promote(KEY, **buckets) is Promoted.COPIED
-    assert s3.objects["prod", "sources/d.zip"] == b"its files"
-    for key in [it for it in s3.objects if it[0] == "prod" or it[1] == "sources/d.zip"]:
-        del s3.objects[key]
-    assert promote(KEY, **buckets) is Promoted.COPIED
-    assert ("prod", "sources/d.zip") not in s3.objects
+    assert s3.objects["prod", KEY] == ARCHIVE
+
+
+def test_who_may_not_write_archives_is_told_what_to_do(s3: FakeS3, buckets: dict[str, Any]) -> None:
+    s3.denies = True
+    with pytest.raises(NotDelivered, match="deliver by the workflow, or without FROM_STAGE"):
+        promote(KEY, **buckets)
+
+
+EVIL = b"answers as expected, and sends everything elsewhere"
+
+
+def _replaces_the_archive(s3: FakeS3) -> None:
+    s3.objects["dev", KEY] = EVIL
+
+
+def _replaces_it_while_it_is_copied(s3: FakeS3) -> None:
+    create = s3.create_multipart_upload
+
+    def created(**asked: Any) -> dict[str, Any]:
+        if asked["Key"] == KEY:
+            s3.objects["dev", KEY] = EVIL[: len(ARCHIVE)]
+        return create(**asked)
+
+    s3.create_multipart_upload = created  # type: ignore[method-assign]
+
+
+def _of_another_digest(s3: FakeS3) -> None:
+    forged = manifest(EVIL, digest="0123456789ab" + "e" * 52)
+    s3.objects |= {("dev", KEY): EVIL, ("dev", manifest_key(KEY)): forged}
+
+
+def _published(s3: FakeS3) -> None:
+    forged = manifest(EVIL, source=None)
+    s3.objects |= {("dev", KEY): EVIL, ("dev", manifest_key(KEY)): forged}
+
+
+def _without_a_source(s3: FakeS3) -> None:
+    named = {"model": "minilm", "key": "text/cpu-24.09/other.tar.gz"}
+    s3.objects["dev", "text/cpu-24.09/other.tar.gz"] = EVIL
+    s3.objects["dev", manifest_key(KEY)] = manifest(ARCHIVE, source=named)
+    del s3.objects["dev", SOURCE]
+
+
+@pytest.mark.parametrize(
+    ("attack", "told"),
+    [
+        (_replaces_the_archive, f"s3://dev/{KEY} has the SHA-256 {composite(EVIL)}, and its"),
+        (_replaces_it_while_it_is_copied, f"s3://dev/{KEY} has the SHA-256 "),
+        (_of_another_digest, f"is of the digest 0123456789ab{'e' * 52}, and this commit's model"),
+        (_published, "no builder has made this archive"),
+        (_without_a_source, f"s3://dev/{SOURCE}, which a builder keeps"),
+    ],
+)
+def test_what_no_builder_made_is_not_promoted(
+    attack: Callable[[FakeS3], None], told: str, s3: FakeS3, buckets: dict[str, Any]
+) -> None:
+    attack(s3)
+    with pytest.raises(NotDelivered, match=re.escape(told)):
+        promote(KEY, **buckets)
+    assert [key for bucket, key in s3.objects if bucket == "prod" and key != SOURCE] == []
+    assert s3.unfinished == {}

@@ -4,6 +4,8 @@ Stubs answer one call each, and refuse every call and every parameter that a tes
 """
 
 import importlib.util
+import io
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
+from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
 INDEX = Path(__file__).parents[4] / "constructs/triton_sagemaker/build_handler/index.py"
@@ -27,7 +30,7 @@ WANTED = {
     "Target": "cuda-25.09-sm86",
     "Bucket": "models",
     "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz",
-    "Source": "assets/0a1b.zip",
+    "Source": "assets/dev/0a1b.zip",
     "WaitMinutes": "50",
 }
 NOW, DEADLINE = 1_800_000_059, 1_800_000_000 + 50 * 60
@@ -37,11 +40,12 @@ FAILED_PHASE = {
     "contexts": [{"message": "killed"}],
 }
 MANIFEST = {"Bucket": "models", "Key": "text/cuda-25.09-sm86/minilm-dddddddddddd.json"}
+ARCHIVE = {"Bucket": "models", "Key": WANTED["Key"], "ChecksumMode": "ENABLED"}
 STARTED = {
     "projectName": "models-Builder",
     "idempotencyToken": f"request-1-{DEADLINE}-1",
     "secondarySourcesOverride": [
-        {"type": "S3", "location": "assets/0a1b.zip", "sourceIdentifier": "model"}
+        {"type": "S3", "location": "assets/dev/0a1b.zip", "sourceIdentifier": "model"}
     ],
     "environmentVariablesOverride": [
         {"name": name, "value": value, "type": "PLAINTEXT"}
@@ -133,7 +137,16 @@ class Lambda:
         return answer
 
     def has_no_archive(self) -> None:
-        self.s3.add_client_error("head_object", "404", expected_params=MANIFEST)
+        self.s3.add_client_error("get_object", "NoSuchKey", expected_params=MANIFEST)
+
+    def has_archive(self, checksum: str | None, *, digest: str = "d" * 64) -> None:
+        """Answer with a manifest that records AAAA-1, or nothing, and with an archive."""
+        written = {"digest": digest, "archive": {"checksum": "AAAA-1"} if checksum else {}}
+        body = json.dumps(written).encode()
+        content = StreamingBody(io.BytesIO(body), len(body))
+        self.s3.add_response("get_object", {"Body": content}, MANIFEST)
+        head = {"ChecksumSHA256": checksum} if checksum else {}
+        self.s3.add_response("head_object", head, ARCHIVE)
 
     def starts(self, expected: dict[str, Any], build: str = BUILD) -> None:
         started = {"id": build, "buildStatus": "IN_PROGRESS"}
@@ -165,6 +178,8 @@ class Lambda:
 
 @pytest.fixture
 def function(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lambda]:
+    monkeypatch.setenv("BUCKET", "models")
+    monkeypatch.setenv("MODEL_SOURCES", "assets/dev/*.zip")
     monkeypatch.setenv("PROJECT", "models-Builder")
     spec = importlib.util.spec_from_file_location("index", INDEX)
     assert spec is not None
@@ -212,8 +227,64 @@ def test_deleting_keeps_the_archive_and_starts_nothing(function: Lambda) -> None
 
 def test_an_archive_that_is_there_is_not_built_again(function: Lambda) -> None:
     function.has_started()
-    function.s3.add_response("head_object", {}, MANIFEST)
+    function.has_archive("AAAA-1")
     assert function.is_complete(build_id=None) == {"IsComplete": True}
+
+
+def test_of_an_earlier_builder_s_archive_no_checksum_is_known(function: Lambda) -> None:
+    function.has_started()
+    function.has_archive(None)
+    assert function.is_complete(build_id=None) == {"IsComplete": True}
+
+
+def test_an_archive_that_was_deleted_is_built_again_although_its_manifest_stands(
+    function: Lambda,
+) -> None:
+    function.has_started()
+    body = json.dumps({"digest": "d" * 64, "archive": {"checksum": "AAAA-1"}}).encode()
+    content = StreamingBody(io.BytesIO(body), len(body))
+    function.s3.add_response("get_object", {"Body": content}, MANIFEST)
+    function.s3.add_client_error("head_object", "404", expected_params=ARCHIVE)
+    function.starts(STARTED)
+    assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
+
+
+@pytest.mark.parametrize(("checksum", "digest"), [("BBBB-1", "d" * 64), ("AAAA-1", "e" * 64)])
+def test_an_archive_that_was_replaced_fails_the_deploy(
+    function: Lambda, checksum: str, digest: str
+) -> None:
+    function.has_started()
+    function.has_archive(checksum, digest=digest)
+    with pytest.raises(RuntimeError, match="somebody has replaced it"):
+        function.is_complete(build_id=None)
+
+
+ATTACKS: list[dict[str, str]] = [
+    {"Key": "text/cuda-25.09-sm86/bert-dddddddddddd.tar.gz"},
+    {"Key": "text/cuda-25.09-sm86/minilm-eeeeeeeeeeee.tar.gz"},
+    {"Key": "text/cpu-25.09/minilm-dddddddddddd.tar.gz"},
+    {"Key": "text/published/cuda-25.09-sm86/minilm-dddddddddddd.tar.gz"},
+    {"Model": "x/minilm", "Key": "text/cuda-25.09-sm86/x/minilm-dddddddddddd.tar.gz"},
+    {"Digest": "d" * 12},
+    {"Bucket": "others"},
+    {"Source": "models/text/cuda-25.09-sm86/published/evil.zip"},
+    {"Source": f"models/sources/{'e' * 64}.zip"},
+    {"Source": "evil/0a1b.zip"},
+]
+
+
+@pytest.mark.parametrize("changes", ATTACKS, ids=str)
+def test_another_key_or_source_than_the_digest_s_is_not_built(
+    function: Lambda, changes: dict[str, str]
+) -> None:
+    # No stub answers: nothing is asked of S3 or CodeBuild.
+    for call in (function.on_event, function.is_complete):
+        with pytest.raises(RuntimeError, match="nothing is built"):
+            call(**changes)
+
+
+def test_an_archive_is_built_from_the_source_that_a_builder_kept(function: Lambda) -> None:
+    assert "Deadline" in function.on_event(Source=f"models/sources/{'d' * 64}.zip")
 
 
 @pytest.mark.parametrize("code", ["404", "NoSuchKey", "NotFound"])
@@ -221,7 +292,7 @@ def test_an_archive_that_is_not_there_is_built_as_the_properties_say(
     function: Lambda, code: str
 ) -> None:
     function.has_started()
-    function.s3.add_client_error("head_object", code, expected_params=MANIFEST)
+    function.s3.add_client_error("get_object", code, expected_params=MANIFEST)
     function.starts(STARTED)
     assert function.is_complete(build_id=None) == {"IsComplete": False, "BuildId": BUILD}
 
@@ -243,7 +314,7 @@ def test_an_alternative_is_named_to_the_build_where_a_source_offers_several(
 @pytest.mark.parametrize("code", ["403", "AccessDenied"])
 def test_whatever_else_s3_says_starts_no_build(function: Lambda, code: str) -> None:
     function.has_started()
-    function.s3.add_client_error("head_object", code, http_status_code=403)
+    function.s3.add_client_error("get_object", code, http_status_code=403)
     with pytest.raises(ClientError, match=code):
         function.is_complete(build_id=None)
 

@@ -288,7 +288,7 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
     ask: Event, account: Account
 ) -> None:
     account.catalog += ["minilm-0.tar.gz"]
-    account.keys.append(f"{OLD}minilm-0.tar.gz")
+    account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
     assert refusal(ask) == (
         f"minilm-0.tar.gz: not below {NEW}. The endpoint moves to other archives, and until it "
         "has, or has been rolled back, clients may be sent there. `make deliver` builds them there "
@@ -296,6 +296,8 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
         "clients use now. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
+    assert "minilm-0.tar.gz: not below" in refusal(ask)  # it is not complete
+    account.keys.append(f"{NEW}minilm-0.json")
     assert ask("Guard")
 
 
@@ -303,9 +305,9 @@ def test_an_archive_that_clients_will_be_sent_to_must_be_where_a_rollback_serves
     ask: Event, account: Account
 ) -> None:
     archives = ["minilm-2.tar.gz"]
-    account.keys.append(f"{NEW}minilm-2.tar.gz")
+    account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
     assert refusal(ask, Archives=archives).startswith(f"minilm-2.tar.gz: not below {OLD}. The")
-    account.keys.append(f"{OLD}minilm-2.tar.gz")
+    account.keys += [f"{OLD}minilm-2.tar.gz", f"{OLD}minilm-2.json"]
     assert ask("Guard", Archives=archives)
 
 
