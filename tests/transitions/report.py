@@ -15,9 +15,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "transitions.md"
 RULES = {
     "a scaled variant": "is registered for scaling",
     "variants' names": "to variants of other names",
-    "hosting": "would be hosted in another way",
-    "another model": "would answer them",
-    "archives": ".tar.gz: not below",
+    "hosting": "single-model hosting",
+    "another model": "but another model",
+    "archives": "could not find",
     "the stage's file": "single-model hosting takes one model",
 }
 """Why deployments are refused, by words of the refusal."""

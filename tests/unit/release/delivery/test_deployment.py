@@ -28,17 +28,26 @@ def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
         deploy(delivered)
 
 
-def test_a_stack_that_could_not_be_rolled_back_is_told_with_the_way_on(
+def test_a_stack_that_could_not_be_rolled_back_ends_with_the_commands(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     at_rest = ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
     cli.fails, cli.leaves = "deploy", [*at_rest, *at_rest]
     with pytest.raises(RollbackFailed) as failed:
         deploy(delivered)
-    first, second = str(failed.value).splitlines()
+    first, second, *_ = str(failed.value).splitlines()
     assert first == "models: no"
     assert second.startswith("  prod-vision is UPDATE_ROLLBACK_FAILED")
-    assert "aws cloudformation continue-update-rollback --stack-name prod-vision;" in second
+
+
+def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
+    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+) -> None:
+    in_progress = ["UPDATE_COMPLETE"] * 3
+    aws.statuses = [*in_progress, "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
+    with pytest.raises(NotDelivered, match="Nothing was changed\n  prod-text is UPDATE_ROLLBACK"):
+        deploy(delivered)
+    assert cli.runs == []
 
 
 def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(
