@@ -13,6 +13,14 @@ BIN = """#!/bin/sh
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -m {module} "$@"
 """
 MODULES = {"aws": "tests.local.aws_command", "tritonsm": "cli"}
+MAKE = """#!/bin/sh
+case $1 in
+  deliver) exec tritonsm deliver --stage "${2#STAGE=}" ;;
+  rollback) exec tritonsm rollback-stage --stage "${2#STAGE=}" ;;
+esac
+exit 2
+"""
+"""Its targets without `install`, which the environment of tests has done."""
 
 
 def paste(
@@ -20,12 +28,15 @@ def paste(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a script by bash, which ends at the first command that fails.
 
-    `aws` and `tritonsm` are put into a folder; stdout and stderr come back as one text.
+    `aws`, `tritonsm` and `make` are put into a folder; stdout and stderr come back as one text.
     """
-    for name, module in MODULES.items():
-        file = folder / name
-        file.write_text(BIN.format(root=ROOT, python=sys.executable, module=module))
-        file.chmod(0o755)
+    programs = {
+        name: BIN.format(root=ROOT, python=sys.executable, module=module)
+        for name, module in MODULES.items()
+    }
+    for name, content in {**programs, "make": MAKE}.items():
+        (folder / name).write_text(content)
+        (folder / name).chmod(0o755)
     return subprocess.run(
         ["bash", "-euo", "pipefail", "-c", script],
         cwd=repository.path,
