@@ -94,7 +94,7 @@ def _show(tails: list[Tail], options: argparse.Namespace) -> None:
     events = sorted((it for tail in tails for it in tail.last(options.lines, since)), key=_at)
     show(events[max(0, len(events) - options.lines) :])
     if not events and not options.follow:
-        print("no line: the log is empty, or too old, or has no such text", file=sys.stderr)
+        print("no lines match: the log is empty, has expired, or has no such text", file=sys.stderr)
     while options.follow:
         time.sleep(PAUSE_SECONDS)
         show(sorted((it for tail in tails for it in tail.later()), key=_at))
@@ -106,12 +106,14 @@ def _at(event: Event) -> int:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines: write 40, say")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of lines: write 40, for example"
+        )
     return int(text)
 
 
 def _ago(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([smhd])", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: write 30s, 10m, 2h or 1d")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 30s, 10m, 2h or 1d")
     return timedelta(**{UNITS[found[2]]: int(found[1])})

@@ -55,13 +55,9 @@ class LocalState:
             for model in instance["models"]
             if model["target"]
         }
-        return [
-            Model(
-                endpoint,
-                *archive.removesuffix(".tar.gz").rpartition("-")[::2],
-                archive,
-                self.loaded(endpoint, archive),
-                in_catalog=False,
-            )
-            for endpoint, archive in sorted(loaded - named)
-        ]
+        models = []
+        for endpoint, archive in sorted(loaded - named):
+            name, _, version = archive.removesuffix(".tar.gz").rpartition("-")
+            places = self.loaded(endpoint, archive)
+            models.append(Model(endpoint, name, version, archive, places, in_catalog=False))
+        return models

@@ -103,10 +103,14 @@ class Deployment:
                     serves = [] if stuck else _compared(before, self._served())
                 except (ClientError, EndpointError) as error:
                     raise Unfinished(
-                        f"the cdk CLI failed, and CloudFormation may be at work: {said(error)}"
+                        "the cdk CLI failed, and CloudFormation may still be updating: "
+                        f"{said(error)}"
                     ) from error
                 if going_on:
-                    raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
+                    raise Unfinished(
+                        "the cdk CLI failed, and CloudFormation is still updating "
+                        f"{', '.join(going_on)}"
+                    )
                 if stuck:
                     first = reasons[:1]  # the others are of the rollback
                     raise RollbackFailed("\n  ".join([*first, *self._ways_on(stuck)]))

@@ -22,7 +22,8 @@ WAITER = {"Delay": 1, "MaxAttempts": 600}
 def main(arguments: list[str]) -> None:
     """Make the call that the arguments of `aws` are, and print its answer."""
     service, operation, *rest = arguments
-    client: Any = boto3.client(service)
+    session: Any = boto3.Session()
+    client = session.client(service)
     waiter = None
     if operation == "wait":
         waiter = client.get_waiter(rest.pop(0).replace("-", "_"))

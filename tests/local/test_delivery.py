@@ -255,10 +255,10 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
             interrupted.terminate()
             said = interrupted.communicate()[0]
         assert interrupted.returncode == 3, said
-        assert "unfinished: interrupted, and CloudFormation may be at work on live-math" in said
+        assert "unfinished: interrupted, and CloudFormation may still be updating live-math" in said
         with repository.delivering("deliver", "--stage", "live") as taken_up:
             assert taken_up.stdout is not None
-            told = list(takewhile(lambda it: "waits for live-solo" not in it, taken_up.stdout))
+            told = list(takewhile(lambda it: "waiting for live-solo" not in it, taken_up.stdout))
             gate.open()
             rest = taken_up.communicate()[0]
         assert taken_up.returncode == 0, "".join(told) + rest

@@ -1,6 +1,7 @@
 """A rollback that CloudFormation cannot finish, until deliveries work again, in this order."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,13 +126,17 @@ def deliveries() -> Any:
     return json.loads(value)
 
 
-def test_the_commands_of_the_message_make_the_stack_work_again(
+def test_the_commands_of_the_runbook_and_the_message_make_the_stack_work_again(
     repository: Repository, bin_folder: Path
 ) -> None:
     told = repository.delivery("deliver", "--stage", "stuck").stdout
     *continuing, skipping, _ = commands(told)
+    runbook = script("CloudFormation could not roll an update back")
+    arn, *same = re.sub(r"\\\n\s*", "", runbook).replace("$NAME", NAME).splitlines()
+    assert arn.startswith("ARN=")
+    assert same == [re.sub(r"'arn:\S+'", "'$ARN'", it) for it in continuing]
     with invoked_all_the_while(ask):
-        pasted = paste(repository, bin_folder, "\n".join(continuing))
+        pasted = paste(repository, bin_folder, runbook, {"NAME": NAME})
         assert pasted.returncode == 0, pasted.stdout
         assert status() == "UPDATE_ROLLBACK_COMPLETE"
         delivered = repository.delivery("deliver", "--stage", "stuck")

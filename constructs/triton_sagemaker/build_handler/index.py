@@ -102,7 +102,7 @@ def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
     if "BuildId" in event:
         builds = codebuild.batch_get_builds(ids=[event["BuildId"]])["builds"]
         if not builds:
-            raise RuntimeError(f"CodeBuild knows no build {event['BuildId']}. {KEPT}")
+            raise RuntimeError(f"CodeBuild has no build {event['BuildId']}. {KEPT}")
         if not _pull_failure(builds[0]):
             return builds
     # The provider framework gives each poll the same event: what an earlier poll has started is

@@ -292,7 +292,7 @@ def _deviations(properties: Record) -> Iterator[str]:
     name = properties["Endpoint"]
     live = _live_endpoint(name)
     if live is None:
-        yield f"Endpoint {name} is gone."
+        yield f"Endpoint {name} does not exist: destroy its stack, and deploy it again."
         return
     status, serves = live["EndpointStatus"], live["EndpointConfigName"] == properties["ConfigName"]
     is_scaling = status in SCALING and "PendingDeploymentSummary" not in live

@@ -152,7 +152,7 @@ def test_nothing_to_show_is_said(tails: Tails, capsys: pytest.CaptureFixture[str
     assert _run("prod-text") == 0
     assert capsys.readouterr() == (
         "",
-        "no line: the log is empty, or too old, or has no such text\n",
+        "no lines match: the log is empty, has expired, or has no such text\n",
     )
 
 
@@ -175,8 +175,11 @@ def test_lines_may_be_wanted_since_some_time(tails: Tails, ago: str, past: timed
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--since", "5x"], "argument --since: '5x' is no time: write 30s, 10m, 2h or 1d"),
-        (["--lines", "-1"], "argument --lines: '-1' is no number of lines: write 40, say"),
+        (["--since", "5x"], "argument --since: '5x' is not a duration: write 30s, 10m, 2h or 1d"),
+        (
+            ["--lines", "-1"],
+            "argument --lines: '-1' is not a number of lines: write 40, for example",
+        ),
     ],
 )
 def test_wrong_arguments_are_one_line(arguments: list[str], said: str, capsys: Any) -> None:

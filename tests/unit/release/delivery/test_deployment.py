@@ -17,7 +17,7 @@ def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
     deploy(delivered)
     assert aws.statuses == []
     assert cli.runs == [("deploy", "prod-models", "prod-text", "prod-vision")]
-    assert "waits for prod-models, which is UPDATE_IN_PROGRESS" in capsys.readouterr().out
+    assert "waiting for prod-models: UPDATE_IN_PROGRESS" in capsys.readouterr().out
 
 
 def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
@@ -54,7 +54,7 @@ def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.fails, cli.leaves = "deploy", ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"]
-    with pytest.raises(Unfinished, match=r"prod-vision \(UPDATE_IN_PROGRESS\) goes on"):
+    with pytest.raises(Unfinished, match=r"still updating prod-vision \(UPDATE_IN_PROGRESS\)"):
         deploy(delivered)
 
 
@@ -62,7 +62,7 @@ def test_a_deploy_that_outlives_its_credentials_is_unfinished(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.fails, cli.then = "deploy", EXPIRED
-    with pytest.raises(Unfinished, match="may be at work: the credentials have expired"):
+    with pytest.raises(Unfinished, match="may still be updating: the credentials have expired"):
         deploy(delivered)
 
 
@@ -79,7 +79,7 @@ def test_an_interrupted_deploy_is_unfinished_and_says_of_which_stacks(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.then = KeyboardInterrupt()
-    with pytest.raises(Unfinished, match=r"interrupted, and .* at work on prod-models, prod-text,"):
+    with pytest.raises(Unfinished, match=r"interrupted, and .* updating prod-models, prod-text,"):
         deploy(delivered)
 
 

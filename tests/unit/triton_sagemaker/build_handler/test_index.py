@@ -492,5 +492,5 @@ def test_an_error_of_any_length_fits_into_what_cloudformation_takes(function: La
 
 def test_a_build_that_codebuild_forgot_fails_the_deploy(function: Lambda) -> None:
     function.has_builds()
-    with pytest.raises(RuntimeError, match=f"CodeBuild knows no build {BUILD}. The endpoint"):
+    with pytest.raises(RuntimeError, match=f"CodeBuild has no build {BUILD}. The endpoint"):
         function.is_complete()

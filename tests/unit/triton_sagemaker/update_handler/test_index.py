@@ -451,7 +451,9 @@ def test_an_endpoint_that_leaves_its_vpc_keeps_its_role_until_the_interfaces_are
 
 def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -> None:
     account.endpoint = None
-    assert refusal(ask, "Check") == "Endpoint prod-text is gone."
+    assert refusal(ask, "Check") == (
+        "Endpoint prod-text does not exist: destroy its stack, and deploy it again."
+    )
 
 
 # Neither
