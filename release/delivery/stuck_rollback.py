@@ -92,7 +92,7 @@ class StuckRollback:
         yield "Remove the cause, then run:"
         yield from (f"  {command}" for command in self.commands())
         if self.failed:
-            yield "If the rollback fails again although the endpoint is InService:"
+            yield "If it fails again although the endpoint serves the stack's configuration:"
             yield from (f"  {command}" for command in self.commands_that_skip())
         if others := [it for it in self.failed if it.type not in OF_THE_ENDPOINT]:
             yield (
