@@ -36,5 +36,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _agreed(stage: str) -> bool:
     if not sys.stdin.isatty():
-        raise CommandError("nobody is there to be asked: add --yes")
+        raise CommandError("there is no terminal to confirm on: add --yes")
     return input(f"Delete the stacks of {stage}? Write its name: ") == stage

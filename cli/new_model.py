@@ -43,7 +43,7 @@ def write(name: str, kind: str, *, models: Path) -> Path:
         raise CommandError(f"a model's name: {_reason(error)}") from None
     folder = models / name
     if folder.exists():
-        raise CommandError(f"{folder} is there already")
+        raise CommandError(f"{folder} already exists")
     if name in [it.name for it in all_models(models)]:
         raise CommandError(f"{name} is an alternative of a model already: choose another name")
     with TemporaryDirectory(prefix=".new-", dir=models) as beside:

@@ -42,7 +42,7 @@ def write(name: str, base: str, endpoints: list[str], *, stages: Path, models: P
         )
     path = stages / f"{name}.yaml"
     if os.path.lexists(path):  # also a link to nothing, which would be written through
-        raise CommandError(f"{path.name} is there already; stages are {_listed(stages)}")
+        raise CommandError(f"{path.name} already exists; stages are {_listed(stages)}")
     copied = load_stage(base, stages)
     text = (stages / f"{base}.yaml").read_text(encoding="utf-8")
     if endpoints:

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     differences = beside.differences(answer)
     for it in differences:
-        print(f"error: not what {golden.FILE} says: {it}", file=sys.stderr)
+        print(f"error: {golden.FILE}: {it}", file=sys.stderr)
     return int(bool(differences))
 
 

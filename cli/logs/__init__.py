@@ -16,6 +16,7 @@ from rich.console import Console
 
 from cli.errors import CommandError, exit_code
 from cli.logs import emulator, groups, shown
+from cli.logs.lines import ERRORS
 from cli.logs.tail import EARLIEST, Event, Tail, pattern
 from cli.names import stage_of
 from local_aws.folder import Folder
@@ -54,9 +55,11 @@ def add_to(commands: Commands) -> None:
         metavar="AGO",
         help="none that are older, such as 30s, 10m, 2h or 1d",
     )
-    parser.add_argument(
+    matching = parser.add_mutually_exclusive_group()
+    matching.add_argument(
         "--grep", default="", metavar="TEXT", help="those with this text alone, as it is written"
     )
+    matching.add_argument("--errors", action="store_true", help="Triton's errors alone")
     parser.add_argument("--json", action="store_true", help="write one JSON object a line")
     parser.set_defaults(run=partial(exit_code, run))
 
@@ -64,8 +67,10 @@ def add_to(commands: Commands) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the ends of logs; return the exit code."""
     if options.name is None:
-        if options.json or options.since is not None:
-            raise CommandError("the local AWS's own log has no --since and no --json: leave it out")
+        if options.json or options.errors or options.since is not None:
+            raise CommandError(
+                "the local AWS's own log has no --since, --errors or --json: leave it out"
+            )
         log = Folder.default().log
         emulator.show(log, lines=options.lines, containing=options.grep, follow=options.follow)
         return 0
@@ -75,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     session = boto3.Session(region_name=here.stage(stage).region if stage else None)
     logs = client(session, "logs")
     tails = [
-        Tail(logs, it, pattern=pattern(options.grep))
+        Tail(logs, it, pattern=ERRORS if options.errors else pattern(options.grep))
         for it in groups.groups(session, options.name, stages)
     ]
     _show(tails, options)
@@ -89,7 +94,7 @@ def _show(tails: list[Tail], options: argparse.Namespace) -> None:
     events = sorted((it for tail in tails for it in tail.last(options.lines, since)), key=_at)
     show(events[max(0, len(events) - options.lines) :])
     if not events and not options.follow:
-        print("no line: the log is empty, or too old, or has no such text", file=sys.stderr)
+        print("no lines match: the log is empty, has expired, or has no such text", file=sys.stderr)
     while options.follow:
         time.sleep(PAUSE_SECONDS)
         show(sorted((it for tail in tails for it in tail.later()), key=_at))
@@ -101,12 +106,14 @@ def _at(event: Event) -> int:
 
 def _count(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of lines: write 40, say")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a number of lines: write 40, for example"
+        )
     return int(text)
 
 
 def _ago(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,5})([smhd])", text)
     if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time: write 30s, 10m, 2h or 1d")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration: write 30s, 10m, 2h or 1d")
     return timedelta(**{UNITS[found[2]]: int(found[1])})

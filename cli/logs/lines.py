@@ -4,6 +4,9 @@ import json
 import re
 from typing import NamedTuple
 
+ERRORS = "%^E[0-9]{4}%"
+"""The filter pattern of Triton's errors: a regular expression (CloudWatch Logs' user guide,
+FilterAndPatternSyntax)."""
 LEVELS = {"I": "info", "W": "warning", "E": "error"}
 _TRITON = re.compile(r"([IWE])\d{4} \d\d:\d\d:\d\d\.\d{6} \d+ [^\s:]+:\d+\] (.*)", re.S)
 """Source: triton-inference-server/common, src/logging.cc, LogMessage: the level, month and day, the

@@ -11,6 +11,7 @@ from cli.status import alarms, catalog, endpoints, metrics, scaling
 from cli.status.asking import Asking
 from cli.status.differences import differences
 from cli.status.local_state import LocalState
+from cli.status.log_errors import with_errors
 from cli.status.metrics import Window
 from cli.status.report import Endpoint, Load, Report, Scaling, Variant
 from cli.status.scaling import Place, Scaled
@@ -40,10 +41,14 @@ def report(
     ]
     models = asking.ask("models", lambda: catalog.models(ssm, scope.stage)) or []
     if local:
+        beside = [it for it in local.beside(models) if scope.has(it.endpoint)]
         models = [replace(it, loaded=local.loaded(it.endpoint, it.archive)) for it in models]
+        models = sorted([*models, *beside], key=lambda it: (it.endpoint, it.name))
+    minutes = Window.full_minutes(now)
+    logs = client(session, "logs")
+    models = asking.ask("log errors", lambda: with_errors(logs, models, minutes)) or models
     known = asking.ask("scaling", lambda: scaling.scaled_variants(autoscaling)) or {}
     scaled = {place: it for place, it in known.items() if place in places}
-    minutes = Window.full_minutes(now)
     speed = local.speed if local else AWS_SPEED
     followed = Window.of_policies(now, speed) if speed else None
     measured = asking.ask(

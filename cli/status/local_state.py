@@ -1,11 +1,11 @@
 """What the local AWS says of itself beyond AWS's APIs: its speed, and which models are loaded."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cli.status.report import Loaded
+from cli.status.report import Loaded, Model
 from local_aws.lifecycle import LOOPBACK
 
 PATH = "/_local_aws/state"
@@ -43,3 +43,21 @@ class LocalState:
             for model in instance["models"]
             if archive in (None, model["target"])
         ]
+
+    def beside(self, catalog: Iterable[Model]) -> list[Model]:
+        """Return the models in memory that the catalog does not name, such as earlier versions."""
+        named = {(it.endpoint, it.archive) for it in catalog}
+        loaded = {
+            (endpoint, model["target"])
+            for endpoint, described in (self.endpoints or {}).items()
+            for variant in described["variants"]
+            for instance in variant["instances"]
+            for model in instance["models"]
+            if model["target"]
+        }
+        models = []
+        for endpoint, archive in sorted(loaded - named):
+            name, _, version = archive.removesuffix(".tar.gz").rpartition("-")
+            places = self.loaded(endpoint, archive)
+            models.append(Model(endpoint, name, version, archive, places, in_catalog=False))
+        return models

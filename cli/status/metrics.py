@@ -103,11 +103,13 @@ def load(endpoint: str, variant: str, found: Mapping[Query, Sequence[float]]) ->
         model_errors=round(sum(of(_MODEL_ERRORS))),
         latency_p50_ms=_milliseconds(of(_P50)),
         latency_p95_ms=_milliseconds(of(_P95)),
+        latency_p99_ms=_milliseconds(of(_P99)),
         overhead_ms=_milliseconds(of(_OVERHEAD)),
         cpu_percent=_mean(of(_CPU)),
         memory_percent=_mean(of(_MEMORY)),
         gpu_percent=_mean(of(_GPU)),
         gpu_memory_percent=_mean(of(_GPU_MEMORY)),
+        disk_percent=max(of(_DISK), default=None),
         loaded_models=round(max(of(_LOADED))) if of(_LOADED) else None,
     )
 
@@ -128,14 +130,15 @@ _CALLS = _of(names.INVOCATIONS, "Sum")
 _ERRORS_4XX = _of(names.CLIENT_ERRORS, "Sum")
 _ERRORS_5XX = _of(names.SERVER_ERRORS, "Sum")
 _MODEL_ERRORS = _of(names.MODEL_ERRORS, "Sum")
-_P50, _P95 = (_of(names.MODEL_LATENCY, it) for it in ("p50", "p95"))
+_P50, _P95, _P99 = (_of(names.MODEL_LATENCY, it) for it in ("p50", "p95", "p99"))
 _OVERHEAD = _of(names.OVERHEAD_LATENCY, "Average")  # it has no percentiles
 _CPU = _of(names.CPU, "Average")
 _MEMORY = _of(names.MEMORY, "Average")
 _GPU = _of(names.GPU, "Average")
 _GPU_MEMORY = _of(names.GPU_MEMORY, "Average")
+_DISK = _of(names.DISK, "Maximum")
 _LOADED = _of(names.LOADED_MODELS, "Maximum")
 _ASKED = (
-    *(_CALLS, _ERRORS_4XX, _ERRORS_5XX, _MODEL_ERRORS, _P50, _P95, _OVERHEAD),
-    *(_CPU, _MEMORY, _GPU, _GPU_MEMORY, _LOADED),
+    *(_CALLS, _ERRORS_4XX, _ERRORS_5XX, _MODEL_ERRORS, _P50, _P95, _P99),
+    *(_OVERHEAD, _CPU, _MEMORY, _GPU, _GPU_MEMORY, _DISK, _LOADED),
 )

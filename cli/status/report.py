@@ -38,7 +38,8 @@ class Load:
     """What a variant did in the report's minutes.
 
     `calls_a_minute` is their mean; errors are how many there were. Latencies are milliseconds, the
-    highest of a minute. `cpu_percent` and the like are means, of 100 for each vCPU or GPU.
+    highest of a minute. `cpu_percent` and the like are means, of 100 for each vCPU or GPU;
+    `disk_percent` is the highest, of the fullest instance.
     `loaded_models` is the most that an instance had.
     """
 
@@ -48,11 +49,13 @@ class Load:
     model_errors: int | None = None
     latency_p50_ms: float | None = None
     latency_p95_ms: float | None = None
+    latency_p99_ms: float | None = None
     overhead_ms: float | None = None
     cpu_percent: float | None = None
     memory_percent: float | None = None
     gpu_percent: float | None = None
     gpu_memory_percent: float | None = None
+    disk_percent: float | None = None
     loaded_models: int | None = None
 
 
@@ -92,7 +95,8 @@ class Loaded:
 class Model:
     """A model of the catalog: `archive` is None on a single-model endpoint.
 
-    `loaded` is known of the local AWS alone.
+    `log_errors` is how many of Triton's errors name the model, in the report's minutes.
+    `loaded`, and models in memory that are not in the catalog, are known of the local AWS alone.
     """
 
     endpoint: str
@@ -100,16 +104,29 @@ class Model:
     version: str
     archive: str | None
     loaded: list[Loaded] | None
+    in_catalog: bool = True
+    log_errors: int | None = None
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm that is not OK."""
+    """An alarm that is not OK.
+
+    Of an alarm of the app, `severity` is critical, warning or rollback, `section` is the runbook's,
+    and `value` and `limit` are in `unit`; `value` is the newest that was evaluated.
+    """
 
     name: str
     state: str
     since: datetime | None
     reason: str
+    severity: str | None = None
+    endpoint: str | None = None
+    measure: str | None = None
+    value: float | None = None
+    limit: float | None = None
+    unit: str = ""
+    section: str | None = None
 
 
 @dataclass(frozen=True)

@@ -30,8 +30,18 @@ COLOURS = {
 """Of states; the others pass. Source: API references, DescribeEndpoint, DescribeAlarms and
 DescribeScalingActivities."""
 RIGHT = {
-    *("weight", "calls\na min", "p50\nms", "p95\nms", "over-\nhead ms"),
-    *("CPU\n%", "mem\n%", "GPU\n%", "GPU\nmem %", "models"),
+    *("weight", "calls\na min", "p50\nms", "p95\nms", "p99\nms", "over-\nhead ms"),
+    *(
+        "CPU\n%",
+        "mem\n%",
+        "GPU\n%",
+        "GPU\nmem %",
+        "disk\n%",
+        "models",
+        "value",
+        "limit",
+        "log\nerrors",
+    ),
 }
 """Columns of numbers."""
 MIB = 1 << 20
@@ -147,11 +157,13 @@ def _loads(endpoint: Endpoint) -> Iterator[Row]:
             "errors": _errors(load),
             "p50\nms": _number(load.latency_p50_ms),
             "p95\nms": _number(load.latency_p95_ms),
+            "p99\nms": _number(load.latency_p99_ms),
             "over-\nhead ms": _number(load.overhead_ms),
             "CPU\n%": _number(load.cpu_percent),
             "mem\n%": _number(load.memory_percent),
             "GPU\n%": _number(load.gpu_percent),
             "GPU\nmem %": _number(load.gpu_memory_percent),
+            "disk\n%": _number(load.disk_percent),
             "models": _number(load.loaded_models),
         }
         name = ""
@@ -171,8 +183,9 @@ def _models(models: Sequence[Model]) -> list[Row]:
         {
             "endpoint": it.endpoint if it.endpoint != before else "",
             "model": it.name,
-            "version": it.version,
+            "version": it.version if it.in_catalog else f"{it.version} (not in the catalog)",
             "archive": it.archive or "",
+            "log\nerrors": Text(_number(it.log_errors), "red") if it.log_errors else "",
             "loaded": _loaded(it.loaded),
         }
         for it, before in zip(models, names, strict=False)
@@ -193,11 +206,25 @@ def _place(place: Loaded) -> str:
 
 def _alarm(alarm: Alarm, now: datetime) -> Row:
     return {
-        "alarm": alarm.name,
-        "state": _state(alarm.state),
+        "alarm": _severity(alarm),
+        "endpoint": alarm.endpoint or "",
+        "measure": alarm.measure or f"{alarm.name}: {_first_sentence(alarm.reason)}",
+        "value": _with_unit(alarm.value, alarm.unit),
+        "limit": _with_unit(alarm.limit, alarm.unit),
         "since": on_the_clock(alarm.since, now) if alarm.since else "",
-        "reason": _first_sentence(alarm.reason),
+        "runbook": alarm.section or "",
     }
+
+
+def _severity(alarm: Alarm) -> Text:
+    """Return how bad an alarm is, and of one that is not in ALARM its state."""
+    if alarm.state != "ALARM" or alarm.severity is None:
+        return _state(alarm.state)
+    return Text(alarm.severity, "yellow" if alarm.severity == "warning" else "red")
+
+
+def _with_unit(value: float | None, unit: str) -> str:
+    return f"{_number(value)} {unit}".strip() if value is not None else ""
 
 
 def _first_sentence(reason: str) -> str:

@@ -26,8 +26,8 @@ class ModelBucket(Construct):
 
     Archives are named by their content and never overwritten, so there is nothing to version. Its
     policy lets builders alone write them, and only where nothing stands; whoever else may write to
-    the bucket writes below `PUBLISHED`, the jobs of engine builds and the `HISTORY`. Jobs go after a month: an
-    engine that passed its gate is kept elsewhere.
+    the bucket writes below `PUBLISHED`, the jobs of engine builds and the `HISTORY`. Jobs go after
+    a month: an engine that passed its gate is kept elsewhere.
     Bucket and key outlive the stack by default: running endpoints read from them at any time.
     `removal_policy` is theirs and that of the access logs. Buckets must be empty to be deleted
     (CloudFormation template reference, DeletionPolicy).

@@ -23,8 +23,11 @@ Record = dict[str, Any]
 Matches = Callable[[str], bool]
 
 _TERM = re.compile(r'(?P<kind>[?-]?)(?:"(?P<phrase>(?:[^"\\]|\\.)*)"|(?P<word>[^\s"]+))')
-_STRUCTURED = ("{", "[", "%")
-"""How patterns begin that are not of words and phrases."""
+_REGULAR_EXPRESSION = re.compile(r"%([\w:#=@/;,^$?\[\]{}|\\*+.-]+)%", re.ASCII)
+"""What a pattern of a regular expression may have: no parentheses, no spaces. Source: CloudWatch
+Logs' user guide, FilterAndPatternSyntax, "Supported regular expressions (regex) syntax"."""
+_STRUCTURED = ("{", "[")
+"""How patterns of JSON and of columns begin."""
 
 
 def install(logs: Any) -> None:
@@ -116,10 +119,12 @@ def matcher(pattern: str, structured: Callable[[str], Matches]) -> Matches:
     Of words and phrases, all must be in the message; of those that begin with "?" one is enough,
     and none that begins with "-" may be. "Filter patterns are case sensitive." Source: CloudWatch
     Logs' user guide, FilterAndPatternSyntax; of quotes in phrases, quoteTerm in aws-cdk,
-    aws-logs/lib/pattern.ts.
+    aws-logs/lib/pattern.ts. Raises `InvalidParameter`.
     """
     if pattern.strip().startswith(_STRUCTURED):
         return structured(pattern)
+    if pattern.strip().startswith("%"):
+        return _regular_expression(pattern)
     terms: dict[str, list[str]] = {"": [], "?": [], "-": []}
     for term in _TERM.finditer(pattern):
         phrase = term["word"] or re.sub(r"\\(.)", r"\1", term["phrase"] or "")
@@ -133,3 +138,14 @@ def matcher(pattern: str, structured: Callable[[str], Matches]) -> Matches:
         )
 
     return matches
+
+
+def _regular_expression(pattern: str) -> Matches:
+    written = _REGULAR_EXPRESSION.fullmatch(pattern.strip())
+    if written is None:
+        raise InvalidParameter(f"Invalid filter pattern: {pattern}")
+    try:
+        expression = re.compile(written[1])
+    except re.error as error:
+        raise InvalidParameter(f"Invalid filter pattern: {error}") from None
+    return lambda message: expression.search(message) is not None

@@ -74,9 +74,9 @@ def _refuse_updates(endpoint: "DescribeEndpointOutputTypeDef", stack: str) -> No
     name, status = endpoint["EndpointName"], endpoint["EndpointStatus"]
     if stack == "UPDATE_ROLLBACK_FAILED":
         raise BuildError(
-            f"the stack {name} is {stack}: to continue the rollback may send the endpoint where "
-            "what is current now is not. Continue it first, and run this again: aws cloudformation "
-            f"continue-update-rollback --stack-name {name}"
+            f"the stack {name} is {stack}: continuing the rollback may move the endpoint to a "
+            "prefix without the current model. Continue it first, then run this again: aws "
+            f"cloudformation continue-update-rollback --stack-name {name}"
         )
     if stack.endswith("_IN_PROGRESS"):
         raise BuildError(

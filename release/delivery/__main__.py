@@ -29,9 +29,9 @@ INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
 it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
-interrupted, or its credentials have expired: AWS goes on with what was begun, and the same command
-takes it up, once CodeBuild has ended its builds. 4: somebody changed the catalog by hand, and the
-message has the command that ends that. 130: it was interrupted before anything was begun.
+interrupted, or its credentials have expired, and AWS finishes what was begun: run the same command
+again once no build runs in CodeBuild. 4: somebody changed the catalog by hand, and the message has
+the command that ends that. 130: it was interrupted before anything was begun.
 """
 
 
@@ -120,9 +120,9 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
         return INTERRUPTED
     except Unfinished as error:
         print(
-            f"unfinished: {error}\n  AWS goes on with what was begun: run "
-            "the same command again, which waits for stacks and endpoints and continues. It "
-            "starts builds that still run a second time: wait for those in CodeBuild first",
+            f"unfinished: {error}\n  AWS finishes what was begun. Builds may still run: wait until "
+            "CodeBuild has none in progress, then run the same command again. It waits for stacks "
+            "and endpoints, and continues",
             file=sys.stderr,
         )
         return UNFINISHED
@@ -147,8 +147,8 @@ def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
     stage = options.stage
     commit = roll_back(clone, stage, to=options.to)
     print(
-        f"delivered: {stage} serves {commit[:12]} again. The next delivery of main brings back "
-        "what is merged there: revert it first"
+        f"delivered: {stage} serves {commit[:12]} again. main still has the bad change: revert it "
+        "before the next delivery"
     )
 
 

@@ -59,6 +59,7 @@ def deliver(
         session = _session(clone, stage)
         ask_the_account(clone, assembly, session, anyway=ignore_preflight)
         deployment = Deployment(assembly, session)
+        deployment.at_rest()  # raises before anything is recorded or copied
         deployment.say_how_long()
         if from_stage is not None:
             promote_from(deployment, from_stage, session=_session(clone, from_stage))

@@ -16,6 +16,7 @@ from release.delivery.live import live_template
 from release.delivery.smoke import Served
 from release.delivery.stack_failures import newest_events, reasons_since
 from release.delivery.steps import say, step
+from release.delivery.stuck_rollback import stuck_rollback
 from release.delivery.time_budget import TimeBudget
 from release.delivery.unfinished import at_work, unfinished
 from release.stack_template import stack_template
@@ -68,10 +69,16 @@ class Deployment:
         )
 
     def at_rest(self) -> tuple[str, ...]:
-        """Return all stacks once nothing changes any more of them: what is live is read then."""
+        """Return all stacks once nothing changes any more of them: what is live is read then.
+
+        Raises `NotDelivered` where CloudFormation could not roll one of them back.
+        """
         stacks = tuple(self.assembly.templates)
+        cloudformation = self.session.client("cloudformation")
         with unfinished(at_work(stacks)):
-            under_way.wait_for_stacks(self.session.client("cloudformation"), stacks)
+            under_way.wait_for_stacks(cloudformation, stacks)
+            if stuck := under_way.rollback_failed(cloudformation, stacks):
+                raise NotDelivered("\n  ".join(["Nothing was changed", *self._ways_on(stuck)]))
             names = [it.name for it in self.assembly.endpoints]
             under_way.wait_for_endpoints(self.session.client("sagemaker"), names)
         return stacks
@@ -96,24 +103,31 @@ class Deployment:
                     serves = [] if stuck else _compared(before, self._served())
                 except (ClientError, EndpointError) as error:
                     raise Unfinished(
-                        f"the cdk CLI failed, and CloudFormation may be at work: {said(error)}"
+                        "the cdk CLI failed, and CloudFormation may still be updating: "
+                        f"{said(error)}"
                     ) from error
                 if going_on:
-                    raise Unfinished(f"the cdk CLI failed, and {', '.join(going_on)} goes on")
+                    raise Unfinished(
+                        "the cdk CLI failed, and CloudFormation is still updating "
+                        f"{', '.join(going_on)}"
+                    )
                 if stuck:
-                    raise RollbackFailed("\n  ".join([*reasons, *map(_way_on, stuck)]))
+                    first = reasons[:1]  # the others are of the rollback
+                    raise RollbackFailed("\n  ".join([*first, *self._ways_on(stuck)]))
                 raise NotDelivered("\n  ".join([*(reasons or deployed.reasons), *serves]))
+
+    def _ways_on(self, stuck: list[str]) -> list[str]:
+        """Return for each stack in UPDATE_ROLLBACK_FAILED what failed, and what to run."""
+        endpoints = {it.stack: it for it in self.assembly.endpoints}
+        cloudformation = self.session.client("cloudformation")
+        sagemaker = self.session.client("sagemaker")
+        return [
+            str(stuck_rollback(cloudformation, sagemaker, stack, endpoints.get(stack)))
+            for stack in stuck
+        ]
 
     def _served(self) -> Served:
         return smoke.served(self.session, self.assembly.stage, self.assembly.endpoints)
-
-
-def _way_on(stack: str) -> str:
-    return (
-        f"{stack} is UPDATE_ROLLBACK_FAILED: CloudFormation could not bring it back, and its "
-        "endpoint may serve the new configuration. Once the cause is gone: "
-        f"aws cloudformation continue-update-rollback --stack-name {stack}; then deliver again"
-    )
 
 
 def _compared(before: Served, after: Served) -> list[str]:

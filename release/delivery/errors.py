@@ -17,9 +17,9 @@ class ChangedByHand(Exception):
 
 
 class RollbackFailed(DeliveredWrong):
-    """CloudFormation could not bring a stack back, and deploys nothing until it is told to go on.
+    """CloudFormation could not roll a stack back, and does not update it until that is continued.
 
-    The message says how.
+    The message has the commands.
     """
 
 

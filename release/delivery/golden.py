@@ -64,25 +64,30 @@ class Output(BaseModel):
     def differs(self, found: Array, *, allowed: float) -> str | None:
         """Return how an answer differs from this one by more than `allowed`, None if it does not.
 
-        A difference is relative to the largest value; text must be equal.
+        A difference is relative to the largest value; text must be equal. The values that differ
+        most are shown.
         """
         if list(found.shape) != self.shape:
-            return f"has shape {list(found.shape)}, not {self.shape}"
+            return f"expected shape {self.shape}, got {list(found.shape)}"
         values = [_kept(it) for it in found.flat[: len(self.data)]]
         if any(isinstance(it, str) for it in (*self.data, *values)):
-            return None if values == self.data else f"is {values}, not {self.data}"
+            return None if values == self.data else f"expected {self.data}, got {values}"
         expected, given = np.array(self.data, np.float64), np.array(values, np.float64)
         finite = np.isfinite(expected)
         if not np.array_equal(expected[~finite], given[~finite], equal_nan=True):
-            return f"is {values}, not {self.data}"
+            return f"expected {self.data}, got {values}"
         expected, given = expected[finite], given[finite]
         if not expected.size:
             return None
         largest = np.abs(expected).max() or 1.0
-        difference = float(np.abs(given - expected).max() / largest)
-        if difference <= allowed:
+        differences = np.abs(given - expected) / largest
+        if differences.max() <= allowed:
             return None
-        return f"differs by {difference:.1e}, and {allowed:.1e} is allowed"
+        worst = differences.argmax()
+        return (
+            f"expected {expected[worst]:.6g}, got {given[worst]:.6g}; "
+            f"allowed difference {100 * allowed:g} %"
+        )
 
 
 class Golden(BaseModel):
@@ -115,9 +120,9 @@ class Golden(BaseModel):
         found = []
         for name, output in self.outputs.items():
             if name not in answer:
-                found.append(f"{name} is missing")
-            elif said := output.differs(answer[name], allowed=self.max_relative_difference):
-                found.append(f"{name} {said}")
+                found.append(f"{name}: missing")
+            elif difference := output.differs(answer[name], allowed=self.max_relative_difference):
+                found.append(f"{name}: {difference}")
         return found
 
 

@@ -20,8 +20,8 @@ def refuse_lost_exports(deployment: Deployment) -> None:
         lost = sorted(it for it in imported - exported if exporter(it) in new)
         if lost:
             raise NotDelivered(
-                f"{endpoint.stack} imports {', '.join(lost)}, which CloudFormation would "
-                "refuse to delete, and that commit does not have: nothing was changed, roll "
-                "forward with a commit upon what is live that brings back what shall serve "
-                f"(make deliver STAGE={deployment.assembly.stage})"
+                f"{endpoint.stack} imports {', '.join(lost)}, which that commit does not export, "
+                "and CloudFormation does not delete an export in use. Nothing was changed. Revert "
+                "the bad change on top of the live commit, and deliver that instead: make deliver "
+                f"STAGE={deployment.assembly.stage}"
             )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from botocore.exceptions import ClientError
 
@@ -11,6 +11,14 @@ import cdk_cli
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackEventTypeDef
+
+
+class FailedResource(NamedTuple):
+    """A resource by its logical id, and the first sentence of CloudFormation's reason."""
+
+    name: str
+    type: str
+    reason: str
 
 
 def newest_events(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
@@ -27,6 +35,23 @@ def reasons_since(
     return [
         line for stack in stacks for line in _reasons(cloudformation, stack, before.get(stack, ""))
     ]
+
+
+def failed_in_rollback(cloudformation: "CloudFormationClient", stack: str) -> list[FailedResource]:
+    """Return the resources that could not be rolled back when that was tried last.
+
+    ContinueUpdateRollback skips these alone, and none that failed in the update before (its API
+    reference, ResourcesToSkip). Each try begins with an event of the stack.
+    """
+    failed = []
+    for event in _events(cloudformation, stack):
+        if event["ResourceStatus"] == "UPDATE_ROLLBACK_IN_PROGRESS":
+            break
+        if event["ResourceStatus"] == "UPDATE_FAILED":
+            reason = cdk_cli.useful(event.get("ResourceStatusReason", "")).partition(". ")[0]
+            name, kind = event["LogicalResourceId"], event["ResourceType"]
+            failed.append(FailedResource(name, kind, reason))
+    return failed[::-1]
 
 
 def _reasons(cloudformation: "CloudFormationClient", stack: str, before: str) -> list[str]:

@@ -78,7 +78,7 @@ def _wait(name: str, status: Callable[[], str | None]) -> None:
     start = said = time.monotonic()
     found = status()
     if found:
-        say(f"  waits for {name}, which is {found} since before this delivery")
+        say(f"  waiting for {name}: {found} since before this delivery")
     while found:
         time.sleep(POLL_SECONDS)
         found = status()

@@ -25,4 +25,4 @@ def unfinished(what: str) -> Iterator[None]:
 
 def at_work(stacks: Iterable[str]) -> str:
     """Return what AWS may be doing after a deploy of these stacks was begun."""
-    return f"CloudFormation may be at work on {', '.join(stacks)}"
+    return f"CloudFormation may still be updating {', '.join(stacks)}"

@@ -236,7 +236,7 @@ def test_a_build_that_fails_ends_with_its_reason_and_its_log(
     ending = failed.stdout[failed.stdout.index("not delivered:") :]
     assert "Build of times failed" in ending
     assert "the recipe pins 0000" in ending
-    assert "The endpoint and its archives are as they were" in ending
+    assert "The endpoint and its archives are unchanged" in ending
     assert "cdk deploy: live-math" not in failed.stdout
     assert _answer(live) == 21
 
@@ -305,10 +305,10 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
             interrupted.terminate()
             said = interrupted.communicate()[0]
         assert interrupted.returncode == 3, said
-        assert "unfinished: interrupted, and CloudFormation may be at work on live-math" in said
+        assert "unfinished: interrupted, and CloudFormation may still be updating live-math" in said
         with repository.delivering("deliver", "--stage", "live") as taken_up:
             assert taken_up.stdout is not None
-            told = list(takewhile(lambda it: "waits for live-solo" not in it, taken_up.stdout))
+            told = list(takewhile(lambda it: "waiting for live-solo" not in it, taken_up.stdout))
             gate.open()
             rest = taken_up.communicate()[0]
         assert taken_up.returncode == 0, "".join(told) + rest
@@ -322,7 +322,7 @@ def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
     repository.commit("thrice, which somebody meant to be less")
     wrong = repository.delivery("deliver", "--stage", "trial")
     assert wrong.returncode == 2, wrong.stdout
-    assert "Y differs by 6.7e-01, and 2.0e-02 is allowed" in wrong.stdout
+    assert "Y: expected 12.6, got 21; allowed difference 2 %" in wrong.stdout
     assert "Roll back: make rollback STAGE=trial" in wrong.stdout
     refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
     assert refused.returncode == 1, refused.stdout

@@ -206,7 +206,7 @@ def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repo
     with errors_published(ENDPOINT), _asked_all_the_while(*_catalog().values()):
         said = _deliver(repository, code=1)
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"SageMaker has rolled the update of endpoint {ENDPOINT} back" in " ".join(said.split())
+    assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(said.split())
     assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in said
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert (_catalog(), _endpoint()["EndpointConfigName"]) == (catalog, config)

@@ -55,7 +55,7 @@ def test_what_is_wrong_is_said_with_tritons_own_words(
     golden.write_text(golden.read_text().replace("0.8", "0.5"))
     assert read(["try", str(folder)])() == 1
     assert capsys.readouterr().err.endswith(
-        "error: not what tests/golden.json says: SCORE differs by 6.0e-01, and 2.0e-02 is allowed\n"
+        "error: tests/golden.json: SCORE: expected 0.5, got 0.8; allowed difference 2 %\n"
     )
     model = folder / "vowels-score" / "1" / "model.py"
     model.write_text(f"{model.read_text()}\n{FAILS}")

@@ -46,7 +46,7 @@ class CustomResource(ResourceType):
             "RequestType": request_type,
             "RequestId": str(uuid.uuid4()),
             "ResourceType": self._kind,
-            "StackId": self._stack,
+            "StackId": f"arn:aws:cloudformation:us-east-1:000000000000:stack/{self._stack}/0a1b",
             **event,
         }
         answer = self._function.on_event(event, None)

@@ -14,10 +14,10 @@ PAGE = Path(__file__).parents[2] / "docs" / "transitions.md"
 
 RULES = {
     "a scaled variant": "is registered for scaling",
-    "variants' names": "to variants of other names",
-    "hosting": "would be hosted in another way",
-    "another model": "would answer them",
-    "archives": ".tar.gz: not below",
+    "variants' names": "would get other variants",
+    "hosting": "would change between multi-model",
+    "another model": "but another model",
+    "archives": "could not find",
     "the stage's file": "single-model hosting takes one model",
 }
 """Why deployments are refused, by words of the refusal."""

@@ -46,7 +46,7 @@ NO_QUOTA = "more than 0 builds in queue"
 """In CodeBuild's message to accounts that may run no build at all: waiting does not help
 (rebuy-de/aws-nuke#1209, aws-ia/terraform-aws-control_tower_account_factory#179)."""
 
-KEPT = "The endpoint and its archives are as they were."
+KEPT = "The endpoint and its archives are unchanged."
 
 
 ARCHIVE_KEY = "{endpoint}/{target}/{model}-{digest:.12}.tar.gz"
@@ -80,13 +80,13 @@ def is_complete(event: dict[str, Any], _context: object) -> dict[str, Any]:
     except (ClientError, HTTPClientError, NotConnected) as error:
         if not _is_transient(error):
             raise
-        state = f"and has to wait: {error}"
+        state = f"is still waiting to start: {error}"
     else:
         if build is None or build["buildStatus"] == "SUCCEEDED":
             return {"IsComplete": True}
         if build["buildStatus"] != "IN_PROGRESS":
             raise RuntimeError(_failure(event["ResourceProperties"]["Model"], build))
-        started, state = {"BuildId": build["id"]}, f"and goes on: {build['id']}"
+        started, state = {"BuildId": build["id"]}, f"is still building: {build['id']}"
     if time.time() > event["Deadline"] + GRACE_SECONDS:
         raise RuntimeError(_unfinished(event["ResourceProperties"], state))
     return {"IsComplete": False, **started}
@@ -110,7 +110,7 @@ def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
     if "BuildId" in event:
         builds = codebuild.batch_get_builds(ids=[event["BuildId"]])["builds"]
         if not builds:
-            raise RuntimeError(f"CodeBuild knows no build {event['BuildId']}. {KEPT}")
+            raise RuntimeError(f"CodeBuild has no build {event['BuildId']}. {KEPT}")
         if not _pull_failure(builds[0]):
             return builds
     # The provider framework gives each poll the same event: what an earlier poll has started is
@@ -216,9 +216,8 @@ def _is_transient(error: Exception) -> bool:
 
 def _unfinished(properties: dict[str, str], state: str) -> str:
     return (
-        f"Build of {properties['Model']} is not done after {properties['WaitMinutes']} minutes, "
-        f"{state}. {KEPT} Deploy again: what is built by then is found; or run `make deliver`, "
-        "which waits longer than CloudFormation can."
+        f"After {properties['WaitMinutes']} minutes, {properties['Model']} {state}. {KEPT} "
+        "Run make deliver to keep waiting: CloudFormation cannot wait longer."
     )
 
 

@@ -38,6 +38,11 @@ WAIT_MINUTES = 20
 LONG_WAIT_MINUTES = 50
 """How long a rollback and a deletion wait, which a person has to mend if they fail."""
 
+ALARM_REASON = (
+    "a rollback alarm went off (aws cloudwatch describe-alarm-history --history-item-type "
+    "StateUpdate names it)"
+)
+
 UNREACHABLE = (exceptions.ConnectionError, exceptions.HTTPClientError)
 
 Record = dict[str, Any]
@@ -103,7 +108,7 @@ def _may_be_updated(event: Record) -> None:
     if live["EndpointStatus"] in IN_PROGRESS and (is_other or _changes_endpoint(event)):
         advice = f"wait until it is InService, and deploy again. {UNCHANGED}"
         if _rolls_back(stack):
-            advice = f"wait until it is InService, and continue the rollback: {_continue(stack)}"
+            advice = f"wait until it is InService, then continue the rollback: {_continue(stack)}"
         raise NotYet(_state(live), advice)
     refusals = [*_refusals(properties, live)] if is_other and not _rolls_back(stack) else []
     if refusals:
@@ -172,7 +177,11 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
     name, status = live["EndpointName"], live["EndpointStatus"]
     if status == "Failed":
         # EndpointSummary's API reference: it can only be deleted.
-        yield f"Endpoint {name} has failed, and can only be deleted: destroy its stack first."
+        yield (
+            f"Endpoint {name} has failed, and SageMaker can only delete it. Deploy a second "
+            "endpoint and move the clients, then destroy this one's stack: no call to it is "
+            "answered from then until it is deployed again."
+        )
         return
     if status not in ("InService", "UpdateRollbackFailed"):
         # Of the latter, developer guide, "Use rolling deployments": "You can make another call to
@@ -183,8 +192,10 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
     if old is None:
         # hashicorp/terraform-provider-aws#40048: UpdateEndpoint needs the old configuration.
         yield (
-            f"The configuration {live['EndpointConfigName']} that endpoint {name} serves with is "
-            "gone, so that SageMaker cannot update it: destroy its stack first."
+            f"Endpoint {name} serves, but its configuration {live['EndpointConfigName']} is gone, "
+            "so that SageMaker cannot update it. Create the configuration again: docs/runbook.md, "
+            '"The configuration of an endpoint is gone". Do not destroy the stack: no call would '
+            "be answered until it is deployed again."
         )
         return
     new = _config(properties["ConfigName"])
@@ -193,17 +204,18 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         # Developer guide, deployment-guardrails-exclusions: "your new endpoint configuration must
         # have the same variant name as the old endpoint configuration".
         yield (
-            f"Endpoint {name} has the variants {_variants(old)}, and would have {_variants(new)}: "
-            "SageMaker updates no endpoint to variants of other names. Deploy a second endpoint, "
-            "and move the clients."
+            f"Endpoint {name} has the variants {_variants(old)}, and would get other variants, "
+            f"{_variants(new)}: SageMaker cannot rename, add or remove variants in an update. "
+            "Deploy a second endpoint, and move the clients."
         )
         return
     yield from _scaled_variants(properties, old, new)
     before, after = _containers(old), _containers(new)
     if not {it["Mode"] for it in before} & {it["Mode"] for it in after}:
         yield (
-            f"Endpoint {name} would be hosted in another way: clients that name a TargetModel, or "
-            "none, would be refused at once. Deploy a second endpoint, and move the clients."
+            f"Endpoint {name} would change between multi-model and single-model hosting: calls "
+            "with or without a TargetModel would fail at once. Deploy a second endpoint, and move "
+            "the clients."
         )
         return
     yield from _other_models(properties, after)
@@ -243,8 +255,8 @@ def _other_models(properties: Record, containers: list[Record]) -> Iterator[str]
     for model in sorted(it["model"] for it in _entries(properties["Catalog"])):
         for archive in sorted(it for it in served if it.rpartition("-")[0] != model):
             yield (
-                f"Clients are sent to endpoint {properties['Endpoint']} for {model}, and {archive} "
-                "would answer them. Deploy a second endpoint, and move the clients."
+                f"Clients call endpoint {properties['Endpoint']} for {model}, but another model, "
+                f"{archive}, would answer. Deploy a second endpoint, and move the clients."
             )
 
 
@@ -265,10 +277,10 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
         missing = sorted(it for it in named if not keys >= {it, _manifest(it)})
         if missing:
             yield (
-                f"{', '.join(missing)}: not below {prefix}. The endpoint moves to other archives, "
-                "and until it has, or has been rolled back, clients may be sent there. "
-                "`make deliver` builds them there first; or deploy the change of release or "
-                "instance type alone, with the models that clients use now."
+                f"Instances could not find {', '.join(missing)}: missing in {prefix}, from which "
+                "instances load during this update or its rollback. Run make deliver, which builds "
+                "missing archives first; or deploy the change of release or instance type alone, "
+                "with the models that clients use now."
             )
 
 
@@ -286,7 +298,7 @@ def _deviations(properties: Record) -> Iterator[str]:
     name = properties["Endpoint"]
     live = _live_endpoint(name)
     if live is None:
-        yield f"Endpoint {name} is gone."
+        yield f"Endpoint {name} does not exist: destroy its stack, and deploy it again."
         return
     status, serves = live["EndpointStatus"], live["EndpointConfigName"] == properties["ConfigName"]
     is_scaling = status in SCALING and "PendingDeploymentSummary" not in live
@@ -301,20 +313,20 @@ def _deviations(properties: Record) -> Iterator[str]:
         yield f"{_state(live)}: {live.get('FailureReason', '')}"
     else:
         # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).
-        reason = live.get("FailureReason", "a rollback alarm was in ALARM")
+        reason = live.get("FailureReason", ALARM_REASON)
         yield (
-            f"SageMaker has rolled the update of endpoint {name} back: {reason}. It serves with "
-            f"{live['EndpointConfigName']}, as before, and clients are sent to what they were."
+            f"SageMaker rolled back the update of endpoint {name}: {reason}. It serves with "
+            f"{live['EndpointConfigName']}, as before, and the catalog is unchanged."
         )
 
 
 def _ways_on(properties: Record, stack: str) -> Iterator[str]:
-    """Say what ends a rollback that cannot go on: to continue it asks no more than this again."""
+    """Yield the commands that continue a rollback: it only runs this check again."""
     name, config = properties["Endpoint"], properties["ConfigName"]
     yield (
-        "What serves is kept. When nothing is wrong any more: aws sagemaker update-endpoint "
+        "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
-        f"and when the endpoint is InService: {_continue(stack)}"
+        f"aws sagemaker wait endpoint-in-service --endpoint-name {name}; {_continue(stack)}"
     )
 
 
@@ -331,7 +343,8 @@ def _interfaces(group: str | None) -> str:
 
 
 def _continue(stack: str) -> str:
-    return f"aws cloudformation continue-update-rollback --stack-name {stack}"
+    """Return the command for a stack by its ARN, arn:...:stack/NAME/ID."""
+    return f"aws cloudformation continue-update-rollback --stack-name {stack.split('/')[1]}"
 
 
 def _state(live: Record) -> str:

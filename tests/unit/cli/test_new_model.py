@@ -46,7 +46,7 @@ def test_nothing_in_a_new_model_is_called_as_the_template(kind: str, models: Pat
     [
         ("My_Model", "write 2 to 32 lowercase letters, digits and hyphens"),
         ("../up", "write 2 to 32 lowercase letters, digits and hyphens"),
-        ("net", "net is there already"),
+        ("net", "net already exists"),
         ("net-onnx", "net-onnx is an alternative of a model already"),
     ],
 )

@@ -66,7 +66,7 @@ def test_a_file_without_the_schemas_comment_gets_it_and_keys_below_endpoints_sta
     ("name", "endpoints", "said"),
     [
         ("12", [], "no stage can be called '12'"),
-        ("dev", [], "dev.yaml is there already; stages are dev, local, prod"),
+        ("dev", [], "dev.yaml already exists; stages are dev, local, prod"),
         ("trial", ["text=minilmm"], "no model 'minilmm': did you mean minilm[?] models are bert"),
         ("trial", ["text"], "'text': write NAME=MODEL"),
         ("trial", ["Text=minilm"], "endpoints.Text: 'Text' cannot stand here"),
@@ -89,6 +89,6 @@ def test_the_stage_to_copy_must_be_there(stages: Path) -> None:
 
 def test_a_link_to_nothing_is_not_written_through(stages: Path) -> None:
     (stages / "trial.yaml").symlink_to("elsewhere.yaml")
-    with pytest.raises(CommandError, match=r"trial\.yaml is there already"):
+    with pytest.raises(CommandError, match=r"trial\.yaml already exists"):
         new_stage.write("trial", "dev", [], stages=stages, models=MODELS)
     assert not (stages / "elsewhere.yaml").exists()

@@ -18,6 +18,7 @@ from cli.logs import shown
 from cli.logs.lines import Line, line
 from cli.logs.tail import Event
 from cli.look import Parser
+from local_aws.cloudwatch.log_events import matcher
 from local_aws.folder import Folder
 from tests.unit.test_repository import ROOT
 
@@ -130,6 +131,13 @@ def test_the_last_lines_of_all_groups_come_in_the_order_of_time(
     assert [it[:3] for it in tails.asked] == [("a", '"say"', 2), ("b", '"say"', 2)]
 
 
+def test_errors_are_the_lines_that_triton_marks_so(tails: Tails) -> None:
+    tails.events = {"a": [[_event(OLDER, 1)]]}
+    assert _run("prod-text", "--errors") == 0
+    matches = matcher(tails.asked[0][1], lambda _: pytest.fail("no regular expression"))
+    assert [it for it in (TRITON, OLDER, "ERROR 1122") if matches(it)] == [OLDER]
+
+
 def test_following_goes_on_until_it_is_interrupted(
     tails: Tails, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,7 +152,7 @@ def test_nothing_to_show_is_said(tails: Tails, capsys: pytest.CaptureFixture[str
     assert _run("prod-text") == 0
     assert capsys.readouterr() == (
         "",
-        "no line: the log is empty, or too old, or has no such text\n",
+        "no lines match: the log is empty, has expired, or has no such text\n",
     )
 
 
@@ -167,8 +175,11 @@ def test_lines_may_be_wanted_since_some_time(tails: Tails, ago: str, past: timed
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--since", "5x"], "argument --since: '5x' is no time: write 30s, 10m, 2h or 1d"),
-        (["--lines", "-1"], "argument --lines: '-1' is no number of lines: write 40, say"),
+        (["--since", "5x"], "argument --since: '5x' is not a duration: write 30s, 10m, 2h or 1d"),
+        (
+            ["--lines", "-1"],
+            "argument --lines: '-1' is not a number of lines: write 40, for example",
+        ),
     ],
 )
 def test_wrong_arguments_are_one_line(arguments: list[str], said: str, capsys: Any) -> None:
@@ -190,8 +201,8 @@ def test_without_a_name_it_is_the_local_aws_itself(own_log: Path, capsys: Any) -
     own_log.write_text("one\ntwo\nthree\ntwelve\n")
     assert _run("--lines", "2", "--grep", "tw") == 0
     assert capsys.readouterr().out == "two\ntwelve\n"
-    for option in (["--json"], ["--since", "1h"]):
-        with pytest.raises(CommandError, match="has no --since and no --json"):
+    for option in (["--json"], ["--since", "1h"], ["--errors"]):
+        with pytest.raises(CommandError, match="has no --since, --errors or --json"):
             _run(*option)
 
 

@@ -36,6 +36,7 @@ def aws(aws: Aws) -> Aws:
         "cloudwatch.DescribeAlarms": {"MetricAlarms": []},
         "cloudformation.DescribeStacks": error("ValidationError"),
         "cloudformation.GetTemplate": error("ValidationError"),
+        "logs.FilterLogEvents": {"events": []},
     }
     return aws
 
@@ -179,7 +180,7 @@ def test_more_metrics_than_a_request_takes_are_several(aws: Aws) -> None:
     found = _report(aws)
     assert [len(it["MetricDataQueries"]) for it in aws.requests("cloudwatch.GetMetricData")] == [
         500,
-        100,
+        200,
     ]
     assert {it.variants[0].load.calls_a_minute for it in found.endpoints} == {1.0}
 
@@ -264,6 +265,34 @@ def test_alarms_that_are_ok_and_those_of_scaling_are_left_out(aws: Aws) -> None:
     ]
 
 
+def test_alarms_of_the_app_come_by_severity_in_the_units_of_the_stage(aws: Aws) -> None:
+    descriptions = {
+        "prod-a": ("warning: p99 model latency of prod-text, variant A", 1_000_000.0, 1_250_000.0),
+        "prod-b": ("critical: share of 5xx answers of prod-text, variant A", 0.05, 0.5),
+        "prod-c": ("somebody's own", 3.0, 4.0),
+    }
+    aws.answers["cloudwatch.DescribeAlarms"] = {
+        "MetricAlarms": [
+            {
+                **_alarm(name, "ALARM"),
+                "AlarmDescription": description,
+                "Threshold": limit,
+                "StateReasonData": json.dumps({"recentDatapoints": [0.0, value]}),
+            }
+            for name, (description, limit, value) in descriptions.items()
+        ]
+    }
+    found = [
+        (it.severity, it.endpoint, it.value, it.limit, it.unit, it.section)
+        for it in _report(aws, Scope(None)).alarms
+    ]
+    assert found == [
+        ("critical", "prod-text", 50, 5, "%", "ServerErrors"),
+        ("warning", "prod-text", 1250, 1000, "ms", "LatencyP50, LatencyP99"),
+        (None, None, 4, 3, "", None),
+    ]
+
+
 def test_the_latest_activities_of_scaled_variants_are_told(aws: Aws) -> None:
     _scaled(aws)
     activities = [
@@ -303,10 +332,33 @@ def test_models_are_those_of_the_catalog_and_on_the_local_aws_where_they_are_loa
     other = {"target": "minilm-0.tar.gz", "state": "unloading", "memory": None}
     instance = {"id": "i-1", "models": [other, loaded]}
     state = {"variants": [{"name": "AllTraffic", "instances": [instance]}]}
-    (model,) = _report(aws, local=LocalState(60, {"prod-text": state})).models
+    model, earlier = _report(aws, local=LocalState(60, {"prod-text": state})).models
     assert model.loaded == [Loaded("AllTraffic", "i-1", "loaded", 7)]
+    assert (earlier.version, earlier.in_catalog) == ("0", False)
+    assert earlier.loaded == [Loaded("AllTraffic", "i-1", "unloading", None)]
     (model,) = _report(aws, local=LocalState()).models
     assert model.loaded is None
+
+
+def test_models_have_the_errors_of_triton_that_name_them(aws: Aws) -> None:
+    parameter = {"Name": "/triton/prod/text/minilm", "Value": _entry("minilm-1.tar.gz")}
+    aws.answers["ssm.GetParametersByPath"] = {"Parameters": [parameter]}
+    failed = "E1122 10:05:00.0 2 python_be.cc:1] \"Failed ... for model 'minilm-1.tar.gz_0'\""
+    events = [{"message": it} for it in (failed, failed, failed.replace("minilm-1", "bert-1"))]
+    aws.answers["logs.FilterLogEvents"] = {"events": events}
+    assert [it.log_errors for it in _report(aws).models] == [2]
+    (asked,) = aws.requests("logs.FilterLogEvents")
+    assert asked["logGroupName"] == "/aws/sagemaker/Endpoints/prod-text"
+    assert (asked["startTime"], asked["endTime"]) == tuple(
+        _minute(it).timestamp() * 1000 for it in (1, 6)
+    )
+
+
+def test_an_endpoint_that_has_not_logged_yet_has_no_errors(aws: Aws) -> None:
+    parameter = {"Name": "/triton/prod/text/minilm", "Value": _entry("minilm-1.tar.gz")}
+    aws.answers["ssm.GetParametersByPath"] = {"Parameters": [parameter]}
+    aws.answers["logs.FilterLogEvents"] = error("ResourceNotFoundException")
+    assert [it.log_errors for it in _report(aws).models] == [0]
 
 
 def _entry(archive: str) -> str:

@@ -33,12 +33,27 @@ BUSY = Load(
     model_errors=1,
     latency_p50_ms=0.5,
     latency_p95_ms=12.34,
+    latency_p99_ms=240,
     overhead_ms=3,
     cpu_percent=81,
     memory_percent=40.26,
+    disk_percent=71,
     loaded_models=3,
 )
 VARIANT = Variant("AllTraffic", 1.0, 1, 2, None, BUSY)
+LATENCY = Alarm(
+    name="prod-text-EndpointMonitoringAllTrafficLatencyP99critical2A7E",
+    state="ALARM",
+    since=NOW,
+    reason="Threshold Crossed: 3 datapoints",
+    severity="critical",
+    endpoint="prod-text",
+    measure="p99 model latency",
+    value=7210,
+    limit=5000,
+    unit="ms",
+    section="LatencyP50, LatencyP99",
+)
 REPORT = Report(
     since=NOW.replace(minute=1),
     until=NOW,
@@ -66,9 +81,9 @@ def test_columns_that_nobody_has_a_value_for_are_left_out() -> None:
         "prod-text  InService  AllTraffic  1/2",
         "",
         "load of 10:01:00 to 10:06:00",
-        "           calls            p50   p95    over-  CPU   mem",
-        "endpoint   a min  errors     ms    ms  head ms    %     %  models",
-        "prod-text   1234  2 4XX    0.50  12.3        3   81  40.3       3",
+        "           calls            p50   p95  p99    over-  CPU   mem  disk",
+        "endpoint   a min  errors     ms    ms   ms  head ms    %     %     %  models",
+        "prod-text   1234  2 4XX    0.50  12.3  240        3   81  40.3    71       3",
         "                  1 model",
     ]
 
@@ -123,22 +138,30 @@ def test_models_alarms_and_activities_have_tables() -> None:
     report = replace(
         REPORT,
         models=[
-            Model("prod-text", "bert", "1", "bert-1.tar.gz", loaded),
+            Model("prod-text", "bert", "1", "bert-1.tar.gz", loaded, log_errors=3),
+            Model("prod-text", "minilm", "1", "minilm-1.tar.gz", loaded[:1], in_catalog=False),
             Model("prod-text", "minilm", "2", "minilm-2.tar.gz", []),
         ],
-        alarms=[Alarm("prod-text-Errors", "ALARM", yesterday, reason)],
+        alarms=[LATENCY, Alarm("prod-text-Errors", "ALARM", yesterday, reason)],
         activities=[Activity(NOW, "prod-text", "AllTraffic", what, cause, "Successful", None)],
     )
     assert _shown(report, width=120)[9:] == [
         "models",
-        "endpoint   model   version  archive          loaded",
-        "prod-text  bert    1        bert-1.tar.gz    i-01234 120 MiB",
-        "                                             i-abcde loading",
-        "           minilm  2        minilm-2.tar.gz  nowhere",
+        "                                                               log",
+        "endpoint   model   version                 archive          errors  loaded",
+        "prod-text  bert    1                       bert-1.tar.gz         3  i-01234 120 MiB",
+        "                                                                    i-abcde loading",
+        "           minilm  1 (not in the catalog)  minilm-1.tar.gz          i-01234 120 MiB",
+        "           minilm  2                       minilm-2.tar.gz          nowhere",
         "",
         "alarms that are not OK",
-        "alarm             state  since                reason",
-        "prod-text-Errors  ALARM  2026-11-21 10:06:00  Crossed: 3 datapoints were greater.",
+        "alarm     endpoint   measure                                 value    limit  since"
+        "                runbook",
+        "critical  prod-text  p99 model latency                     7210 ms  5000 ms  10:06:00"
+        "             LatencyP50, LatencyP99",
+        "ALARM                prod-text-Errors: Crossed: 3                            2026-11-21 "
+        "10:06:00",
+        "                     datapoints were greater.",
         "",
         "scaling",
         "when      endpoint   what                                  cause                     "

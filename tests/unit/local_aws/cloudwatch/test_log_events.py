@@ -138,6 +138,27 @@ def test_words_and_phrases_match_as_they_are_written(pattern: str, matching: set
     assert set(filter(matches, messages)) == matching
 
 
-@pytest.mark.parametrize("pattern", ["{ $.a = 1 }", "[a, b]", "%a|b%"])
+@pytest.mark.parametrize(
+    ("pattern", "matching"),
+    [
+        ("%^E[0-9]{4}%", {"E1122 20:37 failed"}),
+        ("%E1122|W1122%", {"E1122 20:37 failed", "I1122 of E1122", "W1122 late"}),
+    ],
+)
+def test_a_regular_expression_matches_anywhere_unless_it_is_anchored(
+    pattern: str, matching: set[str]
+) -> None:
+    messages = {"E1122 20:37 failed", "I1122 of E1122", "W1122 late", "ERROR"}
+    matches = matcher(pattern, lambda _: pytest.fail(pattern))
+    assert set(filter(matches, messages)) == matching
+
+
+@pytest.mark.parametrize("pattern", ["%(a|b)%", "%a b%", "%a!%", "%[a%", "%a"])
+def test_a_regular_expression_that_aws_does_not_support_is_refused(logs: Any, pattern: str) -> None:
+    status, answer = _answer(logs, filterPattern=pattern)
+    assert (status, answer["__type"]) == (400, "InvalidParameterException")
+
+
+@pytest.mark.parametrize("pattern", ["{ $.a = 1 }", "[a, b]"])
 def test_other_patterns_are_left_to_ministack(pattern: str) -> None:
     assert matcher(pattern, lambda it: lambda _: it == pattern)("anything")

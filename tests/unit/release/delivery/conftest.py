@@ -10,6 +10,7 @@ import pytest
 from release.delivery import archives, cdk, deployment, smoke, under_way
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
+from release.delivery.stuck_rollback import StuckRollback
 from tests.unit.release.delivery.fakes import (
     BEFORE,
     MODELS_STACK,
@@ -37,6 +38,9 @@ def cli(aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> FakeCdk:
     monkeypatch.setattr(smoke, "served", lambda *_: {})
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["models: no"])
+    monkeypatch.setattr(
+        deployment, "stuck_rollback", lambda *asked: StuckRollback(asked[2], [], None)
+    )
     return fake
 
 

@@ -17,7 +17,7 @@ def test_what_an_earlier_delivery_has_begun_is_waited_for_before_a_deploy(
     deploy(delivered)
     assert aws.statuses == []
     assert cli.runs == [("deploy", "prod-models", "prod-text", "prod-vision")]
-    assert "waits for prod-models, which is UPDATE_IN_PROGRESS" in capsys.readouterr().out
+    assert "waiting for prod-models: UPDATE_IN_PROGRESS" in capsys.readouterr().out
 
 
 def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
@@ -28,24 +28,33 @@ def test_a_deploy_that_cloudformation_has_rolled_back_ends_with_its_reasons(
         deploy(delivered)
 
 
-def test_a_stack_that_could_not_be_rolled_back_is_told_with_the_way_on(
+def test_a_stack_that_could_not_be_rolled_back_ends_with_the_commands(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     at_rest = ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED"]
     cli.fails, cli.leaves = "deploy", [*at_rest, *at_rest]
     with pytest.raises(RollbackFailed) as failed:
         deploy(delivered)
-    first, second = str(failed.value).splitlines()
+    first, second, *_ = str(failed.value).splitlines()
     assert first == "models: no"
     assert second.startswith("  prod-vision is UPDATE_ROLLBACK_FAILED")
-    assert "aws cloudformation continue-update-rollback --stack-name prod-vision;" in second
+
+
+def test_nothing_is_deployed_while_a_rollback_waits_to_be_continued(
+    aws: FakeAws, cli: FakeCdk, delivered: Deployment
+) -> None:
+    in_progress = ["UPDATE_COMPLETE"] * 3
+    aws.statuses = [*in_progress, "UPDATE_COMPLETE", "UPDATE_ROLLBACK_FAILED", "UPDATE_COMPLETE"]
+    with pytest.raises(NotDelivered, match="Nothing was changed\n  prod-text is UPDATE_ROLLBACK"):
+        deploy(delivered)
+    assert cli.runs == []
 
 
 def test_a_deploy_that_goes_on_without_the_cli_is_unfinished(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.fails, cli.leaves = "deploy", ["UPDATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_IN_PROGRESS"]
-    with pytest.raises(Unfinished, match=r"prod-vision \(UPDATE_IN_PROGRESS\) goes on"):
+    with pytest.raises(Unfinished, match=r"still updating prod-vision \(UPDATE_IN_PROGRESS\)"):
         deploy(delivered)
 
 
@@ -53,7 +62,7 @@ def test_a_deploy_that_outlives_its_credentials_is_unfinished(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.fails, cli.then = "deploy", EXPIRED
-    with pytest.raises(Unfinished, match="may be at work: the credentials have expired"):
+    with pytest.raises(Unfinished, match="may still be updating: the credentials have expired"):
         deploy(delivered)
 
 
@@ -70,7 +79,7 @@ def test_an_interrupted_deploy_is_unfinished_and_says_of_which_stacks(
     cli: FakeCdk, delivered: Deployment
 ) -> None:
     cli.then = KeyboardInterrupt()
-    with pytest.raises(Unfinished, match=r"interrupted, and .* at work on prod-models, prod-text,"):
+    with pytest.raises(Unfinished, match=r"interrupted, and .* updating prod-models, prod-text,"):
         deploy(delivered)
 
 

@@ -22,7 +22,9 @@ def test_what_a_live_endpoint_imports_may_not_leave_with_a_rollback(
     path.write_text(json.dumps({"Outputs": {**kept, "StartFunction": {"Value": "start"}}}))
     refuse_lost_exports(Deployment(Assembly(tmp_path, "prod"), moving.session))
     path.write_text(json.dumps({"Outputs": {EXPORT: kept[EXPORT]}}))
-    with pytest.raises(NotDelivered, match=r"prod-text imports prod-models:Provider, .* forward"):
+    with pytest.raises(
+        NotDelivered, match=r"prod-text imports prod-models:Provider, .* Revert the bad change"
+    ):
         refuse_lost_exports(Deployment(Assembly(tmp_path, "prod"), moving.session))
     assert cli.runs == []
 

@@ -90,8 +90,8 @@ def test_what_goes_on_at_aws_ends_with_3_and_how_to_take_it_up(
     assert ends(monkeypatch, Unfinished("prod-text goes on")) == 3
     told = capsys.readouterr().err
     assert told.startswith("unfinished: prod-text goes on\n")
-    assert "run the same command again, which waits for stacks and endpoints" in told
-    assert "starts builds that still run a second time: wait for those in CodeBuild first" in told
+    assert "Builds may still run: wait until CodeBuild has none in progress" in told
+    assert "then run the same command again. It waits for stacks and endpoints" in told
 
 
 def test_credentials_that_had_expired_before_are_said_to_have(

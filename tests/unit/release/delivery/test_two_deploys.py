@@ -17,6 +17,7 @@ from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, RollbackFailed, Unfinished
+from release.delivery.stuck_rollback import StuckRollback
 from release.tree import Template
 from tests.unit.release.delivery.test_declared import template
 
@@ -69,7 +70,12 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
     for name in ("wait_for_stacks", "wait_for_endpoints"):
         monkeypatch.setattr(under_way, name, lambda *_: None)
     monkeypatch.setattr(under_way, "in_progress", lambda *_: found.going_on)
-    monkeypatch.setattr(under_way, "rollback_failed", lambda *_: found.stuck)
+    monkeypatch.setattr(
+        under_way, "rollback_failed", lambda *_: found.stuck if len(found.tried) > 1 else []
+    )
+    monkeypatch.setattr(
+        deployment, "stuck_rollback", lambda *asked: StuckRollback(asked[2], [], None)
+    )
     monkeypatch.setattr(deployment, "newest_events", lambda *_: {})
     monkeypatch.setattr(deployment, "reasons_since", lambda *_: ["prod-text: no GPU"])
     monkeypatch.setattr(deployment, "live_template", lambda *_: found.live)
@@ -256,7 +262,7 @@ def test_where_cloudformation_goes_on_it_is_said_that_scaling_may_be_off(
     stack: Stack, delivered: Deployment
 ) -> None:
     stack.fails, stack.going_on = {2}, ["prod-text (UPDATE_IN_PROGRESS)"]
-    with pytest.raises(Unfinished, match=r"UPDATE_IN_PROGRESS\) goes on") as failed:
+    with pytest.raises(Unfinished, match=r"still updating .*UPDATE_IN_PROGRESS") as failed:
         deploy(delivered)
     assert str(failed.value).splitlines()[-1].strip() == LEFT
     assert stack.tried == [WITHOUT, NEW]

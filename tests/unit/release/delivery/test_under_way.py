@@ -48,7 +48,7 @@ def test_a_stack_that_cloudformation_is_at_work_on_is_waited_for_and_said_once(
         under_way.wait_for_stacks(cloudformation, ["prod-text"])
     stub.assert_no_pending_responses()
     assert capsys.readouterr().out == (
-        f"  waits for prod-text, which is {status} since before this delivery\n"
+        f"  waiting for prod-text: {status} since before this delivery\n"
     )
 
 

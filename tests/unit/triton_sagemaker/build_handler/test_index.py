@@ -387,9 +387,9 @@ def test_a_queue_that_stays_full_fails_the_deploy_with_codebuild_s_words(functio
     with pytest.raises(RuntimeError) as failure:
         function.is_complete(build_id=None)
     assert str(failure.value).startswith(
-        "Build of minilm is not done after 50 minutes, and has to wait: An error occurred "
+        "After 50 minutes, minilm is still waiting to start: An error occurred "
         "(AccountLimitExceededException) when calling the StartBuild operation: Cannot have more "
-        "than 1 builds in queue for the account. The endpoint and its archives are as they were. "
+        "than 1 builds in queue for the account. The endpoint and its archives are unchanged. "
     )
 
 
@@ -442,7 +442,7 @@ def test_an_image_that_is_not_pulled_twice_fails_the_deploy_as_that(function: La
     assert str(failure.value) == (
         "Build of minilm failed, its image could not be pulled: Unable to pull customer's "
         "container image. CannotPullContainerError: 401. Log: in CodeBuild . The endpoint and its "
-        "archives are as they were."
+        "archives are unchanged."
     )
 
 
@@ -473,9 +473,9 @@ def test_a_build_that_goes_on_past_the_deadline_fails_the_deploy_and_is_named(
     with pytest.raises(RuntimeError) as failure:
         function.is_complete()
     assert str(failure.value) == (
-        "Build of minilm is not done after 50 minutes, and goes on: models-Builder:0123. The "
-        "endpoint and its archives are as they were. Deploy again: what is built by then is found; "
-        "or run `make deliver`, which waits longer than CloudFormation can."
+        "After 50 minutes, minilm is still building: models-Builder:0123. The endpoint and its "
+        "archives are unchanged. Run make deliver to keep waiting: CloudFormation cannot wait "
+        "longer."
     )
 
 
@@ -511,7 +511,7 @@ def test_a_failed_build_fails_the_deploy_with_its_reason_and_its_log(
         function.is_complete()
     assert str(failure.value) == (
         f"Build of minilm {said} in phase BUILD: exit status 3. Log: https://log.example . The "
-        "endpoint and its archives are as they were."
+        "endpoint and its archives are unchanged."
     )
 
 
@@ -535,7 +535,7 @@ def test_a_failed_build_s_own_last_error_is_told(function: Lambda) -> None:
         function.is_complete()
     assert str(failure.value) == (
         "Build of minilm failed: the recipe's gate allows 0.01. Log: https://log.example . The "
-        "endpoint and its archives are as they were."
+        "endpoint and its archives are unchanged."
     )
 
 
@@ -563,5 +563,5 @@ def test_an_error_of_any_length_fits_into_what_cloudformation_takes(function: La
 
 def test_a_build_that_codebuild_forgot_fails_the_deploy(function: Lambda) -> None:
     function.has_builds()
-    with pytest.raises(RuntimeError, match=f"CodeBuild knows no build {BUILD}. The endpoint"):
+    with pytest.raises(RuntimeError, match=f"CodeBuild has no build {BUILD}. The endpoint"):
         function.is_complete()

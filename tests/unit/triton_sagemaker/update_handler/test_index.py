@@ -238,7 +238,7 @@ def test_only_an_update_of_the_endpoint_waits(
     ("status", "message"),
     [
         ("OutOfService", "Endpoint prod-text is OutOfService: wait until it is InService"),
-        ("Failed", "Endpoint prod-text has failed, and can only be deleted"),
+        ("Failed", "Endpoint prod-text has failed, and SageMaker can only delete it. Deploy a"),
     ],
 )
 def test_an_endpoint_that_cannot_be_updated_is_left_alone(
@@ -253,7 +253,9 @@ def test_without_the_configuration_that_serves_there_is_no_update(
     ask: Event, account: Account
 ) -> None:
     del account.configs["old"]
-    assert refusal(ask).startswith("The configuration old that endpoint prod-text serves with")
+    reason = refusal(ask)
+    assert reason.startswith("Endpoint prod-text serves, but its configuration old is gone")
+    assert "Do not destroy the stack: no call would be answered" in reason
 
 
 def test_a_scaled_variant_keeps_its_instances(ask: Event, account: Account) -> None:
@@ -278,9 +280,9 @@ def test_an_endpoint_keeps_the_names_of_its_variants(
 ) -> None:
     account.configs["new"] = config(*((it, "new-model", "g5") for it in names))
     assert refusal(ask) == (
-        f"Endpoint prod-text has the variants AllTraffic, and would have {', '.join(names)}: "
-        "SageMaker updates no endpoint to variants of other names. Deploy a second endpoint, and "
-        "move the clients. Nothing was changed."
+        f"Endpoint prod-text has the variants AllTraffic, and would get other variants, "
+        f"{', '.join(names)}: SageMaker cannot rename, add or remove variants in an update. Deploy "
+        "a second endpoint, and move the clients. Nothing was changed."
     )
 
 
@@ -290,8 +292,8 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
     account.catalog += ["minilm-0.tar.gz"]
     account.keys += [f"{OLD}minilm-0.tar.gz", f"{OLD}minilm-0.json"]
     assert refusal(ask) == (
-        f"minilm-0.tar.gz: not below {NEW}. The endpoint moves to other archives, and until it "
-        "has, or has been rolled back, clients may be sent there. `make deliver` builds them there "
+        f"Instances could not find minilm-0.tar.gz: missing in {NEW}, from which instances load "
+        "during this update or its rollback. Run make deliver, which builds missing archives "
         "first; or deploy the change of release or instance type alone, with the models that "
         "clients use now. Nothing was changed."
     )
@@ -306,7 +308,9 @@ def test_an_archive_that_clients_will_be_sent_to_must_be_where_a_rollback_serves
 ) -> None:
     archives = ["minilm-2.tar.gz"]
     account.keys += [f"{NEW}minilm-2.tar.gz", f"{NEW}minilm-2.json"]
-    assert refusal(ask, Archives=archives).startswith(f"minilm-2.tar.gz: not below {OLD}. The")
+    assert refusal(ask, Archives=archives).startswith(
+        f"Instances could not find minilm-2.tar.gz: missing in {OLD},"
+    )
     account.keys += [f"{OLD}minilm-2.tar.gz", f"{OLD}minilm-2.json"]
     assert ask("Guard", Archives=archives)
 
@@ -315,7 +319,9 @@ def test_a_model_that_leaves_is_named_until_the_update_is_done(
     ask: Event, account: Account
 ) -> None:
     account.keys.remove(f"{NEW}minilm-1.tar.gz")
-    assert refusal(ask, Archives=[]).startswith(f"minilm-1.tar.gz: not below {NEW}. The")
+    assert refusal(ask, Archives=[]).startswith(
+        f"Instances could not find minilm-1.tar.gz: missing in {NEW},"
+    )
 
 
 def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Account) -> None:
@@ -329,12 +335,12 @@ def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> N
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
     account.configs["new"].append(*config(("Other", "new-model", "g5")))
-    assert refusal(ask).startswith(f"minilm-1.tar.gz: not below {other}. The endpoint moves")
+    assert refusal(ask).startswith(f"Instances could not find minilm-1.tar.gz: missing in {other},")
 
 
 def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) -> None:
     account.models["new-model"] = {"ModelDataUrl": f"s3://models/{NEW}minilm-1.tar.gz"}
-    assert refusal(ask).startswith("Endpoint prod-text would be hosted in another way")
+    assert refusal(ask).startswith("Endpoint prod-text would change between multi-model and")
 
 
 def test_another_update_mends_a_rolling_one_whose_rollback_failed(
@@ -363,7 +369,7 @@ def test_a_single_model_endpoint_serves_whatever_the_catalog_names(
     assert ask("Guard")
     account.models["new-model"] = {"ModelDataUrl": "s3://models/text/m-large-1.tar.gz"}
     assert refusal(ask) == (
-        "Clients are sent to endpoint prod-text for m, and m-large-1.tar.gz would answer them. "
+        "Clients call endpoint prod-text for m, but another model, m-large-1.tar.gz, would answer. "
         "Deploy a second endpoint, and move the clients. Nothing was changed."
     )
 
@@ -418,8 +424,11 @@ def test_the_check_waits_until_it_can_tell(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, "SageMaker has rolled the update of endpoint prod-text back: a rollback alarm was in"),
-        ({"FailureReason": "no GPU"}, "rolled the update of endpoint prod-text back: no GPU. It"),
+        (
+            {},
+            "SageMaker rolled back the update of endpoint prod-text: a rollback alarm went off",
+        ),
+        ({"FailureReason": "no GPU"}, "rolled back the update of endpoint prod-text: no GPU. It"),
         ({"EndpointStatus": "UpdateRollbackFailed"}, "Endpoint prod-text is UpdateRollbackFailed"),
     ],
 )
@@ -444,7 +453,9 @@ def test_an_endpoint_that_leaves_its_vpc_keeps_its_role_until_the_interfaces_are
 
 def test_an_endpoint_that_is_gone_serves_nothing(ask: Event, account: Account) -> None:
     account.endpoint = None
-    assert refusal(ask, "Check") == "Endpoint prod-text is gone."
+    assert refusal(ask, "Check") == (
+        "Endpoint prod-text does not exist: destroy its stack, and deploy it again."
+    )
 
 
 # Neither
@@ -467,8 +478,8 @@ def test_cloudformations_own_rollback_waits_longer_for_what_is_in_progress(
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     assert not ask("Guard", minutes=49)
     assert refusal(ask, minutes=51) == (
-        "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, and continue "
-        f"the rollback: aws cloudformation continue-update-rollback --stack-name {STACK}"
+        "Endpoint prod-text is Updating after 51 minutes: wait until it is InService, then "
+        "continue the rollback: aws cloudformation continue-update-rollback --stack-name prod-text"
     )
 
 
@@ -478,10 +489,10 @@ def test_a_rollback_of_cloudformations_that_was_rolled_back_deletes_nothing_that
     account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
     account.endpoint = {**(account.endpoint or {}), "EndpointConfigName": "new"}
     assert refusal(ask, "Check", ConfigName="old").endswith(
-        "What serves is kept. When nothing is wrong any more: aws sagemaker update-endpoint "
-        "--endpoint-name prod-text --endpoint-config-name old --retain-all-variant-properties; and "
-        "when the endpoint is InService: aws cloudformation continue-update-rollback "
-        f"--stack-name {STACK}"
+        "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
+        "--endpoint-name prod-text --endpoint-config-name old --retain-all-variant-properties; aws "
+        "sagemaker wait endpoint-in-service --endpoint-name prod-text; "
+        "aws cloudformation continue-update-rollback --stack-name prod-text"
     )
     assert ask("Check", ConfigName="new")
 

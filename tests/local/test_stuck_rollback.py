@@ -1,0 +1,170 @@
+"""A rollback that CloudFormation cannot finish, until deliveries work again, in this order."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import boto3
+import numpy as np
+import pytest
+
+from endpoint_client import EndpointClient
+from tests.local.alarming import rollback_alarms
+from tests.local.conftest import ROOT, Checkout
+from tests.local.invoking import invoked_all_the_while
+from tests.local.repository import Repository
+from tests.local.runbook import script
+from tests.local.shell import paste
+from tests.local.tiny_models import PLUS_ONE, TIMES
+
+STAGE, NAME = Path("stages", "stuck.yaml"), "stuck-math"
+CONTENT = """
+account: "000000000000"
+region: us-east-1
+release: "24.09"
+endpoints:
+  math:
+    models: [times]
+    instance_type: ml.m5.xlarge
+    instance_count: 2
+    server: { log_verbose: 0 }
+"""
+
+
+@pytest.fixture(scope="module")
+def repository(checkout: Checkout) -> Repository:
+    shutil.copy2(ROOT / ".gitignore", checkout.path)
+    (checkout.path / STAGE).write_text(CONTENT)
+    repository = Repository(checkout.path, checkout.aws, stage="stuck")
+    repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
+    repository.git("init", "--quiet")
+    repository.commit("twice")
+    delivered = repository.delivery("deliver", "--stage", "stuck")
+    assert delivered.returncode == 0, delivered.stdout
+    return repository
+
+
+@pytest.fixture(scope="module")
+def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("bin")
+
+
+def ask() -> float:
+    client = EndpointClient(stage="stuck", endpoint="math", catalog_ttl=0)
+    return float(client.invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+
+
+def status() -> str:
+    (stack,) = boto3.client("cloudformation").describe_stacks(StackName=NAME)["Stacks"]
+    return stack["StackStatus"]
+
+
+@contextmanager
+def old_instances_fail() -> Iterator[None]:
+    """Have the alarms go off that roll back an update to the configuration that serves now."""
+    cloudwatch: Any = boto3.client("cloudwatch")
+    data = [
+        {"MetricName": it["MetricName"], "Dimensions": it["Dimensions"], "Value": 1.0}
+        for it in rollback_alarms(cloudwatch, NAME)
+    ]
+
+    def publish() -> None:
+        cloudwatch.put_metric_data(Namespace="AWS/SageMaker", MetricData=data)
+
+    with invoked_all_the_while(publish):
+        yield
+
+
+def get_stuck(repository: Repository, *, by_hand: str) -> str:
+    """Deliver a commit whose update and rollback fail; return the output.
+
+    The stack cannot make the entry of a model that somebody has made by hand. By then the endpoint
+    is updated, and it stays so, since the alarms of the old configuration roll the rollback back.
+    """
+    ssm: Any = boto3.client("ssm")
+    entry = ssm.get_parameter(Name="/triton/stuck/math/times")["Parameter"]["Value"]
+    name = f"/triton/stuck/math/{by_hand}"
+    ssm.put_parameter(Name=name, Value=entry, Type="String")
+    with old_instances_fail(), invoked_all_the_while(ask):
+        failed = repository.delivery("deliver", "--stage", "stuck", "--ignore-preflight")
+    ssm.delete_parameter(Name=name)
+    assert failed.returncode == 2, failed.stdout
+    assert status() == "UPDATE_ROLLBACK_FAILED"
+    return failed.stdout
+
+
+def commands(output: str) -> list[str]:
+    """Return the commands that a message gives on lines of their own."""
+    lines = (line.strip() for line in output.splitlines() if line.startswith("    "))
+    return [it for it in lines if it.startswith(("aws ", "CONFIG="))]
+
+
+def test_until_a_rollback_is_continued_nothing_is_delivered_or_rolled_back(
+    repository: Repository,
+) -> None:
+    repository.edit(str(STAGE), "log_verbose: 0", "log_verbose: 1")
+    repository.edit(str(STAGE), "[times]", "[times, plus]")
+    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
+    repository.write_model("plus", PLUS_ONE, answer=8)
+    repository.commit("thrice, and plus")
+    told = get_stuck(repository, by_hand="plus")
+    before = deliveries()
+    for command in ("deliver", "rollback-stage"):
+        refused = repository.delivery(command, "--stage", "stuck")
+        assert refused.returncode == 1, refused.stdout
+        assert "not delivered: Nothing was changed" in refused.stdout
+        assert commands(refused.stdout) == commands(told) != []
+    assert deliveries() == before
+
+
+def deliveries() -> Any:
+    value = boto3.client("ssm").get_parameter(Name="/triton/stuck/delivered")["Parameter"]["Value"]
+    return json.loads(value)
+
+
+def test_the_commands_of_the_runbook_and_the_message_make_the_stack_work_again(
+    repository: Repository, bin_folder: Path
+) -> None:
+    told = repository.delivery("deliver", "--stage", "stuck").stdout
+    *continuing, skipping, _ = commands(told)
+    runbook = script("CloudFormation could not roll an update back")
+    arn, *same = re.sub(r"\\\n\s*", "", runbook).replace("$NAME", NAME).splitlines()
+    assert arn.startswith("ARN=")
+    assert same == [re.sub(r"'arn:\S+'", "'$ARN'", it) for it in continuing]
+    with invoked_all_the_while(ask):
+        pasted = paste(repository, bin_folder, runbook, {"NAME": NAME})
+        assert pasted.returncode == 0, pasted.stdout
+        assert status() == "UPDATE_ROLLBACK_COMPLETE"
+        delivered = repository.delivery("deliver", "--stage", "stuck")
+    assert delivered.returncode == 0, delivered.stdout
+    assert ask() == 21
+    assert "--resources-to-skip EndpointCheck" in skipping
+
+
+def test_an_endpoint_whose_configuration_went_with_a_skipped_rollback_is_mended_in_service(
+    repository: Repository, bin_folder: Path
+) -> None:
+    """Somebody skips at once, and CloudFormation deletes what the endpoint serves with."""
+    repository.edit(str(STAGE), "log_verbose: 1", "log_verbose: 0")
+    repository.edit(str(STAGE), "[times, plus]", "[times, plus, minus]")
+    repository.write_model("minus", PLUS_ONE.replace("+ 1", "- 1"), answer=6)
+    repository.commit("minus")
+    told = get_stuck(repository, by_hand="minus")
+    skipping = commands(told)[-2:]
+    with invoked_all_the_while(ask):
+        pasted = paste(repository, bin_folder, "\n".join(skipping))
+        assert pasted.returncode == 0, pasted.stdout
+        refused = repository.delivery("deliver", "--stage", "stuck")
+        assert refused.returncode == 1, refused.stdout
+        said = " ".join(refused.stdout.split())
+        assert "The configuration of an endpoint is gone" in said
+        assert "Do not destroy the stack" in said
+        runbook = script("The configuration of an endpoint is gone")
+        mending = paste(repository, bin_folder, runbook, {"NAME": NAME})
+        assert mending.returncode == 0, mending.stdout
+        delivered = repository.delivery("deliver", "--stage", "stuck")
+    assert delivered.returncode == 0, delivered.stdout
