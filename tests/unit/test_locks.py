@@ -93,5 +93,5 @@ def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:
 
 def test_what_pip_is_given_beside_its_index_has_torch_alone() -> None:
     # An index would be asked for every package.
-    assert "PIP_FIND_LINKS ?= https://download.pytorch.org/whl/cpu/torch/\n" in MAKEFILE
+    assert "TORCH_FOR_CPUS := https://download.pytorch.org/whl/cpu/torch/\n" in MAKEFILE
     assert "INDEX" not in MAKEFILE

@@ -298,7 +298,7 @@ def test_an_archive_that_clients_are_sent_to_must_be_where_the_endpoint_will_ser
         "clients use now. Nothing was changed."
     )
     account.keys.append(f"{NEW}minilm-0.tar.gz")
-    assert "minilm-0.tar.gz: not below" in refusal(ask)  # it is not complete
+    assert "could not find minilm-0.tar.gz: missing in" in refusal(ask)  # it is not complete
     account.keys.append(f"{NEW}minilm-0.json")
     assert ask("Guard")
 
