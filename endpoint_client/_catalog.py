@@ -108,4 +108,10 @@ class Catalog:
             raise UnknownModel(f"no model {model!r} in {self._prefix}: there are {known}") from None
         except (ClientError, BotoCoreError) as error:
             raise EndpointError(f"cannot look {model!r} up in {self._prefix}: {error}") from error
-        return CatalogEntry.parse(answer["Parameter"]["Value"])
+        try:
+            return CatalogEntry.parse(answer["Parameter"]["Value"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise EndpointError(
+                f"{self._prefix}/{model} is not a catalog entry ({error!r}): publish the model "
+                "again, or deploy its stage"
+            ) from error

@@ -53,10 +53,13 @@ class Difference:
     def repairable(self) -> bool:
         """Whether a delivery may write the declared entry: nobody can mean it to be otherwise.
 
-        A single-model endpoint has one archive, whatever its entry says.
+        A single-model endpoint has one archive, whatever its entry says. Of the declared version,
+        clients are to get the archive that a builder wrote.
         """
         return self.declared is not None and (
-            self.current is None or self.declared["target_model"] is None
+            self.current is None
+            or self.declared["target_model"] is None
+            or self.declared["version"] == self.current.get("version")
         )
 
     @property
@@ -68,6 +71,9 @@ class Difference:
         changed = f"since {self.time:%F %T %Z}, by {self.user}"
         if self.declared is None:
             return f"{version}, {changed}, and the commit does not have this model"
+        if self.declared["version"] == self.current.get("version"):
+            archive = self.current.get("target_model")
+            return f"{version} in another form (archive {archive}), {changed}"
         return f"{version} instead of {self.declared['version']}, {changed}"
 
 
@@ -108,17 +114,9 @@ def restore(ssm: "SSMClient", repairable: Iterable[Difference]) -> None:
 
 
 def same(one: Entry, other: Entry) -> bool:
-    """Whether two entries send clients to the same version of a model.
-
-    A version has the same bytes wherever it is below the endpoint's prefix.
-    """
-    return _compared(one) == _compared(other)
-
-
-def _compared(entry: Entry) -> tuple[Any, ...]:
-    archive = entry.get("target_model")
-    name = archive.rpartition("/")[2] if archive else None
-    return entry.get("version"), entry.get("endpoint"), name, entry.get("signature")
+    """Whether two entries send clients to the same archive: a published one is another."""
+    compared = ("version", "endpoint", "target_model", "signature")
+    return all(one.get(name) == other.get(name) for name in compared)
 
 
 def _of_endpoint(

@@ -9,7 +9,7 @@ import boto3
 import numpy as np
 import pytest
 
-from endpoint_client import EndpointClient, EndpointError
+from endpoint_client import EndpointClient, EndpointError, UnknownModel
 from local_aws.clock import SPEED
 from tests.local.conftest import ROOT, Checkout
 from tests.local.invoking import invoked_all_the_while
@@ -40,6 +40,7 @@ endpoints:
 """
 SLOW = PLUS_ONE.replace("execute(self, requests):", "execute(self, requests):\n        SLEEP")
 DISK = "DiskUtilization"
+OWN = "live-models-modelsbucket"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -133,6 +134,34 @@ def test_a_full_disk_is_seen_and_gets_new_instances(on_call: OnCall) -> None:
         for line in told.splitlines()
     ), told
     assert instances("math") == 4
+
+
+def test_a_catalog_entry_that_was_deleted_is_written_again(on_call: OnCall) -> None:
+    ssm: Any = boto3.client("ssm")
+    ssm.delete_parameter(Name="/triton/live/math/times")
+    with pytest.raises(UnknownModel):
+        ask("times")
+    printed = on_call.follow("A catalog entry is missing ✔ local", "math")
+    assert "math/times" in printed.partition("delivered:")[0]
+    assert ask("times") == 14
+
+
+def test_an_archive_that_was_deleted_is_built_again(on_call: OnCall) -> None:
+    client = EndpointClient(stage="live", endpoint="math", catalog_ttl=0)
+    archive = client.resolve("times").target_model
+    s3: Any = boto3.client("s3")
+    (bucket,) = (it for it in (b["Name"] for b in s3.list_buckets()["Buckets"]) if OWN in it)
+    (key,) = (
+        it["Key"]
+        for it in s3.list_objects_v2(Bucket=bucket)["Contents"]
+        if it["Key"].endswith(f"/{archive}")
+    )
+    before = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
+    s3.delete_object(Bucket=bucket, Key=key)
+    printed = on_call.follow("An archive is missing ✔ local", "math")
+    assert f"s3://{bucket}/{key} is not there" in printed
+    again = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
+    assert again == before
 
 
 def test_wrong_answers_are_rolled_back(repository: Repository, on_call: OnCall) -> None:

@@ -110,7 +110,9 @@ def _build(template: Template, state: State, folder: Path) -> None:
             model, key = resource["Properties"]["Model"], resource["Properties"]["Key"]
             archive = pack(folder / str(state["models"][model]) / model)
             s3.put_object(Bucket=bucket, Key=key, Body=archive)
-            s3.put_object(Bucket=bucket, Key=key.removesuffix(".tar.gz") + ".json", Body=b"{}")
+            manifest = {"digest": resource["Properties"]["Digest"], "archive": {}}
+            name = key.removesuffix(".tar.gz") + ".json"
+            s3.put_object(Bucket=bucket, Key=name, Body=json.dumps(manifest).encode())
 
 
 class Caller:

@@ -407,6 +407,8 @@ DELIVERED = "text/cuda-25.09-sm86/minilm-0123456789ab.tar.gz"
         ("Person", "engine-jobs/job/raw/build/result.json", AGAIN, False),
         ("Person", "text/cuda-25.09-sm86/published/minilm-0123456789ab.tar.gz", ONCE, True),
         ("Person", "engine-jobs/job/claims/0001.json", ONCE, True),
+        ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", ONCE, True),
+        ("Person", "history/20261123T000000.000000Z-a1b2c3d4.json", AGAIN, False),
         ("BuilderProjectRole", DELIVERED, ONCE, True),
         ("BuilderProjectRole", DELIVERED, PART, True),
         ("BuilderProjectRole", DELIVERED, AGAIN, False),

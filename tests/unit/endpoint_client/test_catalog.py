@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from endpoint_client import CatalogEntry, Tensor, UnknownModel
+from endpoint_client import CatalogEntry, EndpointError, Tensor, UnknownModel
 from endpoint_client._catalog import Catalog
 from tests.unit.endpoint_client.conftest import FakeSsm, parameter
 
@@ -40,6 +40,13 @@ def test_a_version_or_a_path_is_no_model_s_name(ssm: Any, model: str) -> None:
     with pytest.raises(UnknownModel, match="is no model's name"):
         Catalog(ssm, prefix=PREFIX, ttl=60).resolve(model)
     assert ssm.asked == []
+
+
+@pytest.mark.parametrize("value", ["{}", "[]", "not JSON", '{"signature": null}'])
+def test_a_parameter_that_is_no_entry_is_named(ssm: Any, value: str) -> None:
+    ssm.parameters[f"{PREFIX}/minilm"] = value
+    with pytest.raises(EndpointError, match=f"{PREFIX}/minilm is not a catalog entry"):
+        Catalog(ssm, prefix=PREFIX, ttl=0).resolve("minilm")
 
 
 def test_a_parameter_may_say_more_than_is_read() -> None:

@@ -71,10 +71,15 @@ def compared(ssm: FakeSsm, declared: dict[str, Any] | None) -> list[Difference]:
     return differences(cast("SSMClient", ssm), "prod", {"text": template})
 
 
-def test_the_declared_entry_is_no_difference_wherever_its_archive_is() -> None:
+def test_the_declared_entry_is_no_difference() -> None:
     assert compared(FakeSsm(minilm=[(entry("a"), "")]), entry("a")) == []
+
+
+def test_a_published_archive_of_the_declared_version_is_replaced_by_the_builder_s() -> None:
     published = entry("a", archive="published/{}.tar.gz")
-    assert compared(FakeSsm(minilm=[(published, "")]), entry("a")) == []
+    (difference,) = compared(FakeSsm(minilm=[(published, "")]), entry("a"))
+    assert difference.repairable
+    assert "in another form (archive published/a.tar.gz), since" in difference.text
 
 
 def test_a_version_that_the_entry_had_is_brought_back_by_a_rollback() -> None:
