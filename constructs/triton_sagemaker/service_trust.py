@@ -10,9 +10,9 @@ def trusted_service(scope: Construct, service: str) -> iam.PrincipalBase:
 
     Without the condition, a service that another account gives this account's role to could be
     made to use it (the confused deputy). Documented for roles of Lambda ("When a service assumes a
-    role in your account", lambda/latest/dg/permissions-managed-policies.html), of CodeBuild
-    (codebuild/latest/userguide/setting-up-service-role.html) and of SageMaker
-    (sagemaker/latest/dg/security-confused-deputy-prevention.html).
+    role in your account", lambda/latest/dg/permissions-managed-policies.html) and of SageMaker
+    (sagemaker/latest/dg/security-confused-deputy-prevention.html). CodeBuild sends the key, too:
+    hmrc/platsec-ci-terraform, modules/git_tag_step/iam.tf, has the same condition.
     """
     return iam.ServicePrincipal(service).with_conditions({"StringEquals": _source(scope)})
 
