@@ -1,5 +1,6 @@
 """Sections of docs/runbook.md, each in a stage that is broken as it says, in this order."""
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,7 +160,7 @@ def test_an_archive_that_was_deleted_is_built_again(on_call: OnCall) -> None:
     before = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
     s3.delete_object(Bucket=bucket, Key=key)
     printed = on_call.follow("An archive is missing ✔ local", "math")
-    assert f"s3://{bucket}/{key} is not there" in printed
+    assert f"s3://{bucket}/{key}isnotthere" in "".join(printed.split())  # its lines are wrapped
     again = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")["ChecksumSHA256"]
     assert again == before
 
@@ -196,7 +197,8 @@ def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
         failed = repository.delivery("deliver", "--stage", "live")
     assert failed.returncode == 1, failed.stdout
     told = on_call.follow("An update was rolled back by an alarm ✔ local", "solo")
-    assert "live-solo-AllTraffic-ModelErrors-" in told
+    # Each alarm of the new instances may be the first.
+    assert re.search("live-solo-AllTraffic-(Model|Server)Errors-", told)
     assert "no tokenizer" in told
     assert set(answered) == {8}
     assert len(lost) < len(answered)
