@@ -11,6 +11,7 @@ written over there: each object is new. They are objects because the versions of
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -123,4 +124,6 @@ def read(s3: "S3Client", bucket: str, *, latest: int | None = None) -> Iterator[
     names = {it.removesuffix(ENDED).removesuffix(".json") for it in keys}
     for name in sorted(names, reverse=True)[:latest]:
         key = name + (ENDED if name + ENDED in keys else ".json")
-        yield Event(**json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read()))
+        content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
+        with suppress(ValueError, TypeError):  # somebody wrote something else there
+            yield Event(**json.loads(content))

@@ -8,6 +8,7 @@ The bucket forgets them after some weeks; what was accepted is elsewhere.
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 PREFIX = "engine-jobs/"
+CLAIM = re.compile(r"[0-9]{4}\.json")
 
 
 def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
@@ -62,8 +64,9 @@ class JobBucket:
 
     def last_claim(self) -> Claim | None:
         """Return the newest attempt that anybody has made."""
-        keys = sorted(keys_below(self.s3, self.bucket, self._claims))
-        return self._read_claim(keys[-1]) if keys else None
+        keys = keys_below(self.s3, self.bucket, self._claims)
+        claims = sorted(key for key in keys if CLAIM.fullmatch(key.removeprefix(self._claims)))
+        return self._read_claim(claims[-1]) if claims else None
 
     def claim(self, attempt: int, build: str) -> Claim:
         """Write down that `build` makes this attempt; return the claim that was first."""

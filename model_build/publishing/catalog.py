@@ -46,10 +46,11 @@ class Catalog:
         return f"/triton/{self.stage}/{self.endpoint}"
 
     def entries(self) -> dict[str, Entry]:
-        """Return what every model's parameter says."""
+        """Return what every model's parameter says; a value that is not an entry is left out."""
         pages = self.ssm.get_paginator("get_parameters_by_path").paginate(Path=self.path)
-        found = [parameter for page in pages for parameter in page["Parameters"]]
-        return {it["Name"].rpartition("/")[2]: json.loads(it["Value"]) for it in found}
+        parameters = [parameter for page in pages for parameter in page["Parameters"]]
+        entries = {it["Name"].rpartition("/")[2]: _entry(it["Value"]) for it in parameters}
+        return {model: entry for model, entry in entries.items() if entry}
 
     def history(self, model: str) -> list[Past]:
         """Return what a model's parameter has said, the current entry last; SSM keeps 100."""
@@ -57,7 +58,11 @@ class Catalog:
         values = sorted(
             (it for page in pages for it in page["Parameters"]), key=lambda it: it["Version"]
         )
-        return [Past(json.loads(it["Value"]), _way(it.get("Description", ""))) for it in values]
+        return [
+            Past(entry, _way(it.get("Description", "")))
+            for it in values
+            if (entry := _entry(it["Value"]))
+        ]
 
     def flip(self, entry: Entry, way: Way) -> None:
         """Make `entry` what clients resolve its model to.
@@ -75,6 +80,15 @@ class Catalog:
 
     def _name(self, model: str) -> str:
         return f"{self.path}/{model}"
+
+
+def _entry(value: str) -> Entry | None:
+    """Return the entry that a parameter's value is, None where somebody wrote something else."""
+    try:
+        entry = json.loads(value)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
 
 
 def _way(description: str) -> Way:

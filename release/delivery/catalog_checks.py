@@ -40,7 +40,8 @@ def check_before(deployment: Deployment) -> None:
     }
     ssm = deployment.session.client("ssm")
     stay = []
-    for difference in _restored(deployment, differences(ssm, deployment.assembly.stage, live)):
+    found = differences(ssm, deployment.assembly.stage, live)
+    for difference in _restored(deployment, [it for it in found if not it.is_published_copy]):
         if difference.kind is Kind.FOREIGN:
             if difference.parameter not in new:  # else preflight has named it
                 stay.append(difference)
@@ -52,7 +53,10 @@ def check_before(deployment: Deployment) -> None:
 
 
 def check_after(deployment: Deployment) -> None:
-    """Write deleted entries again, and raise `ChangedByHand` with those that somebody changed."""
+    """Write deleted entries again, and raise `ChangedByHand` with those that somebody changed.
+
+    The commit's archives are built by now: no entry has to name a published copy.
+    """
     assembly = deployment.assembly
     new = {it.short_name: deployment.new(it) for it in assembly.endpoints}
     found = differences(deployment.session.client("ssm"), assembly.stage, new)
@@ -61,11 +65,11 @@ def check_after(deployment: Deployment) -> None:
 
 def _restored(deployment: Deployment, found: list[Difference]) -> list[Difference]:
     """Write the entries that a delivery may write; return the other differences."""
-    repairable = [it for it in found if it.repairable]
+    repairable = [it for it in found if it.repairable or it.is_published_copy]
     restore(deployment.session.client("ssm"), repairable)
     for difference in repairable:
         say(f"! {difference.text}: written again, as it was deployed")
-    return [it for it in found if not it.repairable]
+    return [it for it in found if it not in repairable]
 
 
 def _refuse(found: list[Difference], what: str) -> None:

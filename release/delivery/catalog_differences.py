@@ -53,13 +53,23 @@ class Difference:
     def repairable(self) -> bool:
         """Whether a delivery may write the declared entry: nobody can mean it to be otherwise.
 
-        A single-model endpoint has one archive, whatever its entry says. Of the declared version,
-        clients are to get the archive that a builder wrote.
+        A single-model endpoint has one archive, whatever its entry says. A value that is not an
+        entry is an empty one here.
         """
         return self.declared is not None and (
-            self.current is None
-            or self.declared["target_model"] is None
-            or self.declared["version"] == self.current.get("version")
+            not self.current or self.declared["target_model"] is None
+        )
+
+    @property
+    def is_published_copy(self) -> bool:
+        """Whether the entry names another archive of the declared version, such as a published one.
+
+        A delivery replaces it by the builder's, once that is there.
+        """
+        return bool(
+            self.declared
+            and self.current
+            and self.declared["version"] == self.current.get("version")
         )
 
     @property
@@ -71,7 +81,7 @@ class Difference:
         changed = f"since {self.time:%F %T %Z}, by {self.user}"
         if self.declared is None:
             return f"{version}, {changed}, and the commit does not have this model"
-        if self.declared["version"] == self.current.get("version"):
+        if self.is_published_copy:
             archive = self.current.get("target_model")
             return f"{version} in another form (archive {archive}), {changed}"
         return f"{version} instead of {self.declared['version']}, {changed}"
@@ -147,6 +157,8 @@ def _changed(
     where = f"--stage {stage} --endpoint {endpoint}"
     if declared is None:
         command = f"aws ssm delete-parameter --name {name}"
+    elif not current or declared["version"] == current.get("version"):
+        command = f"make deliver STAGE={stage}"
     elif any(same(declared, _entry(it["Value"])) for it in versions):
         command = f"tritonsm rollback {model} --to {declared['version']} {where}"
     else:

@@ -26,7 +26,8 @@ MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG)
 class History:
     """The last deliveries of a stage, the newest last.
 
-    Of those that failed only the newest is kept: however many fail, the last that succeeded stays.
+    Of those that failed only the newest is kept: however many fail, the last that succeeded stays,
+    and so does the last that may serve.
     `models_stack` returns the id of the stage's stack of models as it is now, None where there is
     none: it is made by a first delivery, and another one once the stage was destroyed.
     """
@@ -67,7 +68,9 @@ class History:
             replace(it, outcome=Outcome.ROLLED_BACK) if it.outcome is Outcome.DELIVERED else it
             for it in found[after:]
         ]
-        kept = [it for it in (*found[:after], *taken) if it.outcome in WORTH_KEEPING]
+        deliveries = [*found[:after], *taken]
+        serving = [it for it in deliveries if it.outcome in MAY_SERVE][-1:]
+        kept = [it for it in deliveries if it.outcome in WORTH_KEEPING or it in serving]
         self._begun = [*kept, Delivery(commit, now, Outcome.STARTED)]
         self._write(self._begun)
 

@@ -78,8 +78,15 @@ def test_the_declared_entry_is_no_difference() -> None:
 def test_a_published_archive_of_the_declared_version_is_replaced_by_the_builder_s() -> None:
     published = entry("a", archive="published/{}.tar.gz")
     (difference,) = compared(FakeSsm(minilm=[(published, "")]), entry("a"))
-    assert difference.repairable
+    assert difference.is_published_copy
+    assert not difference.repairable  # before a deploy the builder's may be missing
+    assert difference.command == "make deliver STAGE=prod"
     assert "in another form (archive published/a.tar.gz), since" in difference.text
+
+
+def test_a_value_that_is_no_entry_is_written_again() -> None:
+    (difference,) = compared(FakeSsm(minilm=[({}, "")]), entry("a"))
+    assert difference.repairable
 
 
 def test_a_version_that_the_entry_had_is_brought_back_by_a_rollback() -> None:

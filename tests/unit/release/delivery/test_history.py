@@ -74,6 +74,17 @@ def test_the_only_delivery_cannot_be_rolled_back(history: History) -> None:
         history.target(None)
 
 
+def test_a_wrong_delivery_serves_until_a_later_one_has_succeeded(history: History) -> None:
+    deliver(history, "a")
+    deliver(history, "b", outcome=Outcome.WRONG)
+    deliver(history, "c", outcome=Outcome.FAILED)
+    live = history.live()
+    assert live
+    assert live.commit == "b"
+    deliver(history, "d", "e")
+    assert [it.commit for it in history.deliveries()] == ["a", "d", "e"]
+
+
 def test_each_rollback_goes_one_delivery_further_back(history: History) -> None:
     deliver(history, "a", "b", "c")
     assert roll_back(history) == "b"
