@@ -110,9 +110,18 @@ class Connections:
         return None
 
     async def _open(self) -> Connection:
-        opened = await asyncio.to_thread(self._connect)
+        connecting = asyncio.ensure_future(asyncio.to_thread(self._connect))
+        try:
+            opened = await asyncio.shield(connecting)
+        except asyncio.CancelledError:  # the thread goes on, and nobody waits for its socket
+            connecting.add_done_callback(_close_opened)
+            raise
         opened.setblocking(False)
-        return Connection(*await asyncio.open_connection(sock=opened, limit=PART), frozenset())
+        try:
+            return Connection(*await asyncio.open_connection(sock=opened, limit=PART), frozenset())
+        except BaseException:
+            opened.close()
+            raise
 
     async def _proven(self) -> Connection:
         """Return a connection that has answered while lanes were busy."""
@@ -169,6 +178,11 @@ class Connections:
     def _close_idle(self) -> None:
         while self._idle:
             self._idle.pop().writer.close()
+
+
+def _close_opened(connecting: "asyncio.Future[socket.socket]") -> None:
+    if not connecting.cancelled() and not connecting.exception():
+        connecting.result().close()
 
 
 def http_connection(connected: socket.socket) -> Lane:

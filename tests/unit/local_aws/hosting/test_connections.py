@@ -200,6 +200,24 @@ async def test_without_a_server_there_is_no_connection(
         await take(connections)
 
 
+async def test_a_connection_that_comes_after_nobody_waits_is_closed(server: Server) -> None:
+    asked, answer = threading.Event(), threading.Event()
+
+    def connect() -> socket.socket:
+        asked.set()
+        answer.wait()
+        return server.connect()
+
+    taking = asyncio.create_task(Connections(connect).take())
+    await asyncio.to_thread(asked.wait)
+    taking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await taking
+    answer.set()
+    while opened(server) != [False]:
+        await asyncio.sleep(0)
+
+
 # The end
 
 
