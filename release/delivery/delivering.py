@@ -77,8 +77,8 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
 
     By default that is the last one whose delivery succeeded, other than the one that serves now.
     Its app runs in a worktree, with the packages that are installed now. Its archives are in the
-    bucket, and where an endpoint moves back, so are those of the models that were delivered: only
-    what was published by hand since is built. Raises `NotDelivered` and `DeliveredWrong`.
+    bucket; where an endpoint moves back, those of models that were delivered in between are built
+    first, and a model published by hand is refused. Raises `NotDelivered` and `DeliveredWrong`.
     """
     history = _history(clone, stage)
     target = history.target(to)

@@ -77,10 +77,11 @@ def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> li
         for target in sorted(targets - _builds_of(model, before, after))
     ]
     if not wanted:
-        return ["make deliver first builds again whatever was published by hand"]
+        return ["make deliver refuses it while the catalog has a model published by hand"]
     return [
         "make deliver first builds what clients may be sent to meanwhile: "
-        f"{', '.join(dict.fromkeys(wanted))}, and whatever was published by hand"
+        f"{', '.join(dict.fromkeys(wanted))}; it refuses while the catalog has a model published "
+        "by hand"
     ]
 
 
