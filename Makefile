@@ -24,6 +24,7 @@ CHANGESETS ?=
 JSON ?=
 IGNORE_PREFLIGHT ?=
 ALLOW_OLDER ?=
+TAKE_OVER ?=
 FREE ?=
 REGION ?=
 YES ?=
@@ -160,11 +161,11 @@ account-test: install ## answer docs/aws.md's open questions in an account: FREE
 
 .PHONY: deliver
 deliver: install ## ask the account, deploy what is checked out, try every model: STAGE=prod, FROM_STAGE=dev
-	@./tritonsm deliver --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older)
+	@./tritonsm deliver --stage $(STAGE) $(if $(FROM_STAGE),--from-stage $(FROM_STAGE)) $(if $(IGNORE_PREFLIGHT),--ignore-preflight) $(if $(ALLOW_OLDER),--allow-older) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: rollback
 rollback: install ## deploy the commit that served a stage before: STAGE=prod
-	@./tritonsm rollback-stage --stage $(STAGE)
+	@./tritonsm rollback-stage --stage $(STAGE) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
 dist: install ## build the sdist and the wheel of the client and the construct library into dist/

@@ -10,11 +10,12 @@ written over there: each object is new. They are objects because the versions of
 """
 
 import json
+import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -23,19 +24,27 @@ if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 FOLDER = "history/"
-ENDED = ".ended.json"
+BEGUN, ENDED = ".json", ".ended.json"
 LONGEST = timedelta(hours=6)
 """After which a delivery that says `started` has been killed: no job and no session of the deploy
 role is longer (`stacks/time_budget.py`)."""
 
 
+class BrokenRecord(Exception):
+    """The parameter has something else than deliveries."""
+
+
 class Outcome(StrEnum):
-    """How a delivery ended. `STARTED`: it was interrupted, or is in progress."""
+    """How a delivery ended. `STARTED`: it is in progress, or was killed.
+
+    `UNFINISHED`: it ended while AWS was still changing the stage, or where nobody knows.
+    """
 
     STARTED = "started"
     DELIVERED = "delivered"
     FAILED = "failed"
     WRONG = "wrong"
+    UNFINISHED = "unfinished"
     ROLLED_BACK = "rolled back"
 
 
@@ -47,33 +56,65 @@ class Delivery:
     time: str
     outcome: Outcome
 
+    def is_same(self, other: "Delivery") -> bool:
+        """Whether the other one is this delivery, perhaps with another outcome."""
+        return (self.commit, self.time) == (other.commit, other.time)
+
+
+@dataclass(frozen=True)
+class Deliveries:
+    """The parameter: its version, 0 where there is none; the id of the stack of models that it is
+    about; and the deliveries, the newest last."""
+
+    version: int = 0
+    stack: str | None = None
+    entries: tuple[Delivery, ...] = ()
+
+    def in_progress(self) -> Delivery | None:
+        """Return the delivery that is in progress, or was killed within the last hours."""
+        if not self.entries or self.entries[-1].outcome is not Outcome.STARTED:
+            return None
+        age = datetime.now(UTC) - datetime.fromisoformat(self.entries[-1].time)
+        return self.entries[-1] if age < LONGEST else None
+
 
 def delivered_parameter(stage: str) -> str:
     """Return the name of the parameter that lists a stage's deliveries."""
     return f"/triton/{stage}/delivered"
 
 
-def read_deliveries(ssm: "SSMClient", stage: str) -> tuple[str | None, list[Delivery]]:
-    """Return the id of the stack of models that the parameter is about, and its deliveries."""
+def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
+    """Return the latest deliveries of a stage; broken entries are left out, and named.
+
+    Raises `BrokenRecord` where the parameter has no list of deliveries.
+    """
+    name = delivered_parameter(stage)
     try:
-        value = ssm.get_parameter(Name=delivered_parameter(stage))["Parameter"]["Value"]
+        parameter = ssm.get_parameter(Name=name)["Parameter"]
     except ssm.exceptions.ParameterNotFound:
-        return None, []
-    record: Any = json.loads(value)
-    if isinstance(record, list):  # as it was before it named a stack
-        record = {"stack": None, "deliveries": record}
-    return record["stack"], [
-        Delivery(it["commit"], it["time"], Outcome(it["outcome"])) for it in record["deliveries"]
-    ]
+        return Deliveries()
+    try:
+        record: Any = json.loads(parameter["Value"])
+        if isinstance(record, list):  # as it was before it named a stack
+            record = {"stack": None, "deliveries": record}
+        stack, listed = record["stack"], list(record["deliveries"])
+    except (ValueError, KeyError, TypeError):
+        raise BrokenRecord(
+            f"{name} is not a list of deliveries: somebody has written it. Write one of its "
+            f"earlier values again: aws ssm get-parameter-history --name {name}"
+        ) from None
+    entries = (_delivery(name, number, content) for number, content in enumerate(listed, 1))
+    return Deliveries(parameter["Version"], stack, tuple(it for it in entries if it))
 
 
-def in_progress(ssm: "SSMClient", stage: str) -> Delivery | None:
-    """Return the delivery of a stage that is in progress, or was killed within the last hours."""
-    _, deliveries = read_deliveries(ssm, stage)
-    if not deliveries or deliveries[-1].outcome is not Outcome.STARTED:
+def _delivery(name: str, number: int, content: Any) -> Delivery | None:
+    try:
+        commit, time = content["commit"], content["time"]
+        datetime.now(UTC) - datetime.fromisoformat(time)  # a time without its zone is none
+        return Delivery(str(commit), time, Outcome(content["outcome"]))
+    except (ValueError, KeyError, TypeError) as error:
+        _warn(f"{name}: delivery {number} is broken ({error!r}): left out")
         return None
-    age = datetime.now(UTC) - datetime.fromisoformat(deliveries[-1].time)
-    return deliveries[-1] if age < LONGEST else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,15 +143,20 @@ class Event:
         return replace(self, result=result, message=message, ended=now)
 
     @property
-    def _name(self) -> str:
+    def name(self) -> str:
+        """Return the name of its objects, without the folder and what follows."""
         return f"{datetime.fromisoformat(self.begun):%Y%m%dT%H%M%S.%fZ}-{self.number}"
+
+    def began_as(self, begun: "Event") -> bool:
+        """Whether `begun` is this event before it ended."""
+        return replace(self, result=begun.result, message=begun.message, ended=None) == begun
 
 
 def write(s3: "S3Client", bucket: str, event: Event) -> None:
     """Write an event as it is now; what is there is never written over."""
     s3.put_object(
         Bucket=bucket,
-        Key=f"{FOLDER}{event._name}{ENDED if event.ended else '.json'}",
+        Key=f"{FOLDER}{event.name}{ENDED if event.ended else BEGUN}",
         Body=json.dumps(asdict(event), indent=1).encode(),
         ContentType="application/json",
         IfNoneMatch="*",
@@ -118,12 +164,51 @@ def write(s3: "S3Client", bucket: str, event: Event) -> None:
 
 
 def read(s3: "S3Client", bucket: str, *, latest: int | None = None) -> Iterator[Event]:
-    """Yield events, the newest first: all, or the `latest`."""
+    """Yield events, the newest first: all, or the `latest`; broken objects are left out, and named.
+
+    An end that is not that of the event as it began was written by somebody else.
+    """
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=FOLDER)
-    keys = {it["Key"] for page in pages for it in page.get("Contents", ())}
-    names = {it.removesuffix(ENDED).removesuffix(".json") for it in keys}
-    for name in sorted(names, reverse=True)[:latest]:
-        key = name + (ENDED if name + ENDED in keys else ".json")
+    keys = {listed["Key"] for page in pages for listed in page.get("Contents", ())}
+    names = {key.removesuffix(ENDED).removesuffix(BEGUN) for key in keys}
+
+    def stored(key: str) -> Event | None:
+        if key not in keys:
+            return None
         content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-        with suppress(ValueError, TypeError):  # somebody wrote something else there
-            yield Event(**json.loads(content))
+        event = _event(content)
+        if event is None or not key.startswith(f"{FOLDER}{event.name}."):
+            _warn(f"s3://{bucket}/{key} is not an event of this stage: left out")
+            return None
+        return event
+
+    def events() -> Iterator[Event]:
+        for name in sorted(names, reverse=True):
+            begun, ended = stored(name + BEGUN), stored(name + ENDED)
+            if begun and ended and not ended.began_as(begun):
+                _warn(f"s3://{bucket}/{name}{ENDED} is not the end of {name}{BEGUN}: left out")
+                ended = None
+            if event := ended or begun:
+                yield event
+
+    return islice(events(), latest)
+
+
+def _event(content: bytes) -> Event | None:
+    """Return the event that is the content of an object, None where it is something else."""
+    try:
+        event = Event(**json.loads(content))
+        texts = event.stage, event.action, event.who, event.result, event.message, event.number
+        optional = event.commit, event.ended
+        versions = *event.versions, *event.versions.values()
+        datetime.fromisoformat(event.begun)
+    except (ValueError, TypeError, AttributeError):
+        return None
+    are_texts = all(isinstance(value, str) for value in (*texts, *versions))
+    return (
+        event if are_texts and all(it is None or isinstance(it, str) for it in optional) else None
+    )
+
+
+def _warn(text: str) -> None:
+    print(f"! {text}", file=sys.stderr)  # noqa: T201

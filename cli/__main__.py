@@ -6,7 +6,8 @@ import signal
 import sys
 from types import FrameType
 
-INTERRUPTS = signal.SIGINT, signal.SIGTERM  # Ctrl-C, and how GitHub ends a job
+INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+"""Ctrl-C, how GitHub ends a job, and a terminal that is closed."""
 INTERRUPTED = 128 + signal.SIGINT
 LINE = "error: interrupted\n"
 FULL = errno.ENOSPC, errno.EDQUOT, errno.EFBIG

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
 from model_build.errors import BuildError
-from stage_record import Event, Outcome
+from stage_record import BrokenRecord, Deliveries, Event, Outcome
 
 
 def refuse_during_delivery(options: argparse.Namespace) -> None:
@@ -19,7 +19,7 @@ def refuse_during_delivery(options: argparse.Namespace) -> None:
     is updating in between.
     """
     stage = options.stage
-    delivery = stage_record.in_progress(boto3.client("ssm"), stage)
+    delivery = _deliveries(stage).in_progress()
     if delivery and not options.during_delivery:
         raise BuildError(
             f"a delivery of commit {delivery.commit[:12]} to {stage} is in progress since "
@@ -33,8 +33,8 @@ def refuse_delivered(options: argparse.Namespace, bucket: str) -> None:
 
     The live commit is one of them.
     """
-    _, deliveries = stage_record.read_deliveries(boto3.client("ssm"), options.stage)
-    commits = {it.commit for it in deliveries if it.outcome is not Outcome.FAILED}
+    deliveries = _deliveries(options.stage).entries
+    commits = {past.commit for past in deliveries if past.outcome is not Outcome.FAILED}
     name = f"{options.endpoint}/{options.model}"
     for event in stage_record.read(boto3.client("s3"), bucket):
         if event.commit in commits and event.versions.get(name) == options.version:
@@ -43,6 +43,13 @@ def refuse_delivered(options: argparse.Namespace, bucket: str) -> None:
                 f"{options.version} of {name}, and {options.stage} may be rolled back to it: the "
                 "last ten deliveries keep theirs"
             )
+
+
+def _deliveries(stage: str) -> Deliveries:
+    try:
+        return stage_record.read_deliveries(boto3.client("ssm"), stage)
+    except BrokenRecord as error:
+        raise BuildError(str(error)) from None
 
 
 def record(
@@ -54,7 +61,7 @@ def record(
             stage=options.stage,
             action=action,
             who=boto3.client("sts").get_caller_identity()["Arn"],
-            versions={f"{options.endpoint}/{name}": it for name, it in versions.items()},
+            versions={f"{options.endpoint}/{name}": version for name, version in versions.items()},
         )
         stage_record.write(boto3.client("s3"), bucket, event.end("done"))
     except (BotoCoreError, ClientError) as error:

@@ -33,6 +33,7 @@ interrupted, or its credentials have expired, and AWS finishes what was begun: r
 again once no build runs in CodeBuild. 4: somebody changed the catalog by hand, and the message has
 the command that ends that. 130: it was interrupted before anything was begun.
 """
+TAKE_OVER_HELP = "begin although another delivery is in progress, such as one that was killed"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -70,12 +71,14 @@ def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> N
         action="store_true",
         help="deliver a commit that does not contain the one that the stage serves",
     )
+    deploying.add_argument("--take-over", action="store_true", help=TAKE_OVER_HELP)
     rolling_back = _command(
         commands, "rollback-stage", _roll_back, "deliver an earlier commit again"
     )
     rolling_back.add_argument(
         "--to", metavar="COMMIT", help="a delivered commit; default: the last that succeeded"
     )
+    rolling_back.add_argument("--take-over", action="store_true", help=TAKE_OVER_HELP)
     writing = _command(commands, "golden", _golden, "write what a deployed model answers")
     writing.add_argument("model", metavar="MODEL", help="a folder in models/")
 
@@ -133,23 +136,34 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
 
 
 def _deploy(clone: Clone, options: argparse.Namespace) -> None:
-    deliver(
+    not_invoked = deliver(
         clone,
         options.stage,
         from_stage=options.from_stage,
         ignore_preflight=options.ignore_preflight,
         allow_older=options.allow_older,
+        take_over=options.take_over,
     )
+    _warn(not_invoked)
     print(f"delivered: {options.stage} serves what is checked out")
 
 
 def _roll_back(clone: Clone, options: argparse.Namespace) -> None:
     stage = options.stage
-    commit = roll_back(clone, stage, to=options.to)
+    commit, not_invoked = roll_back(clone, stage, to=options.to, take_over=options.take_over)
+    _warn(not_invoked)
     print(
         f"delivered: {stage} serves {commit[:12]} again. main still has the bad change: revert it "
         "before the next delivery"
     )
+
+
+def _warn(not_invoked: list[str]) -> None:
+    if not_invoked:
+        print(
+            f"! not invoked, so that nobody knows whether they answer: {', '.join(not_invoked)} "
+            f"(no inputs in models/NAME/{golden.FILE})"
+        )
 
 
 def _golden(clone: Clone, options: argparse.Namespace) -> None:
@@ -166,5 +180,6 @@ def _golden(clone: Clone, options: argparse.Namespace) -> None:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # how GitHub ends a job
+    for number in (signal.SIGTERM, signal.SIGHUP):  # how GitHub and a closed terminal end it
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main())

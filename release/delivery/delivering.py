@@ -1,9 +1,6 @@
 """Deliver a commit to a stage, and roll back to an earlier one."""
 
-from collections.abc import Callable
-
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
 
 from release.checkouts import Clone
 from release.delivery import golden
@@ -13,7 +10,7 @@ from release.delivery.assembly import synthesised
 from release.delivery.catalog_checks import check_before
 from release.delivery.deploying import deploy
 from release.delivery.deployment import Deployment
-from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.errors import NotDelivered
 from release.delivery.first_step import ask_the_account
 from release.delivery.history import History
 from release.delivery.lost_exports import refuse_lost_exports
@@ -22,7 +19,6 @@ from release.delivery.recording import recorded
 from release.delivery.steps import say
 from release.delivery.verifying import verify
 from release.tree import Tree
-from stage_record import Outcome
 
 DIRTY = (
     "the working tree has changes that are in no commit, so nobody could roll back to them: "
@@ -37,11 +33,13 @@ def deliver(
     from_stage: str | None,
     ignore_preflight: bool = False,
     allow_older: bool = False,
-) -> None:
+    take_over: bool = False,
+) -> list[str]:
     """Deploy what is checked out to `stage`, with the archives that `from_stage` has tried.
 
-    With `ignore_preflight`, what the account refuses is said and does not end the delivery; with
-    `allow_older`, the live commit may be one that is not contained in what is checked out.
+    Return the models that were not invoked. With `ignore_preflight`, what the account refuses is
+    said and does not end the delivery; with `allow_older`, the live commit may be one that is not
+    contained in what is checked out; with `take_over`, another delivery may be in progress.
     Raises `NotDelivered`, `DeliveredWrong` and `ChangedByHand`.
     """
     for name in filter(None, (stage, from_stage)):
@@ -52,7 +50,8 @@ def deliver(
     golden.read_all(clone.models)
     history = _history(clone, stage)
     if not allow_older:
-        refuse_older(clone, history)
+        refuse_older(clone, stage, history.live())
+    history.refuse_in_progress(commit, take_over=take_over)
     if from_stage is not None:
         require_delivered(_history(clone, from_stage), commit)
     with synthesised(clone, stage) as assembly:
@@ -63,17 +62,17 @@ def deliver(
         deployment.say_how_long()
         if from_stage is not None:
             promote_from(deployment, from_stage, session=_session(clone, from_stage))
-        deployment.at_rest()
-        if not allow_older:
-            refuse_older(clone, history)  # again: it may have waited for another delivery
         check_before(deployment)
-        history.begin(commit)
-        with recorded(deployment, "deliver", commit):
-            _remembered(history, lambda: _put_in_place(deployment, clone))
+        with recorded(deployment, history, "deliver", commit, take_over=take_over) as live:
+            if not allow_older:
+                refuse_older(clone, stage, live)  # again: another one may have ended since
+            return _put_in_place(deployment, history, clone)
 
 
-def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
-    """Deploy an earlier commit of `stage` again, and return it.
+def roll_back(
+    clone: Clone, stage: str, *, to: str | None, take_over: bool = False
+) -> tuple[str, list[str]]:
+    """Deploy an earlier commit of `stage` again; return it, and the models that were not invoked.
 
     By default that is the last one whose delivery succeeded, other than the one that serves now.
     Its app runs in a worktree, with the packages that are installed now. Its archives are in the
@@ -82,6 +81,7 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
     """
     history = _history(clone, stage)
     target = history.target(to)
+    history.refuse_in_progress(target.commit, take_over=take_over)
     say(f"rolling back to {target.commit[:12]}, delivered {target.time}")
     with (
         clone.checked_out(target.commit) as tree,
@@ -91,38 +91,19 @@ def roll_back(clone: Clone, stage: str, *, to: str | None) -> str:
         refuse_lost_exports(deployment)
         deployment.at_rest()
         check_before(deployment)
-        history.begin(target.commit, back_to=target)
-        with recorded(deployment, "rollback-stage", target.commit):
-            _remembered(history, lambda: _put_in_place(deployment, tree))
-    return target.commit
+        action = "rollback-stage"
+        with recorded(
+            deployment, history, action, target.commit, back_to=target, take_over=take_over
+        ):
+            return target.commit, _put_in_place(deployment, history, tree)
 
 
-def _put_in_place(deployment: Deployment, tree: Tree) -> None:
+def _put_in_place(deployment: Deployment, history: History, tree: Tree) -> list[str]:
+    """Return the models that were not invoked."""
     build(deployment)
+    history.refuse_superseded()
     deploy(deployment)
-    verify(deployment, tree.models)
-
-
-def _remembered(history: History, put_in_place: Callable[[], None]) -> None:
-    try:
-        put_in_place()
-    except NotDelivered:
-        _end(history, Outcome.FAILED)
-        raise
-    except (DeliveredWrong, ChangedByHand):
-        _end(history, Outcome.WRONG)
-        raise
-    except KeyboardInterrupt:
-        raise Unfinished("interrupted") from None
-    _end(history, Outcome.DELIVERED)
-
-
-def _end(history: History, outcome: Outcome) -> None:
-    """Record an outcome; failing to record it does not change it."""
-    try:
-        history.end(outcome)
-    except (BotoCoreError, ClientError) as error:
-        say(f"! {history.name} still says that this delivery is in progress: {error}")
+    return verify(deployment, tree.models)
 
 
 def _history(tree: Tree, stage: str) -> History:

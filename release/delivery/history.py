@@ -10,17 +10,18 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import stage_record
 from release.delivery.errors import NotDelivered
-from stage_record import Delivery, Outcome, delivered_parameter, read_deliveries
+from stage_record import BrokenRecord, Deliveries, Delivery, Outcome, delivered_parameter
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
 KEPT = 10
-
-
 WORTH_KEEPING = (Outcome.DELIVERED, Outcome.ROLLED_BACK)
-MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG)
+MAY_SERVE = (Outcome.STARTED, Outcome.DELIVERED, Outcome.WRONG, Outcome.UNFINISHED)
+TAKE_OVER = "TAKE_OVER=1"
+"""What lets a delivery begin while another one is in progress."""
 
 
 class History:
@@ -38,84 +39,184 @@ class History:
         self._ssm, self._models_stack = ssm, models_stack
         self.stage = stage
         self.name = delivered_parameter(stage)
-        self._begun: list[Delivery] = []
+        self.begun: Delivery | None = None
 
     def deliveries(self) -> list[Delivery]:
         """Return them, the newest last."""
-        stack, deliveries = read_deliveries(self._ssm, self.stage)
-        return deliveries if stack in (None, self._models_stack()) else []
+        return self._of_this_stage(self._read())
 
     def live(self) -> Delivery | None:
         """Return the newest delivery that may have changed the stage, None where there is none.
 
         One that failed was rolled back.
         """
-        found = [it for it in self.deliveries() if it.outcome in MAY_SERVE]
-        return found[-1] if found else None
+        return _live(self.deliveries())
 
-    def begin(self, commit: str, *, back_to: Delivery | None = None) -> None:
-        """Record that a commit is about to be deployed.
+    def refuse_in_progress(self, commit: str, *, take_over: bool = False) -> None:
+        """Raise `NotDelivered` while another commit is delivered, unless that is taken over.
+
+        The same commit once more continues a delivery that was killed.
+        """
+        self._refuse_in_progress(self._read(), commit, take_over)
+
+    def begin(
+        self, commit: str, *, back_to: Delivery | None = None, take_over: bool = False
+    ) -> Delivery | None:
+        """Record that a commit is about to be deployed; return what was live.
 
         With `back_to`, the deliveries after it are marked as rolled back, so that the next rollback
-        goes further back.
+        goes further back. Raises `NotDelivered` as `refuse_in_progress` does, also where another
+        delivery begins at the same time.
         """
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        found = self.deliveries()
-        if back_to is None and found and _serves(found[-1], found) and found[-1].commit == commit:
-            found = found[:-1]  # the same commit once more is not a step that could be rolled back
-        after = found.index(back_to) + 1 if back_to else len(found)
-        taken = [
-            replace(it, outcome=Outcome.ROLLED_BACK) if it.outcome is Outcome.DELIVERED else it
-            for it in found[after:]
+        record = self._read()
+        self._refuse_in_progress(record, commit, take_over)
+        before = [
+            replace(past, outcome=Outcome.UNFINISHED) if past.outcome is Outcome.STARTED else past
+            for past in self._of_this_stage(record)
         ]
-        deliveries = [*found[:after], *taken]
-        serving = [it for it in deliveries if it.outcome in MAY_SERVE][-1:]
-        kept = [it for it in deliveries if it.outcome in WORTH_KEEPING or it in serving]
-        self._begun = [*kept, Delivery(commit, now, Outcome.STARTED)]
-        self._write(self._begun)
+        after = _index(before, back_to) + 1 if back_to else len(before)
+        deliveries = [*before[:after], *_marked(before[after:])]
+        live = _live(deliveries)
+        kept = [it for it in deliveries if it.outcome in WORTH_KEEPING or it == live]
+        self.begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
+        try:
+            self._begin_alone([*kept, self.begun], record.version)
+        except NotDelivered:
+            self.begun = None
+            raise
+        return _live(before)
+
+    def refuse_superseded(self) -> None:
+        """Raise `NotDelivered` where a delivery of another commit has begun since this one."""
+        assert self.begun
+        newest = self.deliveries()[-1]
+        if newest.commit != self.begun.commit:
+            raise NotDelivered(
+                f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "
+                f"{newest.time}: this one ends before it changes an endpoint. Deliver again once "
+                f"that one has ended (tritonsm history --stage {self.stage})"
+            )
 
     def end(self, outcome: Outcome) -> None:
         """Record how what was begun has ended, in whatever stack of models the stage has by now.
 
         The cdk CLI deletes a stack whose first deploy failed, and makes another one. Deliveries
-        that others have begun since stay.
+        that others have begun or ended since stay as they are.
         """
-        *before, last = self._begun
-        _, recorded = read_deliveries(self._ssm, self.stage)
-        since = [it for it in recorded if it.time >= last.time and it not in self._begun]
-        self._write([*before, replace(last, outcome=outcome), *since])
+        assert self.begun
+        ended = replace(self.begun, outcome=outcome)
+        recorded = list(self._read().entries)
+        if not any(past.is_same(ended) for past in recorded):
+            recorded.append(ended)
+        deliveries = [ended if past.is_same(ended) else past for past in recorded]
+        if outcome is Outcome.DELIVERED and deliveries[-1] == ended:
+            deliveries = _without_repeats(deliveries)
+        self._write(deliveries)
+        self.begun = None
 
-    def target(self, wanted: str | None) -> Delivery:
-        """Return what to roll back to: the delivery of `wanted`, or the last that succeeded.
+    def target(self, commit: str | None) -> Delivery:
+        """Return what to roll back to: the delivery of a commit, or the last that succeeded.
 
-        The last does not count where it is what serves now. `wanted` may be the beginning of a
-        commit. Raises `NotDelivered` where there is none.
+        The last does not count where it is what serves now. `commit` may be the beginning of one.
+        Raises `NotDelivered` where there is none.
         """
-        found = self.deliveries()
-        fit = [it for it in found[::-1] if it.outcome in WORTH_KEEPING]
-        if wanted is not None:
-            fit = [it for it in fit if it.commit.startswith(wanted)]
+        deliveries = self.deliveries()
+        fit = [it for it in deliveries[::-1] if it.outcome in WORTH_KEEPING]
+        if commit is not None:
+            fit = [it for it in fit if it.commit.startswith(commit)]
         else:
-            fit = [it for it in fit if it.outcome is Outcome.DELIVERED and not _serves(it, found)]
+            fit = [
+                it for it in fit if it.outcome is Outcome.DELIVERED and not _serves(it, deliveries)
+            ]
         if fit:
             return fit[0]
-        known = ", ".join(dict.fromkeys(it.commit[:12] for it in found[::-1])) or "none"
-        what = f"commit {wanted}" if wanted else "earlier commit"
+        known = ", ".join(dict.fromkeys(it.commit[:12] for it in deliveries[::-1])) or "none"
+        missing = f"commit {commit}" if commit else "earlier commit"
         raise NotDelivered(
-            f"no {what} was delivered to {self.stage}; {self.name} has: {known}. Check the "
+            f"no {missing} was delivered to {self.stage}; {self.name} has: {known}. Check the "
             f"commit out and deliver it: make deliver STAGE={self.stage}"
         )
 
-    def _write(self, deliveries: Sequence[Delivery]) -> None:
+    def _read(self) -> Deliveries:
+        try:
+            return stage_record.read_deliveries(self._ssm, self.stage)
+        except BrokenRecord as error:
+            raise NotDelivered(str(error)) from None
+
+    def _of_this_stage(self, record: Deliveries) -> list[Delivery]:
+        return list(record.entries) if record.stack in (None, self._models_stack()) else []
+
+    def _refuse_in_progress(self, record: Deliveries, commit: str, take_over: bool) -> None:
+        other = record.in_progress()
+        if other and other.commit != commit and not take_over:
+            raise NotDelivered(
+                f"a delivery of commit {other.commit[:12]} to {self.stage} is in progress since "
+                f"{other.time}: wait until it ends (tritonsm history --stage {self.stage}). If it "
+                f"was killed: {TAKE_OVER}"
+            )
+
+    def _begin_alone(self, deliveries: Sequence[Delivery], version: int) -> None:
+        """Write what follows a version. Raises `NotDelivered` where another delivery did so first.
+
+        PutParameter has no condition but that there is no parameter. It answers with the number of
+        the version that it has made: after a number that is not the next, the other one's value is
+        written again.
+        """
+        try:
+            written = self._write(deliveries, overwrite=version > 0)
+        except self._ssm.exceptions.ParameterAlreadyExists:
+            written = None
+        if written == version + 1:
+            return
+        if written:
+            other = self._ssm.get_parameter(Name=f"{self.name}:{written - 1}")["Parameter"]["Value"]
+            self._put(other)
+        raise NotDelivered(
+            f"another delivery to {self.stage} has begun at the same time: wait until it ends "
+            f"(tritonsm history --stage {self.stage}), and deliver again"
+        )
+
+    def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:
+        """Return the number of the parameter's version."""
         kept = [asdict(it) for it in deliveries[-KEPT:]]
         record = {"stack": self._models_stack(), "deliveries": kept}
-        self._ssm.put_parameter(
+        return self._put(json.dumps(record, separators=(",", ":")), overwrite=overwrite)
+
+    def _put(self, value: str, *, overwrite: bool = True) -> int:
+        return self._ssm.put_parameter(
             Name=self.name,
             Description=f"Commits that were delivered to {self.stage}, the newest last",
-            Value=json.dumps(record, separators=(",", ":")),
+            Value=value,
             Type="String",
-            Overwrite=True,
-        )
+            Overwrite=overwrite,
+        )["Version"]
+
+
+def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
+    return next((it for it in reversed(deliveries) if it.outcome in MAY_SERVE), None)
+
+
+def _index(deliveries: Sequence[Delivery], one: Delivery) -> int:
+    """Raise `NotDelivered` where the record does not have a delivery any more."""
+    for index, past in enumerate(deliveries):
+        if past.is_same(one):
+            return index
+    raise NotDelivered("deliveries have ended since this one was asked for: run it again")
+
+
+def _marked(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    return [
+        replace(past, outcome=Outcome.ROLLED_BACK) if past.outcome is Outcome.DELIVERED else past
+        for past in deliveries
+    ]
+
+
+def _without_repeats(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    """Drop the deliveries of the same commit before the last: no step that could be rolled back."""
+    *before, last = deliveries
+    while before and before[-1].commit == last.commit and before[-1].outcome is last.outcome:
+        before.pop()
+    return [*before, last]
 
 
 def _serves(delivery: Delivery, deliveries: Sequence[Delivery]) -> bool:

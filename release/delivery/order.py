@@ -4,15 +4,14 @@ from release.checkouts import Clone
 from release.delivery.errors import NotDelivered
 from release.delivery.history import History
 from release.tree import CheckoutError
-from stage_record import Outcome
+from stage_record import Delivery, Outcome
 
 ANYWAY = "ALLOW_OLDER=1"
 """What lets a delivery undo the live commit."""
 
 
-def refuse_older(clone: Clone, history: History) -> None:
-    """Raise `NotDelivered` where HEAD does not contain the stage's live commit."""
-    live = history.live()
+def refuse_older(clone: Clone, stage: str, live: Delivery | None) -> None:
+    """Raise `NotDelivered` where HEAD does not contain the live commit of a stage."""
     if live is None:
         return
     try:
@@ -20,19 +19,19 @@ def refuse_older(clone: Clone, history: History) -> None:
             return
     except CheckoutError as error:
         raise NotDelivered(
-            f"{history.stage} serves commit {live.commit[:12]}, and {error}. {ANYWAY} delivers "
+            f"{stage} serves commit {live.commit[:12]}, and {error}. {ANYWAY} delivers "
             "without knowing"
         ) from None
     raise NotDelivered(
-        f"{history.stage} serves commit {live.commit[:12]}, delivered {live.time}, which what is "
+        f"{stage} serves commit {live.commit[:12]}, delivered {live.time}, which what is "
         "checked out does not contain: this delivery would undo it. Merge it and deliver that. To "
-        f"go back: make rollback STAGE={history.stage}. To undo it all the same: {ANYWAY}"
+        f"go back: make rollback STAGE={stage}. To undo it all the same: {ANYWAY}"
     )
 
 
 def require_delivered(history: History, commit: str) -> None:
     """Raise `NotDelivered` where a commit did not end well in the stage to promote from."""
-    ended = [it.outcome for it in history.deliveries() if it.commit == commit]
+    ended = [past.outcome for past in history.deliveries() if past.commit == commit]
     if ended and ended[-1] is Outcome.DELIVERED:
         return
     how = f"ended as {ended[-1].value!r} in" if ended else "was not delivered to"

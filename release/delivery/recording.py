@@ -7,27 +7,44 @@ from contextlib import contextmanager
 from botocore.exceptions import BotoCoreError, ClientError
 
 import stage_record
+from endpoint_client import EndpointError
 from release.delivery.catalog_differences import declared_entries
+from release.delivery.credentials import said
 from release.delivery.deployment import Deployment
 from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
+from release.delivery.history import History
 from release.delivery.steps import say
-from stage_record import Event, Outcome
+from release.tree import CheckoutError
+from stage_record import Delivery, Event, Outcome
 
-RESULTS = {
-    ChangedByHand: "changed by hand",
-    DeliveredWrong: Outcome.WRONG.value,
-    NotDelivered: Outcome.FAILED.value,
-    Unfinished: "unfinished",
-}
+NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
+"""Errors that end a delivery before it changes anything, or once that was rolled back: AWS's errors
+while something changes are raised as `Unfinished` or `DeliveredWrong`."""
+ENDINGS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Outcome, str], ...] = (
+    (ChangedByHand, Outcome.WRONG, "changed by hand"),
+    (DeliveredWrong, Outcome.WRONG, "wrong"),
+    (NOTHING_CHANGED, Outcome.FAILED, "failed"),
+    (BaseException, Outcome.UNFINISHED, "unfinished"),
+)
+"""By error: how the delivery ended, and what its event says."""
 MESSAGE = 1000
 """Characters of an error that are kept."""
 
 
 @contextmanager
-def recorded(deployment: Deployment, action: str, commit: str) -> Iterator[None]:
-    """Write an event when the `with` block begins and when it ends.
+def recorded(
+    deployment: Deployment,
+    history: History,
+    action: str,
+    commit: str,
+    *,
+    back_to: Delivery | None = None,
+    take_over: bool = False,
+) -> Iterator[Delivery | None]:
+    """Record a delivery when the `with` block begins and however it ends; give what was live.
 
-    The first delivery of a stage makes the bucket: its event is written when it ends.
+    Only a process that is killed leaves a delivery in progress. The first delivery of a stage makes
+    the bucket: its event is written when it ends. What is refused here is not recorded.
     """
     event = Event(
         stage=deployment.assembly.stage,
@@ -36,14 +53,35 @@ def recorded(deployment: Deployment, action: str, commit: str) -> Iterator[None]
         versions=dict(_versions(deployment)),
         commit=commit,
     )
-    _write(deployment, event)
     try:
-        yield
-    except tuple(RESULTS) as error:
-        result = next(name for kind, name in RESULTS.items() if isinstance(error, kind))
-        _write(deployment, event.end(result, str(error)[:MESSAGE]))
+        live = history.begin(commit, back_to=back_to, take_over=take_over)
+        _write(deployment, event)
+        yield live
+        _end(history, Outcome.DELIVERED)
+        _write(deployment, event.end(Outcome.DELIVERED))
+    except BaseException as error:
+        if not history.begun:
+            raise
+        outcome, result = next((it[1], it[2]) for it in ENDINGS if isinstance(error, it[0]))
+        _end(history, outcome)
+        _write(deployment, event.end(result, _message(error)))
+        if isinstance(error, KeyboardInterrupt):
+            raise Unfinished("interrupted") from None
         raise
-    _write(deployment, event.end(Outcome.DELIVERED))
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, BotoCoreError | ClientError | EndpointError):
+        return said(error)[:MESSAGE]
+    return (str(error) or type(error).__name__)[:MESSAGE]
+
+
+def _end(history: History, outcome: Outcome) -> None:
+    """Record an outcome; failing to record it does not change it."""
+    try:
+        history.end(outcome)
+    except (BotoCoreError, ClientError, NotDelivered) as error:
+        say(f"! {history.name} still says that this delivery is in progress: {error}")
 
 
 def _write(deployment: Deployment, event: Event) -> None:

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import boto3
@@ -32,7 +33,15 @@ def served(session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint
     }
 
 
-def wrong_answers(
+@dataclass
+class Answers:
+    """What models have answered: the wrong ones, a line each, and the models without inputs."""
+
+    wrong: list[str] = field(default_factory=list)
+    not_invoked: list[str] = field(default_factory=list)
+
+
+def invoke_all(
     session: boto3.Session,
     stage: str,
     endpoints: Iterable[StackEndpoint],
@@ -40,57 +49,61 @@ def wrong_answers(
     *,
     declared: Mapping[str, Mapping[str, str]],
     deadline: float,
-) -> list[str]:
-    """Invoke every model by its name; return what is wrong, one line a model.
+) -> Answers:
+    """Invoke every model that has a golden file by its name, and compare the answers.
 
     `declared` has the versions of an endpoint's models, by its short name and theirs. Endpoints are
-    asked side by side; the models of one after each other, since it may have to load each. A model
-    without a golden file is named in a warning, and not asked. Raises `Unfinished` where one is
-    left at `deadline`, as `time.monotonic` counts.
+    invoked side by side; the models of one after each other, since it may have to load each. A
+    model whose file has inputs alone must answer, whatever it answers. One without a file is not
+    invoked: a request that nobody wrote may do anything in a production stage. Raises `Unfinished`
+    where one is left at `deadline`, as `time.monotonic` counts.
     """
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = [
-            pool.submit(
-                _wrong_answers, endpoint, client, declared[endpoint.short_name], models, deadline
-            )
+        futures = [
+            pool.submit(_invoke, endpoint, client, declared[endpoint.short_name], models, deadline)
             for endpoint, client in _clients(session, stage, endpoints)
         ]
-    return [line for it in found for line in it.result()]
+    by_endpoint = [future.result() for future in futures]
+    return Answers(
+        [line for answers in by_endpoint for line in answers.wrong],
+        [model for answers in by_endpoint for model in answers.not_invoked],
+    )
 
 
-def _wrong_answers(
+def _invoke(
     endpoint: StackEndpoint,
     client: EndpointClient,
     declared: Mapping[str, str],
     models: Path,
     deadline: float,
-) -> list[str]:
-    wrong = []
+) -> Answers:
+    answers = Answers()
     for model, version in declared.items():
-        path = golden.path_of(models, model)
+        name, path = f"{endpoint.name}/{model}", golden.path_of(models, model)
         expected = Golden.read(path) if path else None
-        if expected is None or not expected.outputs:
-            say(f"! {endpoint.name}/{model} is not asked: no models/{model}/{golden.FILE}")
+        if expected is None or not (expected.inputs or expected.outputs):
+            answers.not_invoked.append(name)
             continue
+        if not expected.outputs:
+            say(f"! {name} is invoked, and its answer not compared: no outputs in {golden.FILE}")
         if time.monotonic() >= deadline:
-            raise Unfinished(f"everything is deployed, and {endpoint.name}/{model} not asked yet")
-        said = _ask(client, model, expected)
-        if said:
-            wrong.append(f"{endpoint.name}/{model} {version}: {said}")
-    return wrong
+            raise Unfinished(f"everything is deployed, and {name} not invoked yet")
+        if wrong := _ask(client, model, expected):
+            answers.wrong.append(f"{name} {version}: {wrong}")
+    return answers
 
 
 def write_golden(
     session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint], model: str, path: Path
 ) -> None:
     """Write what the deployed model answers to the inputs in `path`. Raises `EndpointError`."""
-    asked = Golden.read(path)
+    content = Golden.read(path)
     for endpoint, client in _clients(session, stage, endpoints):
         if model in client.models():
             with step(f"ask {model} of {endpoint.name}"):
-                answer = client.invoke(model, _arrays(asked))
+                answer = client.invoke(model, _arrays(content))
             outputs = {name: Output.of(array) for name, array in answer.items()}
-            path.write_text(_written(asked.model_copy(update={"outputs": outputs})))
+            path.write_text(_written(content.model_copy(update={"outputs": outputs})))
             return
     raise EndpointError(f"no endpoint of {stage} serves {model}: deploy it first")
 

@@ -1,4 +1,8 @@
-"""The record of a stage: what was written stays."""
+"""The record of a stage: what was written stays, and what somebody else wrote is left out."""
+
+import json
+from dataclasses import asdict
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -36,3 +40,37 @@ def test_what_is_written_is_not_written_over() -> None:
     stage_record.write(s3.client, "bucket", begun)
     with pytest.raises(ClientError, match="PreconditionFailed"):
         stage_record.write(s3.client, "bucket", begun)
+
+
+def put(s3: FakeS3, key: str, content: object) -> None:
+    body = json.dumps(content).encode()
+    s3.put_object(Bucket="bucket", Key=f"history/{key}", Body=body, IfNoneMatch="*")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [9999, ["no", "event"], {"stage": "prod"}, {"begun": 9999}, {"versions": ["a"]}, {"who": None}],
+    ids=str,
+)
+def test_broken_objects_are_left_out_and_named(
+    content: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    s3, good = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", good)
+    if isinstance(content, dict) and "stage" not in content:
+        content = {**asdict(good), **content}
+    put(s3, "99991231T000000.000000Z-0.json", content)
+    assert list(stage_record.read(s3.client, "bucket", latest=1)) == [good]
+    assert capsys.readouterr().err == (
+        "! s3://bucket/history/99991231T000000.000000Z-0.json is not an event of this stage: left "
+        "out\n"
+    )
+
+
+def test_a_forged_end_does_not_hide_what_was_delivered(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its versions could be retired."""
+    s3, begun = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", begun)
+    put(s3, f"{begun.name}.ended.json", {**asdict(begun.end("delivered")), "versions": {}})
+    assert list(stage_record.read(s3.client, "bucket")) == [begun]
+    assert f"{begun.name}.ended.json is not the end of" in capsys.readouterr().err

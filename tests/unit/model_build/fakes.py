@@ -283,7 +283,8 @@ class FakeSsm:
         if asked["Name"] not in self.history:
             error: Any = {"Error": {"Code": "ParameterNotFound"}}
             raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        return {"Parameter": {"Value": self.history[asked["Name"]][-1]}}
+        values = self.history[asked["Name"]]
+        return {"Parameter": {"Value": values[-1], "Version": len(values)}}
 
     def _by_path(self, asked: dict[str, Any]) -> list[dict[str, Any]]:
         below = f"{asked['Path']}/"

@@ -2,6 +2,7 @@
 
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -85,6 +86,40 @@ class FakeAws:
             body = json.dumps({"errorMessage": self.fails}).encode()
             return {"Payload": StreamingBody(io.BytesIO(body), len(body)), "FunctionError": ""}
         return {"Payload": StreamingBody(io.BytesIO(b"{}"), 2)}
+
+
+class FakeSsm:
+    """The parameter that lists the deliveries to prod, with its versions."""
+
+    class exceptions:  # noqa: N801
+        class ParameterNotFound(ClientError):
+            pass
+
+        class ParameterAlreadyExists(ClientError):
+            pass
+
+    def __init__(self) -> None:
+        self.values: list[str] = []
+        self.before_put: list[Callable[[], object]] = []
+
+    def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
+        name, _, version = Name.partition(":")
+        assert name == "/triton/prod/delivered"
+        if not self.values:
+            error: Any = {"Error": {"Code": "ParameterNotFound", "Message": Name}}
+            raise self.exceptions.ParameterNotFound(error, "GetParameter")
+        number = int(version or len(self.values))
+        return {"Parameter": {"Value": self.values[number - 1], "Version": number}}
+
+    def put_parameter(self, **parameter: Any) -> dict[str, int]:
+        if self.before_put:
+            self.before_put.pop()()
+        assert len(parameter["Value"]) <= 4096
+        if self.values and not parameter["Overwrite"]:
+            error: Any = {"Error": {"Code": "ParameterAlreadyExists", "Message": ""}}
+            raise self.exceptions.ParameterAlreadyExists(error, "PutParameter")
+        self.values.append(parameter["Value"])
+        return {"Version": len(self.values)}
 
 
 class FakeCdk:

@@ -1,99 +1,46 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from release.checkouts import Clone
 from release.delivery import delivering
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
-from release.delivery.history import History
+from release.delivery.errors import NotDelivered
 from release.tree import CheckoutError
 from stage_record import Delivery, Outcome
 
 
 class Kept:
-    """A history that keeps what it is told."""
+    """A history that keeps what has begun."""
 
     def __init__(self) -> None:
-        self.begun: list[str] = []
-        self.outcomes: list[Outcome] = []
+        self.calls: list[str] = []
 
     def target(self, _: str | None) -> Delivery:
         return Delivery("a" * 40, "then", Outcome.DELIVERED)
 
+    def refuse_in_progress(self, *_: Any, **__: Any) -> None: ...
+
     def begin(self, commit: str, **_: Any) -> None:
-        self.begun.append(commit)
+        self.calls.append(commit)
 
-    def end(self, outcome: Outcome) -> None:
-        self.outcomes.append(outcome)
-
-
-class Expired:
-    """A history that can no longer be written."""
-
-    name = "/triton/prod/delivered"
-
-    def end(self, outcome: Outcome) -> None:
-        error: Any = {"Error": {"Code": "ExpiredToken", "Message": str(outcome)}}
-        raise ClientError(error, "PutParameter")
+    def refuse_superseded(self) -> None:
+        self.calls.append("refuse_superseded")
 
 
-def _fails(error: BaseException) -> Callable[[], None]:
-    def put_in_place() -> None:
-        raise error
-
-    return put_in_place
-
-
-def test_a_delivery_that_went_well_is_remembered_as_one_to_roll_back_to() -> None:
-    history = Kept()
-    delivering._remembered(cast(History, history), lambda: None)
-    assert history.outcomes == [Outcome.DELIVERED]
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome"),
-    [
-        (NotDelivered("the stack failed"), Outcome.FAILED),
-        (DeliveredWrong("Y differs"), Outcome.WRONG),
-    ],
-)
-def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
-    error: Exception, outcome: Outcome
+def test_what_has_begun_meanwhile_is_looked_at_again_between_the_build_and_the_deploy(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    history = Kept()
-    with pytest.raises(type(error)):
-        delivering._remembered(cast(History, history), _fails(error))
-    assert history.outcomes == [outcome]
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [(Unfinished("goes on"), "goes on"), (KeyboardInterrupt(), "interrupted")],
-    ids=["unfinished", "interrupted"],
-)
-def test_what_goes_on_at_aws_is_remembered_as_begun(error: BaseException, said: str) -> None:
-    history = Kept()
-    with pytest.raises(Unfinished, match=f"^{said}$"):
-        delivering._remembered(cast(History, history), _fails(error))
-    assert history.outcomes == []
-
-
-def test_what_cannot_be_remembered_does_not_change_how_it_ended(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    history = cast(History, Expired())
-    with pytest.raises(DeliveredWrong, match="Y differs"):
-        delivering._remembered(history, _fails(DeliveredWrong("Y differs")))
-    delivering._remembered(history, lambda: None)
-    said = capsys.readouterr().out.splitlines()
-    assert len(said) == 2
-    assert all("still says that this delivery is in progress" in line for line in said)
+    """Of two deliveries, the one whose build took longer undid the other."""
+    history: Any = Kept()
+    for name in ("build", "deploy", "verify"):
+        monkeypatch.setattr(delivering, name, lambda *_, name=name: history.calls.append(name))
+    delivering._put_in_place(None, history, SimpleNamespace(models=Path()))  # type: ignore[arg-type]
+    assert history.calls == ["build", "refuse_superseded", "deploy", "verify"]
 
 
 @pytest.mark.parametrize(("stage", "from_stage"), [("pord", None), ("prod", "pord")])
@@ -124,4 +71,4 @@ def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_rememb
     monkeypatch.setattr(delivering, "refuse_lost_exports", refuse)
     with pytest.raises(NotDelivered, match="roll forward"):
         delivering.roll_back(Clone(tmp_path), "prod", to=None)
-    assert (history.begun, history.outcomes) == ([], [])
+    assert history.calls == []

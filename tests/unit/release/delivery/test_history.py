@@ -1,37 +1,17 @@
 import json
-from typing import TYPE_CHECKING, Any, cast
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, cast
 
 import pytest
-from botocore.exceptions import ClientError
 
+import stage_record
 from release.delivery.errors import NotDelivered
 from release.delivery.history import KEPT, History
 from stage_record import Outcome
+from tests.unit.release.delivery.fakes import FakeSsm
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
-
-
-class FakeSsm:
-    """One parameter."""
-
-    class exceptions:  # noqa: N801
-        class ParameterNotFound(ClientError):
-            pass
-
-    def __init__(self) -> None:
-        self.value: str | None = None
-
-    def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
-        assert Name == "/triton/prod/delivered"
-        if self.value is None:
-            error: Any = {"Error": {"Code": "ParameterNotFound", "Message": Name}}
-            raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        return {"Parameter": {"Value": self.value}}
-
-    def put_parameter(self, **asked: Any) -> None:
-        assert len(asked["Value"]) <= 4096
-        self.value = asked["Value"]
 
 
 @pytest.fixture
@@ -109,7 +89,7 @@ def test_after_a_failure_a_rollback_goes_to_the_last_that_succeeded(
 
 def test_after_an_interrupted_delivery_too(history: History) -> None:
     deliver(history, "a", "b")
-    history.begin("c")
+    deliver(history, "c", outcome=Outcome.UNFINISHED)
     assert roll_back(history) == "b"
 
 
@@ -142,8 +122,7 @@ def test_however_many_fail_the_last_that_succeeded_is_kept(history: History) -> 
 
 def test_the_last_ten_are_kept(history: History, ssm: FakeSsm) -> None:
     deliver(history, *(f"{number:040}" for number in range(KEPT + 5)))
-    assert ssm.value is not None
-    assert [it["commit"] for it in json.loads(ssm.value)["deliveries"]] == [
+    assert [it["commit"] for it in json.loads(ssm.values[-1])["deliveries"]] == [
         f"{number:040}" for number in range(5, KEPT + 5)
     ]
 
@@ -181,9 +160,9 @@ def test_a_delivery_after_a_first_one_that_failed_ends_in_another_stack(
 def test_a_record_that_names_no_stack_is_of_the_stage_as_it_is(
     history: History, ssm: FakeSsm
 ) -> None:
-    ssm.value = json.dumps(
-        [{"commit": it, "time": "", "outcome": "delivered"} for it in ("a", "b")]
-    )
+    time = "2026-11-22T03:00:00+00:00"
+    entries = [{"commit": it, "time": time, "outcome": "delivered"} for it in ("a", "b")]
+    ssm.values = [json.dumps(entries)]
     assert roll_back(history) == "a"
 
 
@@ -203,16 +182,95 @@ def served(history: History) -> str:
     return live.commit
 
 
-def test_a_delivery_that_ends_keeps_what_another_one_has_begun(
-    history: History, ssm: FakeSsm
-) -> None:
+def other_laptop(ssm: FakeSsm) -> History:
+    return History(cast("SSMClient", ssm), "prod", models_stack=lambda: "arn:models/1")
+
+
+def listed(history: History) -> list[tuple[str, Outcome]]:
+    return [(past.commit, past.outcome) for past in history.deliveries()]
+
+
+def test_a_delivery_that_ends_keeps_what_took_it_over(history: History, ssm: FakeSsm) -> None:
     deliver(history, "a")
     history.begin("b")
-    other = History(cast("SSMClient", ssm), "prod", models_stack=lambda: "arn:models/1")
-    other.begin("c")
+    other_laptop(ssm).begin("c", take_over=True)
+    with pytest.raises(NotDelivered, match="a delivery of commit c to prod has begun since"):
+        history.refuse_superseded()
     history.end(Outcome.DELIVERED)
-    assert [(it.commit, it.outcome) for it in history.deliveries()] == [
+    assert listed(history) == [
         ("a", Outcome.DELIVERED),
         ("b", Outcome.DELIVERED),
         ("c", Outcome.STARTED),
     ]
+
+
+def test_one_delivery_at_a_time_begins(history: History, ssm: FakeSsm) -> None:
+    history.begin("a")
+    history.refuse_superseded()
+    other = other_laptop(ssm)
+    with pytest.raises(NotDelivered, match=r"commit a to prod is in progress .*TAKE_OVER=1$"):
+        other.begin("b")
+    history.end(Outcome.UNFINISHED)  # as Ctrl-C ends it: it does not keep others waiting
+    other.begin("b")
+    assert [it.commit for it in history.deliveries()] == ["a", "b"]
+
+
+def test_a_delivery_that_was_killed_is_continued_by_its_own_commit_or_ends_by_itself(
+    history: History, ssm: FakeSsm
+) -> None:
+    history.begin("a")
+    other = other_laptop(ssm)
+    other.begin("a")
+    other.refuse_superseded()
+    history.refuse_superseded()
+    began = (datetime.now(UTC) - stage_record.LONGEST).isoformat()
+    killed = {"commit": "b", "time": began, "outcome": "started"}
+    ssm.values = [json.dumps({"stack": None, "deliveries": [killed]})]
+    other.begin("c")
+
+
+@pytest.mark.parametrize("before", [(), ("a",)], ids=["the first", "a later one"])
+def test_of_two_deliveries_that_begin_at_the_same_time_one_goes_on(
+    before: tuple[str, ...], history: History, ssm: FakeSsm
+) -> None:
+    """Both have read that none is in progress."""
+    deliver(history, *before)
+    first, second = other_laptop(ssm), other_laptop(ssm)
+    ssm.before_put.append(lambda: first.begin("b"))
+    with pytest.raises(NotDelivered, match="another delivery to prod has begun at the same time"):
+        second.begin("c")
+    assert second.begun is None
+    first.refuse_superseded()
+    first.end(Outcome.DELIVERED)
+    assert [it.commit for it in history.deliveries()] == [*before, "b"]
+
+
+def test_the_live_commit_stays_when_its_repetition_fails(history: History) -> None:
+    """A delivery of an older commit would have been let through."""
+    deliver(history, "a", "b")
+    deliver(history, "b", outcome=Outcome.FAILED)
+    assert served(history) == "b"
+
+
+def test_broken_entries_are_left_out_and_named(
+    history: History, ssm: FakeSsm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    deliver(history, "a")
+    record = json.loads(ssm.values[-1])
+    record["deliveries"] += [9999, {"commit": "b", "time": "then", "outcome": "delivered"}]
+    ssm.values.append(json.dumps(record))
+    assert served(history) == "a"
+    warnings = capsys.readouterr().err.splitlines()
+    assert [it.partition(" is broken")[0] for it in warnings] == [
+        f"! /triton/prod/delivered: delivery {number}" for number in (2, 3)
+    ]
+
+
+def test_a_parameter_that_is_no_list_of_deliveries_lets_none_begin(
+    history: History, ssm: FakeSsm
+) -> None:
+    """Nobody knows whether one is in progress, or which versions must be kept."""
+    ssm.values = ["9999"]
+    with pytest.raises(NotDelivered, match="get-parameter-history --name /triton/prod/delivered"):
+        history.begin("a")
+    assert ssm.values == ["9999"]

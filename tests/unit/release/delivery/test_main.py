@@ -113,11 +113,14 @@ def test_wrong_arguments_do_not_end_as_a_wrong_deployment_does(
 def test_a_rollback_says_what_brings_the_change_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(program, "roll_back", lambda *_, **__: "a" * 40)
+    monkeypatch.setattr(program, "roll_back", lambda *_, **__: ("a" * 40, ["prod-text/a"]))
     assert main(["rollback-stage", "--stage", "prod"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
-    assert "revert it" in said
+    warning, result = capsys.readouterr().out.splitlines()
+    assert warning.startswith(
+        "! not invoked, so that nobody knows whether they answer: prod-text/a"
+    )
+    assert result.startswith("delivered: prod serves aaaaaaaaaaaa again. ")
+    assert "revert it" in result
 
 
 def test_a_golden_answer_needs_inputs_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,9 +15,8 @@ from stage_record import Delivery, Outcome
 
 
 def history(*deliveries: tuple[str, Outcome]) -> History:
-    found = [Delivery(commit, "2026-11-22T03:00:00+00:00", how) for commit, how in deliveries]
-    live = found[-1] if found else None
-    return cast(History, SimpleNamespace(stage="prod", deliveries=lambda: found, live=lambda: live))
+    entries = [Delivery(commit, "2026-11-22T03:00:00+00:00", how) for commit, how in deliveries]
+    return cast(History, SimpleNamespace(stage="prod", deliveries=lambda: entries))
 
 
 def refused(contained: bool | CheckoutError, monkeypatch: pytest.MonkeyPatch) -> str:
@@ -27,8 +26,9 @@ def refused(contained: bool | CheckoutError, monkeypatch: pytest.MonkeyPatch) ->
         return contained
 
     monkeypatch.setattr(Clone, "contains", contains)
+    live = Delivery("a" * 40, "2026-11-22T03:00:00+00:00", Outcome.DELIVERED)
     with pytest.raises(NotDelivered) as error:
-        refuse_older(Clone(Path()), history(("a" * 40, Outcome.DELIVERED)))
+        refuse_older(Clone(Path()), "prod", live)
     return str(error.value)
 
 
@@ -46,7 +46,7 @@ def test_a_clone_that_cannot_know_says_what_fetches_the_rest(
 
 
 def test_a_stage_without_a_delivery_takes_any_commit() -> None:
-    refuse_older(Clone(Path()), history())
+    refuse_older(Clone(Path()), "prod", None)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """A delivery in the record, however it ends."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 import stage_record
+from endpoint_client import EndpointError
 from release.delivery.archive_bucket import ArchiveBucket
 from release.delivery.deployment import Deployment
 from release.delivery.errors import (
@@ -14,9 +16,11 @@ from release.delivery.errors import (
     RollbackFailed,
     Unfinished,
 )
+from release.delivery.history import History
 from release.delivery.recording import recorded
+from stage_record import Outcome
 from tests.unit.model_build.fakes import FakeS3, refusal
-from tests.unit.release.delivery.fakes import FakeAws
+from tests.unit.release.delivery.fakes import FakeAws, FakeSsm
 
 
 @pytest.fixture
@@ -29,44 +33,113 @@ def s3(delivered: Deployment, aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> 
     return s3
 
 
+@pytest.fixture
+def ssm() -> FakeSsm:
+    return FakeSsm()
+
+
+@pytest.fixture
+def history(ssm: FakeSsm) -> History:
+    return History(cast(Any, ssm), "prod", models_stack=lambda: "arn:models/1")
+
+
 def ended(s3: FakeS3) -> list[tuple[str, str]]:
     return [(it.result, it.message) for it in stage_record.read(s3.client, "bucket")]
 
 
 @pytest.mark.parametrize(
-    ("error", "result"),
+    ("error", "result", "outcome"),
     [
-        (NotDelivered("no"), "failed"),
-        (DeliveredWrong("no"), "wrong"),
-        (RollbackFailed("no"), "wrong"),
-        (ChangedByHand("no"), "changed by hand"),
-        (Unfinished("no"), "unfinished"),
+        (NotDelivered("no"), "failed", Outcome.FAILED),
+        (DeliveredWrong("no"), "wrong", Outcome.WRONG),
+        (RollbackFailed("no"), "wrong", Outcome.WRONG),
+        (ChangedByHand("no"), "changed by hand", Outcome.WRONG),
+        (Unfinished("no"), "unfinished", Outcome.UNFINISHED),
+        (EndpointError("no"), "failed", Outcome.FAILED),
+        (refusal("ListStacks", "AccessDenied"), "failed", Outcome.FAILED),
+        (EndpointConnectionError(endpoint_url="ssm"), "failed", Outcome.FAILED),
+        (SystemExit("no"), "unfinished", Outcome.UNFINISHED),
+        (AssertionError(), "unfinished", Outcome.UNFINISHED),
     ],
     ids=lambda it: it if isinstance(it, str) else type(it).__name__,
 )
-def test_how_a_delivery_ended_is_recorded_with_its_reason(
-    error: Exception, result: str, delivered: Deployment, s3: FakeS3
+def test_however_a_delivery_ends_it_is_no_longer_in_progress(
+    error: BaseException,
+    result: str,
+    outcome: Outcome,
+    delivered: Deployment,
+    history: History,
+    s3: FakeS3,
 ) -> None:
-    with pytest.raises(type(error)), recorded(delivered, "deliver", "a" * 40):
+    """An error that nobody had listed kept every other delivery waiting for six hours."""
+    with pytest.raises(type(error)), recorded(delivered, history, "deliver", "a" * 40):
         raise error
-    assert ended(s3) == [(result, "no")]
+    ((ending, message),) = ended(s3)
+    assert ending == result
+    assert message
+    assert [past.outcome for past in history.deliveries()] == [outcome]
 
 
-def test_who_delivered_which_commit_is_recorded(delivered: Deployment, s3: FakeS3) -> None:
-    with recorded(delivered, "rollback-stage", "a" * 40):
+def test_ctrl_c_ends_a_delivery_whose_changes_go_on_at_aws(
+    delivered: Deployment, history: History, s3: FakeS3
+) -> None:
+    with (
+        pytest.raises(Unfinished, match=r"^interrupted$"),
+        recorded(delivered, history, "deliver", "a" * 40),
+    ):
+        raise KeyboardInterrupt
+    assert ended(s3) == [("unfinished", "KeyboardInterrupt")]
+    assert [past.outcome for past in history.deliveries()] == [Outcome.UNFINISHED]
+
+
+def test_who_delivered_which_commit_is_recorded(
+    delivered: Deployment, history: History, s3: FakeS3
+) -> None:
+    with recorded(delivered, history, "rollback-stage", "a" * 40):
         assert ended(s3) == [("started", "")]
     (event,) = stage_record.read(s3.client, "bucket")
     assert (event.stage, event.action, event.commit) == ("prod", "rollback-stage", "a" * 40)
     assert (event.who, event.result) == ("arn:aws:iam::123456789012:user/ada", "delivered")
+    assert [past.outcome for past in history.deliveries()] == [Outcome.DELIVERED]
+
+
+def test_a_delivery_that_is_refused_while_another_is_in_progress_is_not_recorded(
+    delivered: Deployment, history: History, s3: FakeS3, ssm: FakeSsm
+) -> None:
+    other = History(cast(Any, ssm), "prod", models_stack=lambda: "arn:models/1")
+    other.begin("b" * 40)
+    with (
+        pytest.raises(NotDelivered, match="is in progress since"),
+        recorded(delivered, history, "deliver", "a" * 40),
+    ):
+        raise AssertionError
+    assert ended(s3) == []
+    other.refuse_superseded()
 
 
 def test_what_cannot_be_recorded_does_not_change_how_a_delivery_ends(
-    delivered: Deployment, s3: FakeS3, capsys: pytest.CaptureFixture[str]
+    delivered: Deployment,
+    history: History,
+    s3: FakeS3,
+    ssm: FakeSsm,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     def refuse(_: Any) -> None:
         raise refusal("PutObject", "AccessDenied")
 
+    def expire() -> None:
+        raise refusal("PutParameter", "ExpiredToken")
+
+    def end_wrong() -> None:
+        ssm.before_put.append(expire)
+        raise DeliveredWrong("Y differs")
+
     s3.before["PutObject"] = refuse
-    with recorded(delivered, "deliver", "a" * 40):
-        pass
-    assert capsys.readouterr().out.count("history/ does not have this delivery as") == 2
+    with (
+        pytest.raises(DeliveredWrong, match="Y differs"),
+        recorded(delivered, history, "deliver", "a" * 40),
+    ):
+        end_wrong()
+    printed = capsys.readouterr().out
+    assert printed.count("history/ does not have this delivery as") == 2
+    assert printed.count("/triton/prod/delivered still says that this delivery is in progress") == 1

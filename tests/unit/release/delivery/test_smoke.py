@@ -1,11 +1,13 @@
 """The smoke test, with stand-ins for the endpoints' clients."""
 
+import json
 import math
 import threading
 from pathlib import Path
 from typing import Any, cast
 
 import boto3
+import numpy as np
 import pytest
 from botocore.exceptions import ClientError
 
@@ -42,9 +44,9 @@ def asked(
     expected = Golden.model_validate({"inputs": GIVEN, "outputs": outputs})
     monkeypatch.setattr(Golden, "read", lambda _: expected)
     session = cast(boto3.Session, None)
-    return smoke.wrong_answers(
+    return smoke.invoke_all(
         session, "prod", [], Path("models"), declared=DECLARED, deadline=deadline
-    )
+    ).wrong
 
 
 def test_endpoints_are_asked_side_by_side_and_told_in_order(
@@ -66,5 +68,38 @@ def test_what_expired_credentials_refuse_is_no_wrong_answer(
 def test_a_model_that_is_not_asked_in_time_is_not_known_to_be_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pytest.raises(Unfinished, match="everything is deployed, and prod-text/a not asked yet"):
+    with pytest.raises(Unfinished, match="everything is deployed, and prod-text/a not invoked yet"):
         asked(monkeypatch, EndpointError("no"), deadline=0)
+
+
+class Echo:
+    """An endpoint that fails the models in `fails`, and answers the others."""
+
+    def __init__(self, *fails: str) -> None:
+        self._fails = fails
+        self.invoked: list[str] = []
+
+    def invoke(self, model: str, _: Any) -> dict[str, Any]:
+        self.invoked.append(model)
+        if model in self._fails:
+            raise EndpointError("failed to load")
+        return {"Y": np.zeros(1)}
+
+
+def test_a_model_without_a_file_is_named_and_one_with_inputs_alone_must_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A delivery said that every model answers, and a model that was never invoked did not load."""
+    for model in ("answers", "broken"):
+        (tmp_path / model / "tests").mkdir(parents=True)
+        (tmp_path / model / golden.FILE).write_text(json.dumps({"inputs": {"X": GIVEN["X"]}}))
+    client, models = Echo("broken"), {"answers": "1", "broken": "2", "unknown": "3"}
+    monkeypatch.setattr(smoke, "_clients", lambda *_: [(TEXT, client)])
+    session = cast(boto3.Session, None)
+    answers = smoke.invoke_all(
+        session, "prod", [], tmp_path, declared={"text": models}, deadline=math.inf
+    )
+    assert answers.not_invoked == ["prod-text/unknown"]
+    assert answers.wrong == ["prod-text/broken 2: failed to load"]
+    assert client.invoked == ["answers", "broken"]
+    assert "! prod-text/answers is invoked, and its answer not compared" in capsys.readouterr().out
