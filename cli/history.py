@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 
 import boto3
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 import stage_record
 from cli.errors import CommandError, exit_code
 from cli.model_bucket import model_bucket
-from cli.printable import printable
+from cli.printable import console, printable
 from model_build.commands.arguments import Commands
 from release.delivery.archive_bucket import stack_name
 from release.tree import Tree
@@ -50,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps([asdict(it) for it in events], indent=2))
     elif events:
-        Console(highlight=False).print(_table(events))
+        console().print(_table(events))
     else:
         print(f"nothing is recorded in s3://{bucket}/{stage_record.FOLDER}")
     return 0

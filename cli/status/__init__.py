@@ -16,7 +16,7 @@ import boto3
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 
-from cli import local
+from cli import local, printable
 from cli.errors import CommandError, exit_code
 from cli.status.asked import report
 from cli.status.local_state import LocalState
@@ -43,7 +43,7 @@ def add_to(commands: Commands) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print it; return the exit code."""
-    console = Console(highlight=False)
+    console = printable.console()
     if options.watch and not console.is_terminal:
         raise CommandError("--watch draws on a terminal: leave it out, or use --json")
     here = Tree(Path.cwd())
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
         _watch(lambda: Group(heading, tables(ask())), console)
     if heading:
         console.print(heading, soft_wrap=True)
-    console.print(tables(ask()))
+    console.print(tables(ask()), crop=False)
     return 0
 
 

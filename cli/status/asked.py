@@ -13,9 +13,10 @@ from cli.status.differences import differences
 from cli.status.local_state import LocalState
 from cli.status.log_errors import with_errors
 from cli.status.metrics import Window
-from cli.status.report import Endpoint, Load, Report, Scaling, Variant
+from cli.status.report import Endpoint, Load, Report, Requests, Scaling, Variant
 from cli.status.scaling import Place, Scaled
 from cli.status.scope import Scope
+from cli.status.triton_metrics import requests_by_model
 from release.preflight.clients import client
 
 AWS_SPEED = 1.0
@@ -69,8 +70,23 @@ def report(
             lambda: differences(session, scope, (it["EndpointName"] for it in described)),
         )
         or [],
+        requests=_requests(asking, cloudwatch, described, minutes, local),
         not_asked=asking.refused,
     )
+
+
+def _requests(
+    asking: Asking,
+    cloudwatch: Any,
+    described: Iterable[endpoints.Record],
+    minutes: Window,
+    local: LocalState | None,
+) -> list[Requests] | None:
+    """Return Triton's own counters: the local AWS has none, and refuses searches."""
+    if local:
+        return []
+    names = [it["EndpointName"] for it in described]
+    return asking.ask("requests by model", lambda: requests_by_model(cloudwatch, names, minutes))
 
 
 @dataclass(frozen=True)

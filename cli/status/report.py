@@ -109,6 +109,20 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Requests:
+    """What Triton counts of a model in the report's minutes, where the stage publishes that.
+
+    `label` is CloudWatch's name of the series, from whatever dimensions it has; `result` is
+    "answered" or "failed".
+    """
+
+    endpoint: str
+    label: str
+    result: str
+    count: float
+
+
+@dataclass(frozen=True)
 class Alarm:
     """An alarm that is not OK.
 
@@ -147,7 +161,8 @@ class Report:
     """All of it. `since` and `until` bound the full minutes of the load.
 
     `not_asked` says what AWS does not let the caller know; `differences` how stacks, endpoints,
-    catalog and bucket differ from the live templates.
+    catalog and bucket differ from the live templates; `requests` is empty where Triton's own
+    counters are not published, and None where the caller may not ask.
     """
 
     since: datetime
@@ -158,3 +173,4 @@ class Report:
     activities: list[Activity]
     not_asked: list[str]
     differences: list[Problem] = field(default_factory=list)
+    requests: list[Requests] | None = None

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli.names import short
-from cli.printable import printable
+from cli.printable import printable, whole_line
 from cli.status.report import (
     Activity,
     Alarm,
@@ -19,6 +19,7 @@ from cli.status.report import (
     Model,
     Policy,
     Report,
+    Requests,
     Variant,
 )
 from cli.times import on_the_clock
@@ -38,6 +39,7 @@ RIGHT = {
         "GPU\nmem %",
         "disk\n%",
         "models",
+        "count",
         "value",
         "limit",
         "log\nerrors",
@@ -63,13 +65,13 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     yield _table([row for it in report.endpoints for row in _endpoint(it)])
     for it in report.endpoints:
         if it.reason:
-            yield Text(printable(f"{it.name} {it.status}: {it.reason}"), "red")
+            yield whole_line(f"{it.name} {it.status}: {it.reason}", "red")
     now = report.until
     if report.differences:
         yield _title("differences from what was deployed")
         for problem in report.differences:
-            yield Text(printable(f"{problem.subject}: {problem.text}"), "red")
-            yield Text(printable(f"  {problem.command}"), no_wrap=False)
+            yield whole_line(f"{problem.subject}: {problem.text}", "red")
+            yield whole_line(f"  {problem.command}")
     loads = [row for it in report.endpoints for row in _loads(it)]
     if any(cell for row in loads for header, cell in row.items() if header not in _NAMES):
         yield _title(
@@ -79,6 +81,11 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     if report.models:
         yield _title("models")
         yield _table(_models(report.models))
+        if report.requests:
+            yield _title("requests by model, as Triton counts them")
+            yield _table([_requests(series) for series in report.requests])
+        elif report.requests is not None:
+            yield Text("invocations by model: not published (SageMaker counts them by variant)")
     if report.alarms:
         yield _title("alarms that are not OK")
         yield _table([_alarm(it, now) for it in report.alarms])
@@ -92,7 +99,8 @@ _NAMES = ("endpoint", "variant")
 
 def _refused(report: Report) -> Iterator[Text]:
     for it in report.not_asked:
-        yield Text(f"\nnot asked: {it}", "yellow")
+        yield Text()
+        yield whole_line(f"not asked: {it}", "yellow")
 
 
 def _title(text: str) -> Text:
@@ -190,6 +198,15 @@ def _models(models: Sequence[Model]) -> list[Row]:
         }
         for it, before in zip(models, names, strict=False)
     ]
+
+
+def _requests(series: Requests) -> Row:
+    return {
+        "endpoint": series.endpoint,
+        "model": Text(printable(series.label)),
+        "requests": series.result,
+        "count": _number(series.count),
+    }
 
 
 def _loaded(places: Sequence[Loaded] | None) -> str:

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> Outcome:
     delivered = file_name(options.model, options.version)
     archives = (delivered, PUBLISHED + delivered)
     for name, entry in catalog.entries().items():
-        if entry["target_model"] in archives:
+        if entry.get("target_model") in archives:
             raise BuildError(
                 f"the catalog names {entry['target_model']} for {name}: clients are sent there. "
                 "Publish another version or roll back first"

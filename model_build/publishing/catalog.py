@@ -1,6 +1,7 @@
 """The catalog of an endpoint, changed without a deploy: `/triton/<stage>/<endpoint>/<model>`."""
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -53,16 +54,23 @@ class Catalog:
         return {model: entry for model, entry in entries.items() if entry}
 
     def history(self, model: str) -> list[Past]:
-        """Return what a model's parameter has said, the current entry last; SSM keeps 100."""
+        """Return what a model's parameter has said, the current entry last; SSM keeps 100.
+
+        Values that clients could not be sent by are left out, and named.
+        """
         pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self._name(model))
         values = sorted(
             (it for page in pages for it in page["Parameters"]), key=lambda it: it["Version"]
         )
-        return [
-            Past(entry, _way(it.get("Description", "")))
-            for it in values
-            if (entry := _entry(it["Value"]))
-        ]
+        pasts = []
+        for value in values:
+            entry = _entry(value["Value"]) or {}
+            if entry.keys() >= {"model", "version", "endpoint", "target_model"}:
+                pasts.append(Past(entry, _way(value.get("Description", ""))))
+            else:
+                name = f"{self._name(model)}:{value['Version']}"
+                print(f"! {name} is not a catalog entry: left out", file=sys.stderr)  # noqa: T201
+        return pasts
 
     def flip(self, entry: Entry, way: Way) -> None:
         """Make `entry` what clients resolve its model to.

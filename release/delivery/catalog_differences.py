@@ -67,9 +67,7 @@ class Difference:
         A delivery replaces it by the builder's, once that is there.
         """
         return bool(
-            self.declared
-            and self.current
-            and self.declared["version"] == self.current.get("version")
+            self.declared and self.current and self.declared["version"] == self.current["version"]
         )
 
     @property
@@ -77,12 +75,14 @@ class Difference:
         """Return what differs, since when and by whom."""
         if self.current is None:
             return f"{self.model}: the catalog has no entry"
-        version = f"{self.model}: the catalog has version {self.current.get('version')}"
         changed = f"since {self.time:%F %T %Z}, by {self.user}"
+        if not self.current:
+            return f"{self.model}: the catalog's entry is broken, {changed}"
+        version = f"{self.model}: the catalog has version {self.current['version']}"
         if self.declared is None:
             return f"{version}, {changed}, and the commit does not have this model"
         if self.is_published_copy:
-            archive = self.current.get("target_model")
+            archive = self.current["target_model"]
             return f"{version} in another form (archive {archive}), {changed}"
         return f"{version} instead of {self.declared['version']}, {changed}"
 
@@ -135,7 +135,7 @@ def _of_endpoint(
     pages = ssm.get_paginator("get_parameters_by_path").paginate(
         Path=f"{parameters.ROOT}{stage}/{endpoint}"
     )
-    current = {it["Name"]: _entry(it["Value"]) for page in pages for it in page["Parameters"]}
+    current = {it["Name"]: parse_entry(it["Value"]) for page in pages for it in page["Parameters"]}
     for name in sorted({*declared, *current}):
         want = json.loads(declared[name]) if name in declared else None
         have = current.get(name)
@@ -157,9 +157,9 @@ def _changed(
     where = f"--stage {stage} --endpoint {endpoint}"
     if declared is None:
         command = f"aws ssm delete-parameter --name {name}"
-    elif not current or declared["version"] == current.get("version"):
+    elif not current or declared["version"] == current["version"]:
         command = f"make deliver STAGE={stage}"
-    elif any(same(declared, _entry(it["Value"])) for it in versions):
+    elif any(same(declared, parse_entry(it["Value"])) for it in versions):
         command = f"tritonsm rollback {model} --to {declared['version']} {where}"
     else:
         command = f"tritonsm publish models/{model} {where}"
@@ -176,10 +176,13 @@ def _number(version: "ParameterHistoryTypeDef") -> int:
     return version["Version"]
 
 
-def _entry(value: str) -> Entry:
-    """Return the entry of a parameter's value, an empty one for a value that is none."""
+def parse_entry(value: str) -> Entry:
+    """Return the entry of a parameter's value, an empty one for a value that clients cannot use."""
     try:
         entry = json.loads(value)
-    except ValueError:
+        texts = [entry[name] for name in ("model", "version", "endpoint")]
+        archive, signature = entry["target_model"], entry["signature"]
+    except (ValueError, KeyError, TypeError):
         return {}
-    return entry if isinstance(entry, dict) else {}
+    is_entry = all(isinstance(text, str) for text in texts) and isinstance(signature, dict)
+    return entry if is_entry and isinstance(archive, str | None) else {}

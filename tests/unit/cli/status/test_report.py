@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from cli.status.asked import report
 from cli.status.local_state import LocalState
-from cli.status.report import Loaded, Report
+from cli.status.report import Loaded, Report, Requests
 from cli.status.scope import Scope
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
@@ -72,6 +72,8 @@ def _metric_data(values: Values) -> Callable[[dict[str, Any]], dict[str, Any]]:
     def answer(asked: dict[str, Any]) -> dict[str, Any]:
         results = []
         for it in asked["MetricDataQueries"]:
+            if "Expression" in it:
+                continue  # nothing is published of Triton's own metrics
             stat = it["MetricStat"]
             found = values(stat["Metric"]["MetricName"], stat["Stat"])
             results.append({"Id": it["Id"], "Values": found, "Timestamps": [NOW for _ in found]})
@@ -164,12 +166,36 @@ def test_metrics_of_all_endpoints_are_one_request_of_the_last_full_minutes(aws: 
     aws.answers["sagemaker.ListEndpoints"] = {"Endpoints": [_listed(it) for it in names]}
     _scaled(aws, _invocations(60))
     _report(aws)
-    (asked,) = aws.requests("cloudwatch.GetMetricData")
+    asked, _ = aws.requests("cloudwatch.GetMetricData")
     assert (asked["StartTime"], asked["EndTime"]) == (_minute(1), _minute(6))
     queries = [it["MetricStat"] for it in asked["MetricDataQueries"]]
     assert {it["Period"] for it in queries} == {60}
     assert {it["Metric"]["Dimensions"][0]["Value"] for it in queries} == set(names)
     assert "InvocationsPerInstance" in {it["Metric"]["MetricName"] for it in queries}
+
+
+def test_requests_of_models_are_those_that_triton_publishes(aws: Aws) -> None:
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        results = []
+        for query in request["MetricDataQueries"]:
+            if "nv_inference" in query.get("Expression", ""):
+                assert query["Expression"].startswith('SEARCH(\'Namespace="Triton/prod-text" ')
+                counts = [4.0, 5.0] if "success" in query["Expression"] else []
+                series = {"Label": "minilm", "Values": counts, "Timestamps": [NOW] * len(counts)}
+                results.append({"Id": query["Id"], **series})
+        return {"MetricDataResults": results}
+
+    assert _report(aws).requests == []
+    aws.answers["cloudwatch.GetMetricData"] = answer
+    assert _report(aws).requests == [Requests("prod-text", "minilm", "answered", 9.0)]
+
+
+def test_a_broken_catalog_entry_does_not_end_the_report(aws: Aws) -> None:
+    """Somebody on call needs the rest of it most of all then."""
+    values = {"broken": "9999", "other": "{", "empty": "{}"}
+    listed = [{"Name": f"/triton/prod/text/{name}", "Value": it} for name, it in values.items()]
+    aws.answers["ssm.GetParametersByPath"] = {"Parameters": listed}
+    assert _report(aws).models == []
 
 
 def test_more_metrics_than_a_request_takes_are_several(aws: Aws) -> None:
@@ -181,6 +207,7 @@ def test_more_metrics_than_a_request_takes_are_several(aws: Aws) -> None:
     assert [len(it["MetricDataQueries"]) for it in aws.requests("cloudwatch.GetMetricData")] == [
         500,
         200,
+        100,  # Triton's own
     ]
     assert {it.variants[0].load.calls_a_minute for it in found.endpoints} == {1.0}
 
@@ -362,8 +389,8 @@ def test_an_endpoint_that_has_not_logged_yet_has_no_errors(aws: Aws) -> None:
 
 
 def _entry(archive: str) -> str:
-    entry = {"model": "minilm", "version": "1", "endpoint": "prod-text", "target_model": archive}
-    return json.dumps(entry)
+    names = {"model": "minilm", "version": "1", "endpoint": "prod-text"}
+    return json.dumps({**names, "target_model": archive, "signature": {}})
 
 
 def test_what_a_caller_may_not_ask_is_said_and_the_rest_is_there(aws: Aws) -> None:
@@ -376,7 +403,9 @@ def test_what_a_caller_may_not_ask_is_said_and_the_rest_is_there(aws: Aws) -> No
         "models: not allowed to ask (ssm:GetParametersByPath)",
         "load: not allowed to ask (cloudwatch:GetMetricData)",
         "alarms: not allowed to ask (DescribeAlarms)",
+        "requests by model: not allowed to ask (cloudwatch:GetMetricData)",
     ]
+    assert found.requests is None
     (variant,) = found.endpoints[0].variants
     assert variant.load.errors_4xx is None
     assert variant.scaling

@@ -3,6 +3,7 @@
 import argparse
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from cli import status
 from cli.errors import CommandError
 from cli.status.local_state import LocalState
-from cli.status.report import Endpoint, Load, Report, Variant
+from cli.status.report import Endpoint, Load, Model, Report, Variant
 from local_aws.errors import LocalAwsError
 from local_aws.folder import Folder, Running
 from local_aws.lifecycle import LOOPBACK
@@ -53,6 +54,18 @@ def test_a_stage_is_asked_in_its_region(
     assert "dev-text  InService" in capsys.readouterr().out
 
 
+def test_lines_are_whole_in_a_pipe(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rich takes a pipe for 80 columns, in which no path could be searched for."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    archive = f"minilm-{'0' * 100}.tar.gz"
+    models = [Model("dev-text", "minilm", "1", archive, None)]
+    monkeypatch.setattr(status, "report", lambda *_, **__: replace(REPORT, models=models))
+    assert _run("prod") == 0
+    assert archive in capsys.readouterr().out
+
+
 def test_json_has_every_member_and_times_with_their_zone(
     asked: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,6 +81,7 @@ def test_json_has_every_member_and_times_with_their_zone(
             "activities",
             "not_asked",
             "differences",
+            "requests",
         )
     ]
     assert told["until"] == "2026-11-22T10:06:00+00:00"

@@ -16,6 +16,7 @@ from cli.status.report import (
     Model,
     Policy,
     Report,
+    Requests,
     Scaling,
     Variant,
 )
@@ -68,10 +69,9 @@ REPORT = Report(
 def _shown(report: Report, width: int = 80) -> list[str]:
     """Return the lines on a terminal of so many columns, without spaces at their ends."""
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    console.print(tables(report))
+    console.print(tables(report), crop=False)
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
-    assert max(map(len, lines)) <= width
     return [it.rstrip() for it in lines]
 
 
@@ -137,6 +137,7 @@ def test_models_alarms_and_activities_have_tables() -> None:
     what = "Setting desired instance count to 3."
     report = replace(
         REPORT,
+        requests=[],
         models=[
             Model("prod-text", "bert", "1", "bert-1.tar.gz", loaded, log_errors=3),
             Model("prod-text", "minilm", "1", "minilm-1.tar.gz", loaded[:1], in_catalog=False),
@@ -153,6 +154,7 @@ def test_models_alarms_and_activities_have_tables() -> None:
         "                                                                    i-abcde loading",
         "           minilm  1 (not in the catalog)  minilm-1.tar.gz          i-01234 120 MiB",
         "           minilm  2                       minilm-2.tar.gz          nowhere",
+        "invocations by model: not published (SageMaker counts them by variant)",
         "",
         "alarms that are not OK",
         "alarm     endpoint   measure                                 value    limit  since"
@@ -179,6 +181,17 @@ def test_what_was_not_asked_is_said() -> None:
     assert _shown(nothing) == ["no endpoint is deployed", "", "not asked: models: not allowed"]
 
 
+def test_requests_of_models_are_shown_where_triton_publishes_them() -> None:
+    models = [Model("prod-text", "minilm", "1", "minilm-1.tar.gz", None)]
+    requests = [Requests("prod-text", "minilm", "failed", 3)]
+    assert _shown(replace(REPORT, models=models, requests=requests))[-4:] == [
+        "",
+        "requests by model, as Triton counts them",
+        "endpoint   model   requests  count",
+        "prod-text  minilm  failed        3",
+    ]
+
+
 def test_narrow_terminals_lose_nothing() -> None:
     name = "production-embedding-of-sentences"
     shown = " ".join(
@@ -186,11 +199,13 @@ def test_narrow_terminals_lose_nothing() -> None:
     )
     for text in ("AllTraffic", "1234", "2 4XX", "12.3", "40.3"):
         assert text in shown
-    assert _shown(replace(REPORT, endpoints=[Endpoint(name, "InService", None, [VARIANT])]), 50)
+    narrow = _shown(replace(REPORT, endpoints=[Endpoint(name, "InService", None, [VARIANT])]), 50)
+    assert max(map(len, narrow)) <= 50
 
 
 def test_differences_are_lines_with_their_commands() -> None:
-    command = "tritonsm rollback minilm --to b --stage prod --endpoint text"
+    """They are copied: no line is broken at the end of a terminal."""
+    command = "tritonsm rollback minilm --to 0123456789ab --stage production --endpoint sentences"
     problem = Problem("text/minilm", "the catalog has version a instead of b", command)
     shown = _shown(replace(REPORT, differences=[problem]))
     start = shown.index("differences from what was deployed")

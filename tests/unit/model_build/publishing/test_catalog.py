@@ -1,3 +1,4 @@
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,8 @@ def catalog(ssm: "FakeSsm") -> Catalog:
 
 
 def _entry(version: str, model: str = "minilm") -> dict[str, Any]:
-    return {"model": model, "version": version}
+    archive = f"{model}-{version}.tar.gz"
+    return {"model": model, "version": version, "endpoint": "dev-text", "target_model": archive}
 
 
 def test_the_entries_of_one_endpoint_are_read_from_every_page(
@@ -39,13 +41,25 @@ def test_a_flip_writes_what_clients_resolve_the_model_to_and_how_it_became_that(
     catalog.flip(_entry("2"), "published")
     catalog.flip(_entry("1"), "rolled back")
     assert catalog.entries() == {"minilm": _entry("1")}
-    assert ssm.writes[0]["Value"] == '{"model":"minilm","version":"2"}'
+    assert json.loads(ssm.writes[0]["Value"]) == _entry("2")
     assert ssm.writes[0]["Description"] == "Current archive of minilm, published"
     assert [(it.version, it.way) for it in catalog.history("minilm")] == [
         ("1", "deployed"),
         ("2", "published"),
         ("1", "rolled back"),
     ]
+
+
+def test_broken_values_are_left_out_of_the_history_and_named(
+    catalog: Catalog, ssm: "FakeSsm", capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A rollback ended in a KeyError."""
+    ssm.put("/triton/dev/text/minilm", _entry("1"))
+    ssm.put("/triton/dev/text/minilm", {"version": 9999})
+    ssm.put("/triton/dev/text/minilm", _entry("2"))
+    assert [past.version for past in catalog.history("minilm")] == ["1", "2"]
+    warning = "! /triton/dev/text/minilm:2 is not a catalog entry: left out\n"
+    assert capsys.readouterr().err == warning
 
 
 @pytest.mark.parametrize(

@@ -85,8 +85,11 @@ def test_a_published_archive_of_the_declared_version_is_replaced_by_the_builder_
 
 
 def test_a_value_that_is_no_entry_is_written_again() -> None:
-    (difference,) = compared(FakeSsm(minilm=[({}, "")]), entry("a"))
-    assert difference.repairable
+    for broken in ({}, {"version": "9999"}, {**entry("a"), "version": 9999}, "no entry"):
+        (difference,) = compared(FakeSsm(minilm=[(cast(Any, broken), "")]), entry("a"))
+        assert difference.repairable
+        assert difference.command == "make deliver STAGE=prod"
+        assert "minilm: the catalog's entry is broken, since 2026" in difference.text
 
 
 def test_a_version_that_the_entry_had_is_brought_back_by_a_rollback() -> None:
