@@ -81,8 +81,10 @@ class Clone(Tree):
             try:
                 self.git("worktree", "add", "--detach", str(root), commit)
             except CheckoutError as error:
+                fetch = "--unshallow" if self._is_shallow() else f"origin {commit}"
                 raise CheckoutError(
-                    f"{error}\n  A clone without its history: git fetch --unshallow"
+                    f"{error}\n  This clone does not have the commit: git fetch {fetch}; or, "
+                    "where nobody has it any more, name another commit"
                 ) from None
             try:
                 yield Tree(root)

@@ -35,6 +35,7 @@ def report(
     autoscaling = client(session, "application-autoscaling")
     ssm = client(session, "ssm")
     described = endpoints.described(client(session, "sagemaker"), scope)
+    names = [it["EndpointName"] for it in described]
     places = [
         Place(it["EndpointName"], variant["VariantName"])
         for it in described
@@ -67,10 +68,10 @@ def report(
         or [],
         differences=asking.ask(
             "differences",
-            lambda: differences(session, scope, (it["EndpointName"] for it in described)),
+            lambda: differences(session, scope, names, {it.endpoint for it in models}),
         )
         or [],
-        requests=_requests(asking, cloudwatch, described, minutes, local),
+        requests=_requests(asking, cloudwatch, names, minutes, local),
         not_asked=asking.refused,
     )
 
@@ -78,14 +79,13 @@ def report(
 def _requests(
     asking: Asking,
     cloudwatch: Any,
-    described: Iterable[endpoints.Record],
+    names: Iterable[str],
     minutes: Window,
     local: LocalState | None,
 ) -> list[Requests] | None:
     """Return Triton's own counters: the local AWS has none, and refuses searches."""
     if local:
         return []
-    names = [it["EndpointName"] for it in described]
     return asking.ask("requests by model", lambda: requests_by_model(cloudwatch, names, minutes))
 
 

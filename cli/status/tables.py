@@ -57,7 +57,7 @@ Row = dict[str, str | Text]
 def tables(report: Report) -> RenderableType:
     """Return all that there is to show."""
     if not report.endpoints:
-        return Group("no endpoint is deployed", *_refused(report))
+        return Group("no endpoint is deployed", *_differences(report), *_refused(report))
     return Group(*_parts(report), *_refused(report))
 
 
@@ -66,12 +66,8 @@ def _parts(report: Report) -> Iterator[RenderableType]:
     for it in report.endpoints:
         if it.reason:
             yield whole_line(f"{it.name} {it.status}: {it.reason}", "red")
+    yield from _differences(report)
     now = report.until
-    if report.differences:
-        yield _title("differences from what was deployed")
-        for problem in report.differences:
-            yield whole_line(f"{problem.subject}: {problem.text}", "red")
-            yield whole_line(f"  {problem.command}")
     loads = [row for it in report.endpoints for row in _loads(it)]
     if any(cell for row in loads for header, cell in row.items() if header not in _NAMES):
         yield _title(
@@ -95,6 +91,14 @@ def _parts(report: Report) -> Iterator[RenderableType]:
 
 
 _NAMES = ("endpoint", "variant")
+
+
+def _differences(report: Report) -> Iterator[Text]:
+    if report.differences:
+        yield _title("differences from what was deployed")
+    for problem in report.differences:
+        yield whole_line(f"{problem.subject}: {problem.text}", "red")
+        yield whole_line(f"  {problem.command}")
 
 
 def _refused(report: Report) -> Iterator[Text]:

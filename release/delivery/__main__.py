@@ -18,6 +18,7 @@ from release.delivery.delivering import deliver, roll_back
 from release.delivery.errors import (
     ChangedByHand,
     DeliveredWrong,
+    EndpointGone,
     NotDelivered,
     RollbackFailed,
     Unfinished,
@@ -109,7 +110,7 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
     except ChangedByHand as error:
         print(f"changed by hand: {error}", file=sys.stderr)
         return CHANGED_BY_HAND
-    except RollbackFailed as error:
+    except (RollbackFailed, EndpointGone) as error:
         print(f"deployed, and wrong: {error}", file=sys.stderr)
         return WRONG
     except DeliveredWrong as error:

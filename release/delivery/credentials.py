@@ -1,4 +1,4 @@
-"""Credentials that end before a delivery does."""
+"""Errors that say nothing of a stage: credentials that end before a delivery does, and the like."""
 
 from botocore.exceptions import BotoCoreError, ClientError, UnauthorizedSSOTokenError
 
@@ -6,6 +6,12 @@ EXPIRED = ("ExpiredToken", "ExpiredTokenException", "RequestExpired")
 """AWS's codes: STS API reference, common errors ("ExpiredTokenException", "RequestExpired"); S3
 API reference, error responses ("ExpiredToken"), which other services answer, too (aws/aws-cdk
 #19359)."""
+UNANSWERED = (
+    *("AccessDenied", "AccessDeniedException", "UnrecognizedClientException"),
+    *("Throttling", "ThrottlingException", "TooManyRequestsException"),
+)
+"""AWS's codes for a caller who may not ask, or asks too often (common errors of the services' API
+references; botocore's retryable codes)."""
 
 
 def expired(error: BaseException | None) -> bool:
@@ -15,6 +21,13 @@ def expired(error: BaseException | None) -> bool:
     if isinstance(error, UnauthorizedSSOTokenError):
         return True
     return error is not None and expired(error.__cause__)
+
+
+def unanswered(error: BaseException | None) -> bool:
+    """Return whether an error, or one that it was raised from, says nothing of what was asked."""
+    if isinstance(error, ClientError) and error.response["Error"]["Code"] in UNANSWERED:
+        return True
+    return expired(error) or (error is not None and unanswered(error.__cause__))
 
 
 def said(error: BotoCoreError | ClientError | Exception) -> str:

@@ -2,14 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from botocore.exceptions import ClientError
 
 from release.delivery.assembly import StackEndpoint
-from release.delivery.credentials import expired
 from release.delivery.errors import Unfinished
 from release.delivery.steps import say
+from release.delivery.stuck_rollback import MovedEndpoint
 from release.delivery.under_way import AT_REST
 
 if TYPE_CHECKING:
@@ -22,13 +22,23 @@ SCALING = ("Updating", "RollingBack")
 them (SageMaker API reference, DescribeEndpoint)."""
 
 
+class EndpointFault(NamedTuple):
+    """What is wrong with an endpoint.
+
+    No update repairs one that `must_be_created`, so that no earlier commit can be deployed to it.
+    """
+
+    text: str
+    must_be_created: bool = False
+
+
 def what_is_wrong(
     sagemaker: "SageMakerClient",
     cloudformation: "CloudFormationClient",
     endpoint: StackEndpoint,
     *,
     deadline: float,
-) -> str | None:
+) -> EndpointFault | None:
     """Wait while an endpoint is updated; return what is wrong with it, None if nothing is.
 
     Raises `Unfinished` where it still is at `deadline`, as `time.monotonic` counts.
@@ -40,36 +50,48 @@ def what_is_wrong(
     """
     try:
         description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
-        said = ""
+        shown = ""
         while _is_updated(description) and time.monotonic() < deadline:
-            if said != description["EndpointStatus"]:
-                said = description["EndpointStatus"]
-                say(f"  {endpoint.name} is {said}")
+            if shown != description["EndpointStatus"]:
+                shown = description["EndpointStatus"]
+                say(f"  {endpoint.name} is {shown}")
             time.sleep(POLL_SECONDS)
             description = sagemaker.describe_endpoint(EndpointName=endpoint.name)
     except ClientError as error:
-        if expired(error):
+        if error.response["Error"]["Code"] != "ValidationException":
             raise
-        return f"{endpoint.name} cannot be described: {error}"
+        return _to_be_created(endpoint, "does not exist: somebody deleted it")
     status, serving = description["EndpointStatus"], description["EndpointConfigName"]
     reason = description.get("FailureReason")
     because = f": {reason}" if reason else ""
     if _is_updated(description):
         raise Unfinished(f"everything is deployed, and {endpoint.name} is {status} for too long")
+    if status == "Failed":
+        return _to_be_created(endpoint, f"has failed, and SageMaker can only delete it{because}")
     if status not in ("InService", *SCALING):
-        return f"{endpoint.name} is {status}{because}"
+        return EndpointFault(f"{endpoint.name} is {status}{because}")
     resource = cloudformation.describe_stack_resource(
         StackName=endpoint.stack, LogicalResourceId=endpoint.config
     )["StackResourceDetail"]
-    # The physical id is an ARN, which has the name in lower case.
-    deployed = resource.get("PhysicalResourceId", "").rpartition("/")[2]
-    if serving.lower() == deployed.lower():
+    config_arn = resource.get("PhysicalResourceId", "")
+    deployed = config_arn.rpartition("/")[2]
+    if serving.lower() == deployed.lower():  # ARNs have the name in lower case
         return None
-    return (
+    commands = "\n    ".join(MovedEndpoint(endpoint.name, config_arn).commands())
+    return EndpointFault(
         f"{endpoint.name} was rolled back although its deploy succeeded: it serves with "
-        f"{serving}, and {endpoint.stack} made {deployed}{because}. To serve with that: aws "
-        f"sagemaker update-endpoint --endpoint-name {endpoint.name} --endpoint-config-name "
-        f"{deployed} --retain-all-variant-properties"
+        f"{serving}, and {endpoint.stack} made {deployed}{because}. To serve with that:\n"
+        f"    {commands}"
+    )
+
+
+def _to_be_created(endpoint: StackEndpoint, text: str) -> EndpointFault:
+    """Source: SageMaker API reference, DescribeEndpoint, `Failed`."""
+    return EndpointFault(
+        f"{endpoint.name} {text}. No call is answered until it is created again, with its stack: "
+        f"aws cloudformation delete-stack --stack-name {endpoint.stack}; aws cloudformation wait "
+        f"stack-delete-complete --stack-name {endpoint.stack}; then deliver again",
+        must_be_created=True,
     )
 
 

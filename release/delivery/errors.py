@@ -9,6 +9,13 @@ class DeliveredWrong(Exception):
     """It is deployed, and an endpoint or a model is not what the commit says."""
 
 
+class EndpointGone(DeliveredWrong):
+    """An endpoint was deleted or has failed, and no deploy of any commit repairs it.
+
+    The message has the commands that do.
+    """
+
+
 class ChangedByHand(Exception):
     """The catalog has another version than the commit, and a deploy does not change it.
 

@@ -27,18 +27,35 @@ class Problem:
 
 
 def live_differences(
-    session: boto3.Session, stage: str, endpoints: Iterable[str], bucket: str | None
+    session: boto3.Session,
+    stage: str,
+    endpoints: Iterable[str],
+    bucket: str | None,
+    *,
+    expected: Iterable[str] = (),
 ) -> list[Problem]:
     """Return what differs of endpoints, whose stacks have their names; nothing is changed.
 
-    Of a stack that is being changed or has failed, nobody knows what its endpoint should be.
+    Those in `expected` should exist. Of a stack that is being changed or has failed, nobody knows
+    what its endpoint should be.
     """
     cloudformation = session.client("cloudformation")
     templates = {
-        name: template for name in endpoints if (template := stack_template(cloudformation, name))
+        name: template
+        for name in sorted({*endpoints, *expected})
+        if (template := stack_template(cloudformation, name))
     }
     not_complete = under_way.not_complete(cloudformation, templates)
-    found = [
+    problems = [
+        Problem(
+            name,
+            "the stack does not exist: somebody deleted it",
+            f"make deliver STAGE={stage}",
+        )
+        for name in sorted(expected)
+        if name not in templates
+    ]
+    problems += [
         Problem(
             stack,
             f"the stack is {status}",
@@ -48,9 +65,9 @@ def live_differences(
     ]
     for name, template in templates.items():
         if name not in not_complete:
-            found += _of_endpoint(session, stage, name, template)
-            found += _missing_archives(session, stage, name, template, bucket)
-    return found
+            problems += _of_endpoint(session, stage, name, template)
+            problems += _missing_archives(session, stage, name, template, bucket)
+    return problems
 
 
 def _of_endpoint(
@@ -59,14 +76,15 @@ def _of_endpoint(
     clients = session.client("sagemaker"), session.client("cloudformation")
     for endpoint in stack_endpoints(stage, name, template):
         try:
-            wrong = what_is_wrong(*clients, endpoint, deadline=0)
+            fault = what_is_wrong(*clients, endpoint, deadline=0)
         except Unfinished:
             return
-        if wrong:
-            yield Problem(name, wrong, f"aws sagemaker describe-endpoint --endpoint-name {name}")
+        if fault:
+            text = fault.text.removeprefix(f"{name} ")
+            yield Problem(name, text, f"aws sagemaker describe-endpoint --endpoint-name {name}")
     short_name = name.removeprefix(f"{stage}-")
-    for it in differences(session.client("ssm"), stage, {short_name: template}):
-        yield Problem(it.model, it.text.partition(": ")[2], it.command)
+    for difference in differences(session.client("ssm"), stage, {short_name: template}):
+        yield Problem(difference.model, difference.text.partition(": ")[2], difference.command)
 
 
 def _missing_archives(

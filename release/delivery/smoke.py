@@ -12,7 +12,7 @@ import boto3
 from endpoint_client import EndpointClient, EndpointError
 from release.delivery import golden
 from release.delivery.assembly import StackEndpoint
-from release.delivery.credentials import expired
+from release.delivery.credentials import unanswered
 from release.delivery.errors import Unfinished
 from release.delivery.golden import Golden, Output
 from release.delivery.steps import say, step
@@ -126,7 +126,7 @@ def _ask(client: EndpointClient, model: str, expected: Golden) -> str:
     try:
         answer = client.invoke(model, _arrays(expected))
     except EndpointError as error:
-        if expired(error):
+        if unanswered(error):
             raise
         return str(error)
     return "; ".join(expected.differences(answer))

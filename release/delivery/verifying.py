@@ -10,9 +10,10 @@ from endpoint_client import EndpointError
 from release.delivery import smoke, under_way
 from release.delivery.catalog_checks import check_after
 from release.delivery.catalog_differences import declared_entries
+from release.delivery.credentials import said, unanswered
 from release.delivery.deployment import Deployment
 from release.delivery.endpoint_state import what_is_wrong
-from release.delivery.errors import DeliveredWrong, RollbackFailed
+from release.delivery.errors import DeliveredWrong, EndpointGone, RollbackFailed, Unfinished
 from release.delivery.steps import step
 from release.delivery.unfinished import unfinished
 from release.tree import Template
@@ -35,7 +36,7 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
             with step("every stack is complete"):
                 _refuse_failed_stacks(deployment)
             with step("every endpoint serves with the configuration that was deployed"):
-                _refuse(_endpoint_faults(deployment, deadline))
+                _refuse_endpoint_faults(deployment, deadline)
             with step("the catalog has the commit's models"):
                 check_after(deployment)
             with step("every model with a golden file answers as it should"):
@@ -44,6 +45,8 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
                 answers = smoke.invoke_all(*stage_models, declared=declared, deadline=deadline)
                 _refuse(answers.wrong)
     except (ClientError, EndpointError) as error:
+        if isinstance(error, ClientError) or unanswered(error):
+            raise Unfinished(f"everything is deployed, and not verified: {said(error)}") from error
         raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
     return answers.not_invoked
 
@@ -68,14 +71,18 @@ def _versions(template: Template) -> dict[str, str]:
     return {entry["model"]: entry["version"] for entry in entries}
 
 
-def _endpoint_faults(deployment: Deployment, deadline: float) -> list[str]:
+def _refuse_endpoint_faults(deployment: Deployment, deadline: float) -> None:
     sagemaker = deployment.session.client("sagemaker")
     cloudformation = deployment.session.client("cloudformation")
     faults = [
-        what_is_wrong(sagemaker, cloudformation, endpoint, deadline=deadline)
+        fault
         for endpoint in deployment.assembly.endpoints
+        if (fault := what_is_wrong(sagemaker, cloudformation, endpoint, deadline=deadline))
     ]
-    return [fault for fault in faults if fault]
+    lines = [fault.text for fault in faults]
+    if any(fault.must_be_created for fault in faults):
+        raise EndpointGone("\n  ".join(lines))
+    _refuse(lines)
 
 
 def _refuse(wrong: list[str]) -> None:

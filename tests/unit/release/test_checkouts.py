@@ -45,7 +45,7 @@ def test_a_worktree_goes_when_what_was_done_in_it_failed(clone: Clone) -> None:
 
 
 def test_a_commit_that_the_clone_lacks_is_named_with_the_way_out(clone: Clone) -> None:
-    missing = pytest.raises(CheckoutError, match=r"(?s)0{40}.*git fetch --unshallow")
+    missing = pytest.raises(CheckoutError, match=r"(?s)0{40}.*git fetch origin 0{40}; or")
     with missing, clone.checked_out("0" * 40):
         pass
 

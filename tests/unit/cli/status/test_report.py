@@ -1,17 +1,21 @@
 """What `tritonsm status` asks AWS, and what it makes of the answers."""
 
+import io
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from botocore.response import StreamingBody
 
 from cli.status.asked import report
 from cli.status.local_state import LocalState
 from cli.status.report import Loaded, Report, Requests
 from cli.status.scope import Scope
+from stage_record import Event
 from tests.unit.release.preflight.conftest import Aws, denied, error
 
 NOW = datetime(2026, 11, 22, 10, 6, 30, tzinfo=UTC)
@@ -472,6 +476,7 @@ def _deployed(aws: Aws, config: str, *, status: str = "UPDATE_COMPLETE") -> None
         "cloudformation.GetTemplate": {"TemplateBody": json.dumps(TEMPLATE)},
         "cloudformation.DescribeStackResource": {"StackResourceDetail": detail},
         "s3.GetObject": error("NoSuchKey"),
+        "s3.ListObjectsV2": {},
     }
 
 
@@ -489,3 +494,38 @@ def test_a_stack_in_a_failed_state_is_a_difference_and_nothing_else_is_compared(
     _deployed(aws, "another", status="UPDATE_ROLLBACK_FAILED")
     (stack,) = _report(aws).differences
     assert (stack.subject, stack.text) == ("prod-text", "the stack is UPDATE_ROLLBACK_FAILED")
+
+
+def test_an_endpoint_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
+    """Nothing lists it any more: its clients alone knew."""
+    _deployed(aws, "another")
+    listed = [{"Name": "/triton/prod/text/minilm", "Value": json.dumps(ENTRY)}]
+    gone = error("ValidationException", 'Could not find endpoint "prod-text".')
+    aws.answers |= {
+        "ssm.GetParametersByPath": {"Parameters": listed},
+        "sagemaker.ListEndpoints": {"Endpoints": []},
+        "sagemaker.DescribeEndpoint": gone,
+    }
+    endpoint, _ = _report(aws).differences
+    assert endpoint.subject == "prod-text"
+    assert endpoint.text.startswith("does not exist: somebody deleted it. No call is answered")
+
+
+def test_a_stack_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
+    """Its catalog entries went with it: the record of deliveries alone knows of the endpoint."""
+    _deployed(aws, "another")
+    versions = {"text/minilm": "a"}
+    delivered = Event(
+        stage="prod", action="deliver", who="ada", versions=versions, commit="c" * 40
+    ).end("delivered")
+    body = json.dumps(asdict(delivered)).encode()
+    key = f"history/{delivered.name}.ended.json"
+    aws.answers |= {
+        "sagemaker.ListEndpoints": {"Endpoints": []},
+        "cloudformation.GetTemplate": error("ValidationError"),
+        "s3.ListObjectsV2": {"Contents": [{"Key": key}]},
+        "s3.GetObject": {"Body": StreamingBody(io.BytesIO(body), len(body))},
+    }
+    (stack,) = _report(aws).differences
+    assert (stack.subject, stack.command) == ("prod-text", "make deliver STAGE=prod")
+    assert stack.text == "the stack does not exist: somebody deleted it"

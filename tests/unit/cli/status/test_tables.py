@@ -213,3 +213,4 @@ def test_differences_are_lines_with_their_commands() -> None:
         "text/minilm: the catalog has version a instead of b",
         f"  {command}",
     ]
+    assert f"  {command}" in _shown(replace(REPORT, endpoints=[], differences=[problem]))

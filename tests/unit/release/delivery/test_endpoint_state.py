@@ -10,7 +10,7 @@ from botocore.stub import Stubber
 
 from release.delivery import endpoint_state
 from release.delivery.assembly import StackEndpoint
-from release.delivery.endpoint_state import what_is_wrong
+from release.delivery.endpoint_state import EndpointFault, what_is_wrong
 from release.delivery.errors import Unfinished
 
 ENDPOINT = StackEndpoint(name="prod-text", short_name="text", stack="prod-text", config="Config")
@@ -57,7 +57,7 @@ class Aws:
             {"StackName": "prod-text", "LogicalResourceId": "Config"},
         )
 
-    def what_is_wrong(self) -> str | None:
+    def what_is_wrong(self) -> EndpointFault | None:
         with self.of_sagemaker, self.of_cloudformation:
             return what_is_wrong(
                 self.sagemaker, self.cloudformation, ENDPOINT, deadline=self.deadline
@@ -100,17 +100,25 @@ def test_an_endpoint_that_scales_is_not_waited_for(aws: Aws, status: str) -> Non
 def test_an_update_that_was_rolled_back_in_silence_is_wrong(aws: Aws) -> None:
     aws.endpoint_is("InService", EndpointConfigName="Config-Old", FailureReason="alarm went off")
     aws.config_is(ARN)
-    assert aws.what_is_wrong() == (
+    fault = aws.what_is_wrong()
+    assert fault
+    assert not fault.must_be_created
+    text, lookup, update, _ = fault.text.splitlines()
+    assert text == (
         "prod-text was rolled back although its deploy succeeded: it serves with Config-Old, and "
-        "prod-text made config-new: alarm went off. To serve with that: aws sagemaker "
-        "update-endpoint --endpoint-name prod-text --endpoint-config-name config-new "
-        "--retain-all-variant-properties"
+        "prod-text made config-new: alarm went off. To serve with that:"
     )
+    assert f"EndpointConfigArn=='{ARN}'" in lookup
+    assert "update-endpoint --endpoint-name prod-text --endpoint-config-name $CONFIG" in update
 
 
-def test_a_failed_endpoint_is_wrong_with_its_reason(aws: Aws) -> None:
+def test_a_failed_endpoint_is_not_to_be_rolled_back(aws: Aws) -> None:
+    """SageMaker updates none: `make rollback`, which was advised, fails as well."""
     aws.endpoint_is("Failed", FailureReason="no capacity")
-    assert aws.what_is_wrong() == "prod-text is Failed: no capacity"
+    fault = aws.what_is_wrong()
+    assert fault
+    assert fault.must_be_created
+    assert "SageMaker can only delete it: no capacity. No call is answered" in fault.text
 
 
 def test_of_an_update_that_does_not_end_nobody_knows_whether_it_is_wrong(aws: Aws) -> None:
@@ -126,6 +134,16 @@ def test_credentials_that_have_expired_say_nothing_of_an_endpoint(aws: Aws) -> N
         aws.what_is_wrong()
 
 
-def test_an_endpoint_that_is_not_there_is_wrong(aws: Aws) -> None:
+def test_an_endpoint_that_is_not_there_is_created_again_with_its_stack(aws: Aws) -> None:
     aws.of_sagemaker.add_client_error("describe_endpoint", "ValidationException", "Could not find")
-    assert "prod-text cannot be described" in str(aws.what_is_wrong())
+    fault = aws.what_is_wrong()
+    assert fault
+    assert fault.must_be_created
+    assert "aws cloudformation delete-stack --stack-name prod-text; " in fault.text
+
+
+def test_what_a_caller_may_not_ask_says_nothing_of_an_endpoint(aws: Aws) -> None:
+    """It was said to be deployed and wrong, and `make rollback` to be the way back."""
+    aws.of_sagemaker.add_client_error("describe_endpoint", "AccessDeniedException")
+    with pytest.raises(ClientError, match="AccessDenied"):
+        aws.what_is_wrong()

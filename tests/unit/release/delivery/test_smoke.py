@@ -55,13 +55,16 @@ def test_endpoints_are_asked_side_by_side_and_told_in_order(
     assert asked(monkeypatch, EndpointError("no")) == ["prod-text/a 1: no", "prod-vision/a 1: no"]
 
 
-def test_what_expired_credentials_refuse_is_no_wrong_answer(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    "code", ["ExpiredTokenException", "AccessDeniedException", "ThrottlingException"]
+)
+def test_what_a_caller_is_refused_is_no_wrong_answer(
+    code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused: Any = {"Error": {"Code": "ExpiredTokenException", "Message": "expired"}}
-    error = EndpointError("a 1: expired")
+    refused: Any = {"Error": {"Code": code, "Message": "refused"}}
+    error = EndpointError("a 1: refused")
     error.__cause__ = ClientError(refused, "InvokeEndpoint")
-    with pytest.raises(EndpointError, match="expired"):
+    with pytest.raises(EndpointError, match="refused"):
         asked(monkeypatch, error)
 
 

@@ -11,6 +11,7 @@ from release.delivery import smoke
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, RollbackFailed, Unfinished
 from release.delivery.verifying import verify
+from tests.unit.model_build.fakes import refusal
 from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
 
 
@@ -21,8 +22,9 @@ from tests.unit.release.delivery.fakes import EXPIRED, FakeAws
         (KeyboardInterrupt(), Unfinished),
         (EndpointConnectionError(endpoint_url="sagemaker"), Unfinished),
         (EndpointError("the catalog is empty"), DeliveredWrong),
+        (refusal("InvokeEndpoint", "ThrottlingException"), Unfinished),
     ],
-    ids=["expired", "interrupted", "no network", "catalog"],
+    ids=["expired", "interrupted", "no network", "catalog", "throttled"],
 )
 def test_what_was_deployed_is_wrong_only_where_that_is_known(
     error: BaseException,
