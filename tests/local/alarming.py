@@ -16,23 +16,31 @@ def errors_published(endpoint: str) -> Iterator[None]:
     The alarm watches those of the configuration that is deployed last: its dimensions are looked up
     each time.
     """
-    cloudwatch: Any = boto3.client("cloudwatch")
-
-    def publish() -> None:
-        for alarm in rollback_alarms(cloudwatch, endpoint):
-            datum = {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"]}
-            data = [{**datum, "Value": 1.0, "Unit": "None"}]
-            cloudwatch.put_metric_data(Namespace=alarm["Namespace"], MetricData=data)
-
-    with invoked_all_the_while(publish):
+    with invoked_all_the_while(lambda: _publish(rollback_alarms(endpoint))):
         yield
 
 
-def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:
+@contextmanager
+def errors_of_present_instances(endpoint: str) -> Iterator[None]:
+    """Publish errors of the instances that serve now, before, during and after an update."""
+    alarms = rollback_alarms(endpoint)
+    with invoked_all_the_while(lambda: _publish(alarms)):
+        yield
+
+
+def _publish(alarms: list[dict[str, Any]]) -> None:
+    for alarm in alarms:
+        datum = {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"]}
+        data: Any = [{**datum, "Value": 1.0, "Unit": "None"}]
+        boto3.client("cloudwatch").put_metric_data(Namespace=alarm["Namespace"], MetricData=data)
+
+
+def rollback_alarms(endpoint: str) -> list[dict[str, Any]]:
     """Return the alarms that roll an endpoint's updates back."""
-    found = cloudwatch.describe_alarms()["MetricAlarms"]
-    told = f"Rolls an update of {endpoint} back"
-    return [it for it in found if it.get("AlarmDescription", "").startswith(told)]
+    cloudwatch: Any = boto3.client("cloudwatch")
+    alarms: list[dict[str, Any]] = cloudwatch.describe_alarms()["MetricAlarms"]
+    begins = f"Rolls an update of {endpoint} back"
+    return [it for it in alarms if it.get("AlarmDescription", "").startswith(begins)]
 
 
 def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from contextlib import chdir
 from dataclasses import dataclass
+from typing import Self
 
 import pytest
 
@@ -19,6 +21,16 @@ from tests.local.tiny_models import write_python
 @dataclass(frozen=True)
 class Repository(Checkout):
     """A checkout with its own history."""
+
+    @classmethod
+    def of(cls, checkout: Checkout, **stages: str) -> Self:
+        """Return a checkout without a commit, with these files of stages: the last is its own."""
+        shutil.copy2(ROOT / ".gitignore", checkout.path)
+        for name, content in stages.items():
+            (checkout.path / "stages" / f"{name}.yaml").write_text(content)
+        repository = cls(checkout.path, checkout.aws, stage=[*stages][-1])
+        repository.git("init", "--quiet")
+        return repository
 
     def git(self, *arguments: str) -> str:
         return subprocess.run(
@@ -42,6 +54,12 @@ class Repository(Checkout):
             finished = run_as("delivery", main, *arguments)
         said = finished.stdout + finished.stderr  # what went wrong is said in the end
         return subprocess.CompletedProcess(arguments, finished.returncode, said)
+
+    def deliver(self, *arguments: str, code: int = 0) -> str:
+        """Deliver what is checked out to the stage, or run another command; return its output."""
+        finished = self.delivery(*(arguments or ("deliver",)), "--stage", self.stage)
+        assert finished.returncode == code, finished.stdout
+        return finished.stdout
 
     def delivering(self, *arguments: str) -> "subprocess.Popen[str]":
         """Begin one of its commands in a process of its own, as whoever delivers does.

@@ -1,7 +1,6 @@
 """Commits on their way to production, in the order of this file."""
 
 import hashlib
-import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import takewhile
@@ -21,7 +20,7 @@ from release.delivery.errors import DeliveredWrong
 from release.delivery.verifying import verify
 from release.tree import Tree
 from tests.local.commands import run_as
-from tests.local.conftest import ROOT, Checkout, LocalAws
+from tests.local.conftest import Checkout, LocalAws
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.permissions import callers
@@ -58,13 +57,9 @@ files:
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    shutil.copy2(ROOT / ".gitignore", checkout.path)
-    (checkout.path / "stages" / "trial.yaml").write_text(TRIAL)
-    (checkout.path / "stages" / "live.yaml").write_text(LIVE)
-    repository = Repository(checkout.path, checkout.aws, stage="trial")
+    repository = Repository.of(checkout, live=LIVE, trial=TRIAL)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
-    repository.git("init", "--quiet")
     repository.commit("twice")
     return repository
 

@@ -1,10 +1,9 @@
-"""Deliveries to a stage whose catalog somebody has changed by hand, while clients ask."""
+"""Deliveries to a stage that somebody has changed by hand, while clients ask."""
 
 import argparse
 import json
 import re
 import shlex
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
@@ -20,8 +19,10 @@ from cli import history, status
 from endpoint_client import EndpointClient, EndpointError
 from model_build.__main__ import main as tritonsm
 from tests.local.commands import run_as
-from tests.local.conftest import ROOT, Checkout
+from tests.local.conftest import Checkout
 from tests.local.repository import Repository
+from tests.local.runbook import script
+from tests.local.shell import paste
 from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
 
 STAGE = """
@@ -40,24 +41,15 @@ TIMES_ENTRY, GHOST = "/triton/live/math/times", "/triton/live/math/ghost"
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     """A stage to which two versions of `times` were delivered: 14, then 21."""
-    shutil.copy2(ROOT / ".gitignore", checkout.path)
-    (checkout.path / "stages" / "live.yaml").write_text(STAGE)
-    repository = Repository(checkout.path, checkout.aws, stage="live")
+    repository = Repository.of(checkout, live=STAGE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
-    repository.git("init", "--quiet")
     repository.commit("twice")
-    _deliver(repository)
+    repository.deliver()
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.commit("thrice")
-    _deliver(repository)
+    repository.deliver()
     return repository
-
-
-def _deliver(repository: Repository, *arguments: str, code: int = 0) -> str:
-    finished = repository.delivery(*(arguments or ("deliver",)), "--stage", "live")
-    assert finished.returncode == code, finished.stdout
-    return finished.stdout
 
 
 def _version(model: str = "times") -> str:
@@ -122,7 +114,7 @@ def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repos
     with _client() as calls:
         _ssm().delete_parameter(Name=TIMES_ENTRY)
         shown = _read(repository, "status", "live")
-        said = _deliver(repository)
+        said = repository.deliver()
         assert _answer() == 21
     assert shown["differences"] == [
         {
@@ -137,6 +129,16 @@ def test_a_deleted_entry_is_written_again_by_the_next_delivery(repository: Repos
     assert calls.lost["plus"] == 0
 
 
+def test_an_entry_that_somebody_broke_is_written_again(repository: Repository) -> None:
+    """`status` ended in an error, as the deliveries did that would have repaired it."""
+    before = _version()
+    _ssm().put_parameter(Name=TIMES_ENTRY, Value="9999", Type="String", Overwrite=True)
+    (entry,) = _differences(repository, "math/times")
+    assert entry["text"].startswith("the catalog's entry is broken, since 20")
+    assert "! math/times: the catalog's entry is broken" in repository.deliver()
+    assert (_version(), _answer()) == (before, 21)
+
+
 def test_a_deleted_entry_does_not_keep_a_new_version_from_being_delivered(
     repository: Repository,
 ) -> None:
@@ -144,7 +146,7 @@ def test_a_deleted_entry_does_not_keep_a_new_version_from_being_delivered(
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")
     _ssm().delete_parameter(Name=TIMES_ENTRY)
-    _deliver(repository)
+    repository.deliver()
     assert _answer() == 28
 
 
@@ -156,7 +158,7 @@ def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
     with _client() as calls:
         _run("tritonsm rollback times --stage live --endpoint math")
         old = _version()
-        said = _deliver(repository, code=4)
+        said = repository.deliver(code=4)
         ending = said[said.index("changed by hand:") :]
         assert f"the catalog has version {old} instead of {new}, since 20" in ending
         assert "UTC, by arn:aws:iam::000000000000:root" in ending
@@ -164,7 +166,7 @@ def test_a_model_that_was_rolled_back_is_recognised_before_anything_changes(
         assert "cdk deploy" not in said
         assert _version() == old  # which somebody chose
         _run(_command(ending, "tritonsm"))
-        _deliver(repository)
+        repository.deliver()
     assert _answer() == 28
     assert calls.lost == {"times": 0, "plus": 0}
 
@@ -176,11 +178,11 @@ def test_a_commit_with_the_version_that_was_rolled_back_to_is_delivered(
     _run("tritonsm rollback times --stage live --endpoint math")
     before = _version()
     with _client() as calls:
-        said = _deliver(repository, "rollback-stage")
+        said = repository.deliver("rollback-stage")
     assert "changed by hand" not in said
     assert _version() == before
     assert calls.lost == {"times": 0, "plus": 0}
-    _deliver(repository)
+    repository.deliver()
 
 
 def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command(
@@ -189,16 +191,16 @@ def test_an_entry_that_the_commit_does_not_have_ends_a_delivery_with_the_command
     value = _ssm().get_parameter(Name=TIMES_ENTRY)["Parameter"]["Value"]
     _ssm().put_parameter(Name=GHOST, Value=value.replace("times", "ghost"), Type="String")
     with _client() as calls:
-        said = _deliver(repository, code=4)
+        said = repository.deliver(code=4)
     assert "math/ghost: the catalog has version" in said
     assert "and the commit does not have this model" in said
     assert _command(said, "aws") == f"aws ssm delete-parameter --name {GHOST}"
     _ssm().delete_parameter(Name=GHOST)
-    _deliver(repository)
+    repository.deliver()
     assert calls.lost == {"times": 0, "plus": 0}
 
 
-def test_nothing_is_changed_during_a_delivery_and_an_older_commit_is_refused(
+def test_nothing_is_changed_or_delivered_during_a_delivery(
     repository: Repository, new_gate: Callable[[], Gate], tmp_path: Path
 ) -> None:
     """A rollback of a model made somebody's delivery wrong; a second delivery undid it."""
@@ -214,19 +216,24 @@ def test_nothing_is_changed_during_a_delivery_and_an_older_commit_is_refused(
         refused = run_as("publisher", tritonsm, "rollback", "times", *PLACE)
         elsewhere = replace(repository, path=tmp_path / "elsewhere")
         repository.git("clone", "--quiet", str(repository.path), str(elsewhere.path))
-        elsewhere.git("checkout", "--quiet", "HEAD~1")
-        older = _deliver(elsewhere, code=1)
+        (elsewhere.path / "notes.txt").write_text("another laptop")
+        elsewhere.commit("at the same time")
+        second = elsewhere.deliver(code=1)
+        elsewhere.git("checkout", "--quiet", "HEAD~2")
+        older = elsewhere.deliver(code=1)
         gate.open()
         said = delivery.communicate()[0]
     assert refused.returncode == 1
     assert "to live is in progress since" in refused.stderr
+    assert "to live is in progress since" in second
+    assert "If it was killed: TAKE_OVER=1" in second
     assert "this delivery would undo it" in older
     assert delivery.returncode == 0, said
     assert _answer() == 35
 
 
 def test_the_record_has_everything_that_was_done(repository: Repository) -> None:
-    _deliver(repository, "rollback-stage")
+    repository.deliver("rollback-stage")
     refused = run_as("publisher", tritonsm, "retire", "times", _version(), *PLACE)
     assert refused.returncode == 1
     events = _read(repository, "history", "--stage", "live")
@@ -239,6 +246,42 @@ def test_the_record_has_everything_that_was_done(repository: Repository) -> None
     live = repository.git("rev-parse", "HEAD~1")
     assert events[0]["commit"] == live
     assert events[0]["versions"] == {"math/times": _version(), "math/plus": _version("plus")}
+
+
+def test_an_endpoint_that_was_deleted_by_hand_is_created_again_by_the_commands(
+    repository: Repository, tmp_path: Path
+) -> None:
+    """Delivering again changed nothing, a rollback of the stage was advised, and refused."""
+    boto3.client("sagemaker").delete_endpoint(EndpointName="live-math")
+    (endpoint,) = _differences(repository, "live-math")
+    assert endpoint["text"].startswith("does not exist: somebody deleted it")
+    output = repository.deliver(code=2)
+    assert "make rollback" not in output
+    *commands, deliver = script("An endpoint is gone ✔ local").splitlines()
+    in_message = re.findall(r"aws cloudformation .+? --stack-name live-math", output)
+    assert in_message == [it.replace("$NAME", "live-math") for it in commands]
+    pasted = paste(repository, tmp_path, "\n".join(in_message))
+    assert pasted.returncode == 0, pasted.stdout
+    (stack,) = _differences(repository, "live-math")
+    assert stack["text"] == "the stack does not exist: somebody deleted it"
+    pasted = paste(repository, tmp_path, deliver, {"STAGE": "live"})
+    assert pasted.returncode == 0, pasted.stdout
+    assert _answer("plus") == 8
+    assert _read(repository, "status", "live")["differences"] == []
+
+
+def test_a_model_that_was_never_invoked_is_named_beside_the_result(repository: Repository) -> None:
+    """Its delivery ended as `every model answers as it should`."""
+    (repository.path / "models" / "plus" / "tests" / "golden.json").unlink()
+    repository.commit("nobody knows what plus answers")
+    *_, warning, result = repository.deliver().splitlines()
+    assert "not invoked, so that nobody knows whether they answer: live-math/plus (" in warning
+    assert result == "delivered: live serves what is checked out"
+
+
+def _differences(repository: Repository, subject: str) -> list[dict[str, str]]:
+    differences = _read(repository, "status", "live")["differences"]
+    return [it for it in differences if it["subject"] == subject]
 
 
 def _read(repository: Repository, *arguments: str) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -45,25 +44,15 @@ OLD, NEW = "cpu-25.04", "cpu-24.09"
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
     """A stage that is delivered, and has a model that was published by hand since."""
-    shutil.copy2(ROOT / ".gitignore", checkout.path)
-    (checkout.path / STAGE).write_text(LIVE)
-    repository = Repository(checkout.path, checkout.aws, stage="live")
+    repository = Repository.of(checkout, live=LIVE)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
-    repository.git("init", "--quiet")
     repository.commit("twice")
-    _deliver(repository)
+    repository.deliver()
     model = write_python(checkout.path.parent / "ten", TIMES.replace("FACTOR", "10"))
     published = run_as("publisher", publish, "publish", str(model), *PLACE, "--copies", "1")
     assert published.returncode == 0, published.stderr
     return repository
-
-
-def _deliver(repository: Repository, *arguments: str, code: int = 0) -> str:
-    """Deliver what is checked out; return what is said."""
-    finished = repository.delivery(*(arguments or ("deliver",)), "--stage", "live")
-    assert finished.returncode == code, finished.stdout
-    return finished.stdout
 
 
 def _catalog() -> dict[str, str]:
@@ -126,7 +115,7 @@ def test_what_was_published_by_hand_stops_a_move_before_it_begins(repository: Re
     assert Asker(ENDPOINT).ask(published.removesuffix(".tar.gz")) == 70
     repository.edit(str(STAGE), '"25.04"', '"24.09"')
     repository.commit("another release")
-    said = " ".join(_deliver(repository, code=1).split())
+    said = " ".join(repository.deliver(code=1).split())
     repository.git("revert", "--no-edit", "HEAD")
     assert f"{repository.aws.target(NEW)}/{published}: version" in said
     assert "of ten-0 was published by hand, and deliveries neither build nor copy it" in said
@@ -152,7 +141,7 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.commit("another release, larger instances, thrice, and no plus")
     with _asked_all_the_while(*before.values()):
-        said = _deliver(repository)
+        said = repository.deliver()
     assert f"while {ENDPOINT} moves, clients may be sent to it" in said
     assert f"{ENDPOINT} is deployed twice: first variant AllTraffic without scaling" in said
     assert _variant() == ("ml.m5.2xlarge", 2, True)
@@ -166,7 +155,7 @@ def test_release_instances_and_models_change_at_once_and_no_call_fails(
 
 def test_a_rollback_builds_nothing_and_brings_the_instances_back(repository: Repository) -> None:
     with _asked_all_the_while(*_catalog().values()):
-        said = _deliver(repository, "rollback-stage")
+        said = repository.deliver("rollback-stage")
     assert "every archive is there: nothing is built" in said
     assert f"{ENDPOINT} is deployed twice" in said
     assert _variant() == ("ml.m5.xlarge", 2, True)
@@ -186,7 +175,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     repository.commit("an older release")
     before = _variant()
     with _asked_all_the_while(*_catalog().values()):  # or it would be scaled in
-        said = " ".join(_deliver(repository, code=1).split())
+        said = " ".join(repository.deliver(code=1).split())
     assert f"cannot be built there: its source s3://{bucket}/{source} is gone. Deliver" in said
     assert "aws ssm delete-parameter --name /triton/live/math/plus" in said
     assert "cdk deploy" not in said
@@ -204,7 +193,7 @@ def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repo
     repository.commit("too large")
     catalog, config = _catalog(), _endpoint()["EndpointConfigName"]
     with errors_published(ENDPOINT), _asked_all_the_while(*_catalog().values()):
-        said = _deliver(repository, code=1)
+        said = repository.deliver(code=1)
     repository.git("revert", "--no-edit", "HEAD")
     assert f"SageMaker rolled back the update of endpoint {ENDPOINT}:" in " ".join(said.split())
     assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in said
@@ -218,7 +207,7 @@ def test_what_was_interrupted_between_the_deploys_is_delivered_again(
     with _asked_all_the_while(*_catalog().values()):
         _kill_after_the_first_deploy(repository)
         assert _variant() == ("ml.m5.xlarge", 2, False)
-        said = _deliver(repository)
+        said = repository.deliver()
     assert "deployed twice" not in said
     assert _variant() == ("ml.m5.2xlarge", 2, True)
 

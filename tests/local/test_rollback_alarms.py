@@ -9,9 +9,8 @@ import boto3
 import pytest
 
 from local_aws.clock import SPEED
-from tests.local.alarming import rollback_alarms
+from tests.local.alarming import errors_of_present_instances, rollback_alarms
 from tests.local.conftest import Checkout
-from tests.local.invoking import invoked_all_the_while
 from tests.local.tiny_models import TIMES, write_python
 from tests.unit.local_aws.conftest import eventually
 
@@ -49,22 +48,14 @@ def mended(_slow_minutes: None, checkout: Checkout) -> Checkout:
 
 def test_the_state_of_an_alarm_before_an_update_does_not_roll_it_back(mended: Checkout) -> None:
     """The metrics of the configuration that serves are bad before, during and after it."""
-    cloudwatch: Any = boto3.client("cloudwatch")
-    old, bad = config(), [datum(it) for it in rollback_alarms(cloudwatch, ENDPOINT)]
-
-    def publish() -> None:
-        cloudwatch.put_metric_data(Namespace="AWS/SageMaker", MetricData=bad)
-
-    def states() -> set[str]:
-        return {it["StateValue"] for it in rollback_alarms(cloudwatch, ENDPOINT)}
-
-    with invoked_all_the_while(publish):
-        eventually(lambda: "ALARM" in states())
+    old = config()
+    with errors_of_present_instances(ENDPOINT):
+        eventually(lambda: any(it["StateValue"] == "ALARM" for it in rollback_alarms(ENDPOINT)))
         mended.edit(str(STAGE), "log_verbose: 0", "log_verbose: 1")
         deployed = mended.deploy()
     assert deployed.returncode == 0, deployed.stdout
     assert config() != old
-    alarms = rollback_alarms(cloudwatch, ENDPOINT)
+    alarms = rollback_alarms(ENDPOINT)
     assert len(alarms) == 2
     assert all(it["AlarmName"].endswith(config()) for it in alarms)
 
@@ -79,8 +70,3 @@ def config() -> str:
     """The configuration that the endpoint serves with."""
     sagemaker: Any = boto3.client("sagemaker")
     return str(sagemaker.describe_endpoint(EndpointName=ENDPOINT)["EndpointConfigName"])
-
-
-def datum(alarm: dict[str, Any]) -> dict[str, Any]:
-    """A request that failed, as the metric of an alarm has it."""
-    return {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"], "Value": 1.0}

@@ -1,7 +1,6 @@
 """Sections of docs/runbook.md, each in a stage that is broken as it says, in this order."""
 
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import pytest
 
 from endpoint_client import EndpointClient, EndpointError, UnknownModel
 from local_aws.clock import SPEED
-from tests.local.conftest import ROOT, Checkout
+from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
 from tests.local.runbook import script
@@ -54,17 +53,13 @@ def _short_minutes() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def repository(_short_minutes: None, checkout: Checkout) -> Repository:
-    shutil.copy2(ROOT / ".gitignore", checkout.path)
-    (checkout.path / "stages" / "live.yaml").write_text(CONTENT)
-    repository = Repository(checkout.path, checkout.aws, stage="live")
+    repository = Repository.of(checkout, live=CONTENT)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
     repository.write_model("plus", PLUS_ONE, answer=8)
     slow = SLOW.replace("SLEEP", "__import__('time').sleep(0.3)")
     repository.write_model("slow", slow, answer=8)
-    repository.git("init", "--quiet")
     repository.commit("twice")
-    delivered = repository.delivery("deliver", "--stage", "live")
-    assert delivered.returncode == 0, delivered.stdout
+    repository.deliver()
     return repository
 
 

@@ -2,9 +2,6 @@
 
 import json
 import re
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +10,8 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
-from tests.local.alarming import rollback_alarms
-from tests.local.conftest import ROOT, Checkout
+from tests.local.alarming import errors_of_present_instances
+from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
 from tests.local.runbook import script
@@ -37,14 +34,10 @@ endpoints:
 
 @pytest.fixture(scope="module")
 def repository(checkout: Checkout) -> Repository:
-    shutil.copy2(ROOT / ".gitignore", checkout.path)
-    (checkout.path / STAGE).write_text(CONTENT)
-    repository = Repository(checkout.path, checkout.aws, stage="stuck")
+    repository = Repository.of(checkout, stuck=CONTENT)
     repository.write_model("times", TIMES.replace("FACTOR", "2"), answer=14)
-    repository.git("init", "--quiet")
     repository.commit("twice")
-    delivered = repository.delivery("deliver", "--stage", "stuck")
-    assert delivered.returncode == 0, delivered.stdout
+    repository.deliver()
     return repository
 
 
@@ -63,22 +56,6 @@ def status() -> str:
     return stack["StackStatus"]
 
 
-@contextmanager
-def old_instances_fail() -> Iterator[None]:
-    """Have the alarms go off that roll back an update to the configuration that serves now."""
-    cloudwatch: Any = boto3.client("cloudwatch")
-    data = [
-        {"MetricName": it["MetricName"], "Dimensions": it["Dimensions"], "Value": 1.0}
-        for it in rollback_alarms(cloudwatch, NAME)
-    ]
-
-    def publish() -> None:
-        cloudwatch.put_metric_data(Namespace="AWS/SageMaker", MetricData=data)
-
-    with invoked_all_the_while(publish):
-        yield
-
-
 def get_stuck(repository: Repository, *, by_hand: str) -> str:
     """Deliver a commit whose update and rollback fail; return the output.
 
@@ -89,12 +66,11 @@ def get_stuck(repository: Repository, *, by_hand: str) -> str:
     entry = ssm.get_parameter(Name="/triton/stuck/math/times")["Parameter"]["Value"]
     name = f"/triton/stuck/math/{by_hand}"
     ssm.put_parameter(Name=name, Value=entry, Type="String")
-    with old_instances_fail(), invoked_all_the_while(ask):
-        failed = repository.delivery("deliver", "--stage", "stuck", "--ignore-preflight")
+    with errors_of_present_instances(NAME), invoked_all_the_while(ask):
+        output = repository.deliver("deliver", "--ignore-preflight", code=2)
     ssm.delete_parameter(Name=name)
-    assert failed.returncode == 2, failed.stdout
     assert status() == "UPDATE_ROLLBACK_FAILED"
-    return failed.stdout
+    return output
 
 
 def commands(output: str) -> list[str]:
@@ -111,13 +87,12 @@ def test_until_a_rollback_is_continued_nothing_is_delivered_or_rolled_back(
     repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=21)
     repository.write_model("plus", PLUS_ONE, answer=8)
     repository.commit("thrice, and plus")
-    told = get_stuck(repository, by_hand="plus")
+    output = get_stuck(repository, by_hand="plus")
     before = deliveries()
     for command in ("deliver", "rollback-stage"):
-        refused = repository.delivery(command, "--stage", "stuck")
-        assert refused.returncode == 1, refused.stdout
-        assert "not delivered: Nothing was changed" in refused.stdout
-        assert commands(refused.stdout) == commands(told) != []
+        refused = repository.deliver(command, code=1)
+        assert "not delivered: Nothing was changed" in refused
+        assert commands(refused) == commands(output) != []
     assert deliveries() == before
 
 
@@ -129,8 +104,7 @@ def deliveries() -> Any:
 def test_the_commands_of_the_runbook_and_the_message_make_the_stack_work_again(
     repository: Repository, bin_folder: Path
 ) -> None:
-    told = repository.delivery("deliver", "--stage", "stuck").stdout
-    *continuing, skipping, _ = commands(told)
+    *continuing, skipping, _ = commands(repository.deliver(code=1))
     runbook = script("CloudFormation could not roll an update back")
     arn, *same = re.sub(r"\\\n\s*", "", runbook).replace("$NAME", NAME).splitlines()
     assert arn.startswith("ARN=")
@@ -139,8 +113,7 @@ def test_the_commands_of_the_runbook_and_the_message_make_the_stack_work_again(
         pasted = paste(repository, bin_folder, runbook, {"NAME": NAME})
         assert pasted.returncode == 0, pasted.stdout
         assert status() == "UPDATE_ROLLBACK_COMPLETE"
-        delivered = repository.delivery("deliver", "--stage", "stuck")
-    assert delivered.returncode == 0, delivered.stdout
+        repository.deliver()
     assert ask() == 21
     assert "--resources-to-skip EndpointCheck" in skipping
 
@@ -153,18 +126,14 @@ def test_an_endpoint_whose_configuration_went_with_a_skipped_rollback_is_mended_
     repository.edit(str(STAGE), "[times, plus]", "[times, plus, minus]")
     repository.write_model("minus", PLUS_ONE.replace("+ 1", "- 1"), answer=6)
     repository.commit("minus")
-    told = get_stuck(repository, by_hand="minus")
-    skipping = commands(told)[-2:]
+    skipping = commands(get_stuck(repository, by_hand="minus"))[-2:]
     with invoked_all_the_while(ask):
         pasted = paste(repository, bin_folder, "\n".join(skipping))
         assert pasted.returncode == 0, pasted.stdout
-        refused = repository.delivery("deliver", "--stage", "stuck")
-        assert refused.returncode == 1, refused.stdout
-        said = " ".join(refused.stdout.split())
-        assert "The configuration of an endpoint is gone" in said
-        assert "Do not destroy the stack" in said
+        refused = " ".join(repository.deliver(code=1).split())
+        assert "The configuration of an endpoint is gone" in refused
+        assert "Do not destroy the stack" in refused
         runbook = script("The configuration of an endpoint is gone")
         mending = paste(repository, bin_folder, runbook, {"NAME": NAME})
         assert mending.returncode == 0, mending.stdout
-        delivered = repository.delivery("deliver", "--stage", "stuck")
-    assert delivered.returncode == 0, delivered.stdout
+        repository.deliver()
