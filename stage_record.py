@@ -104,7 +104,7 @@ def read_deliveries(ssm: "SSMClient", stage: str) -> Deliveries:
             f"earlier values again: aws ssm get-parameter-history --name {name}"
         ) from None
     entries = (_delivery(name, number, content) for number, content in enumerate(listed, 1))
-    return Deliveries(parameter["Version"], stack, tuple(it for it in entries if it))
+    return Deliveries(parameter["Version"], stack, tuple(entry for entry in entries if entry))
 
 
 def _delivery(name: str, number: int, content: Any) -> Delivery | None:
@@ -198,16 +198,16 @@ def _event(content: bytes) -> Event | None:
     """Return the event that is the content of an object, None where it is something else."""
     try:
         event = Event(**json.loads(content))
-        texts = event.stage, event.action, event.who, event.result, event.message, event.number
-        optional = event.commit, event.ended
-        versions = *event.versions, *event.versions.values()
+        texts: tuple[object, ...] = (
+            *(event.stage, event.action, event.who, event.result, event.message, event.number),
+            *event.versions,
+            *event.versions.values(),
+            *(value for value in (event.commit, event.ended) if value is not None),
+        )
         datetime.fromisoformat(event.begun)
     except (ValueError, TypeError, AttributeError):
         return None
-    are_texts = all(isinstance(value, str) for value in (*texts, *versions))
-    return (
-        event if are_texts and all(it is None or isinstance(it, str) for it in optional) else None
-    )
+    return event if all(isinstance(value, str) for value in texts) else None
 
 
 def _warn(text: str) -> None:

@@ -13,7 +13,7 @@ from endpoint_client import EndpointError
 from release.checkouts import Clone
 from release.delivery import golden, smoke
 from release.delivery.assembly import synthesised
-from release.delivery.credentials import said
+from release.delivery.credentials import explained
 from release.delivery.delivering import deliver, roll_back
 from release.delivery.errors import (
     ChangedByHand,
@@ -131,7 +131,7 @@ def _code(run: Callable[[Clone, argparse.Namespace], None], options: argparse.Na
         )
         return UNFINISHED
     except (BotoCoreError, ClientError, EndpointError) as error:
-        print(f"not delivered: {said(error)}", file=sys.stderr)
+        print(f"not delivered: {explained(error)}", file=sys.stderr)
         return NOT_DELIVERED
     return DELIVERED
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from release.delivery.credentials import expired, said
+from release.delivery.credentials import expired, explained
 from release.delivery.errors import NotDelivered, Unfinished
 from release.delivery.steps import say
 
@@ -108,7 +108,7 @@ class Builder:
         try:
             answer = self.functions.invoke(FunctionName=function, Payload=json.dumps(event))
         except (BotoCoreError, ClientError) as error:
-            raise (Unfinished if expired(error) else NotDelivered)(said(error)) from None
+            raise (Unfinished if expired(error) else NotDelivered)(explained(error)) from None
         told: dict[str, Any] = json.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             key = event["ResourceProperties"]["Key"]

@@ -30,8 +30,8 @@ def unanswered(error: BaseException | None) -> bool:
     return expired(error) or (error is not None and unanswered(error.__cause__))
 
 
-def said(error: BotoCoreError | ClientError | Exception) -> str:
-    """Return what AWS said, and of credentials that have expired what that means."""
+def explained(error: BotoCoreError | ClientError | Exception) -> str:
+    """Return an error's text, and of credentials that have expired what that means."""
     if expired(error):
         return f"the credentials have expired: get new ones ({error})"
     return f"AWS: {error}"

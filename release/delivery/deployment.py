@@ -10,7 +10,7 @@ from endpoint_client import EndpointError
 from release.delivery import cdk, smoke, under_way
 from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
 from release.delivery.assembly import Assembly, StackEndpoint
-from release.delivery.credentials import said
+from release.delivery.credentials import explained
 from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
 from release.delivery.live import live_template
 from release.delivery.smoke import Served
@@ -104,7 +104,7 @@ class Deployment:
                 except (ClientError, EndpointError) as error:
                     raise Unfinished(
                         "the cdk CLI failed, and CloudFormation may still be updating: "
-                        f"{said(error)}"
+                        f"{explained(error)}"
                     ) from error
                 if going_on:
                     raise Unfinished(

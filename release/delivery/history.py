@@ -77,7 +77,7 @@ class History:
         after = _index(before, back_to) + 1 if back_to else len(before)
         deliveries = [*before[:after], *_marked(before[after:])]
         live = _live(deliveries)
-        kept = [it for it in deliveries if it.outcome in WORTH_KEEPING or it == live]
+        kept = [past for past in deliveries if past.outcome in WORTH_KEEPING or past == live]
         self.begun = Delivery(commit, datetime.now(UTC).isoformat(), Outcome.STARTED)
         try:
             self._begin_alone([*kept, self.begun], record.version)
@@ -121,16 +121,18 @@ class History:
         Raises `NotDelivered` where there is none.
         """
         deliveries = self.deliveries()
-        fit = [it for it in deliveries[::-1] if it.outcome in WORTH_KEEPING]
+        fit = [past for past in deliveries[::-1] if past.outcome in WORTH_KEEPING]
         if commit is not None:
-            fit = [it for it in fit if it.commit.startswith(commit)]
+            fit = [past for past in fit if past.commit.startswith(commit)]
         else:
             fit = [
-                it for it in fit if it.outcome is Outcome.DELIVERED and not _serves(it, deliveries)
+                past
+                for past in fit
+                if past.outcome is Outcome.DELIVERED and not _serves(past, deliveries)
             ]
         if fit:
             return fit[0]
-        known = ", ".join(dict.fromkeys(it.commit[:12] for it in deliveries[::-1])) or "none"
+        known = ", ".join(dict.fromkeys(past.commit[:12] for past in deliveries[::-1])) or "none"
         missing = f"commit {commit}" if commit else "earlier commit"
         raise NotDelivered(
             f"no {missing} was delivered to {self.stage}; {self.name} has: {known}. Check the "
@@ -178,7 +180,7 @@ class History:
 
     def _write(self, deliveries: Sequence[Delivery], *, overwrite: bool = True) -> int:
         """Return the number of the parameter's version."""
-        kept = [asdict(it) for it in deliveries[-KEPT:]]
+        kept = [asdict(delivery) for delivery in deliveries[-KEPT:]]
         record = {"stack": self._models_stack(), "deliveries": kept}
         return self._put(json.dumps(record, separators=(",", ":")), overwrite=overwrite)
 
@@ -193,7 +195,7 @@ class History:
 
 
 def _live(deliveries: Sequence[Delivery]) -> Delivery | None:
-    return next((it for it in reversed(deliveries) if it.outcome in MAY_SERVE), None)
+    return next((past for past in reversed(deliveries) if past.outcome in MAY_SERVE), None)
 
 
 def _index(deliveries: Sequence[Delivery], one: Delivery) -> int:
@@ -201,7 +203,7 @@ def _index(deliveries: Sequence[Delivery], one: Delivery) -> int:
     for index, past in enumerate(deliveries):
         if past.is_same(one):
             return index
-    raise NotDelivered("deliveries have ended since this one was asked for: run it again")
+    raise NotDelivered("other deliveries have ended since this command began: run it again")
 
 
 def _marked(deliveries: Sequence[Delivery]) -> list[Delivery]:

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 import stage_record
 from endpoint_client import EndpointError
 from release.delivery.catalog_differences import declared_entries
-from release.delivery.credentials import said
+from release.delivery.credentials import explained
 from release.delivery.deployment import Deployment
 from release.delivery.errors import ChangedByHand, DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.history import History
@@ -20,11 +20,11 @@ from stage_record import Delivery, Event, Outcome
 NOTHING_CHANGED = (NotDelivered, CheckoutError, BotoCoreError, ClientError, EndpointError)
 """Errors that end a delivery before it changes anything, or once that was rolled back: AWS's errors
 while something changes are raised as `Unfinished` or `DeliveredWrong`."""
-ENDINGS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], Outcome, str], ...] = (
-    (ChangedByHand, Outcome.WRONG, "changed by hand"),
-    (DeliveredWrong, Outcome.WRONG, "wrong"),
-    (NOTHING_CHANGED, Outcome.FAILED, "failed"),
-    (BaseException, Outcome.UNFINISHED, "unfinished"),
+ENDINGS = (
+    (ChangedByHand, (Outcome.WRONG, "changed by hand")),
+    (DeliveredWrong, (Outcome.WRONG, "wrong")),
+    (NOTHING_CHANGED, (Outcome.FAILED, "failed")),
+    (BaseException, (Outcome.UNFINISHED, "unfinished")),
 )
 """By error: how the delivery ended, and what its event says."""
 MESSAGE = 1000
@@ -62,7 +62,7 @@ def recorded(
     except BaseException as error:
         if not history.begun:
             raise
-        outcome, result = next((it[1], it[2]) for it in ENDINGS if isinstance(error, it[0]))
+        outcome, result = next(ending for kinds, ending in ENDINGS if isinstance(error, kinds))
         _end(history, outcome)
         _write(deployment, event.end(result, _message(error)))
         if isinstance(error, KeyboardInterrupt):
@@ -72,7 +72,7 @@ def recorded(
 
 def _message(error: BaseException) -> str:
     if isinstance(error, BotoCoreError | ClientError | EndpointError):
-        return said(error)[:MESSAGE]
+        return explained(error)[:MESSAGE]
     return (str(error) or type(error).__name__)[:MESSAGE]
 
 

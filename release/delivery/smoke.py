@@ -112,10 +112,10 @@ def _written(content: Golden) -> str:
     """Return JSON with a line a tensor."""
     tensors = {
         kind: ",\n".join(
-            f"    {json.dumps(name)}: {json.dumps(it.model_dump(), ensure_ascii=False)}"
-            for name, it in of.items()
+            f"    {json.dumps(name)}: {json.dumps(tensor.model_dump(), ensure_ascii=False)}"
+            for name, tensor in tensors_of_kind.items()
         )
-        for kind, of in (("inputs", content.inputs), ("outputs", content.outputs))
+        for kind, tensors_of_kind in (("inputs", content.inputs), ("outputs", content.outputs))
     }
     fields = [f'  "{kind}": {{\n{lines}\n  }}' for kind, lines in tensors.items()]
     fields.append(f'  "max_relative_difference": {content.max_relative_difference}')
@@ -133,7 +133,7 @@ def _ask(client: EndpointClient, model: str, expected: Golden) -> str:
 
 
 def _arrays(content: Golden) -> dict[str, golden.Array]:
-    return {name: it.array() for name, it in content.inputs.items()}
+    return {name: tensor.array() for name, tensor in content.inputs.items()}
 
 
 def _clients(

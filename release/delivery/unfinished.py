@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from botocore.exceptions import BotoCoreError, ClientError
 
 from endpoint_client import EndpointError
-from release.delivery.credentials import expired, said
+from release.delivery.credentials import expired, explained
 from release.delivery.errors import Unfinished
 
 
@@ -20,7 +20,7 @@ def unfinished(what: str) -> Iterator[None]:
     except (BotoCoreError, ClientError, EndpointError) as error:
         if not isinstance(error, BotoCoreError) and not expired(error):
             raise
-        raise Unfinished(f"{what}: {said(error)}") from error
+        raise Unfinished(f"{what}: {explained(error)}") from error
 
 
 def at_work(stacks: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from endpoint_client import EndpointError
 from release.delivery import smoke, under_way
 from release.delivery.catalog_checks import check_after
 from release.delivery.catalog_differences import declared_entries
-from release.delivery.credentials import said, unanswered
+from release.delivery.credentials import explained, unanswered
 from release.delivery.deployment import Deployment
 from release.delivery.endpoint_state import what_is_wrong
 from release.delivery.errors import DeliveredWrong, EndpointGone, RollbackFailed, Unfinished
@@ -40,13 +40,15 @@ def verify(deployment: Deployment, models: Path) -> list[str]:
             with step("the catalog has the commit's models"):
                 check_after(deployment)
             with step("every model with a golden file answers as it should"):
-                declared = {it.short_name: _versions(deployment.new(it)) for it in endpoints}
+                declared = {one.short_name: _versions(deployment.new(one)) for one in endpoints}
                 stage_models = deployment.session, stage, endpoints, models
                 answers = smoke.invoke_all(*stage_models, declared=declared, deadline=deadline)
                 _refuse(answers.wrong)
     except (ClientError, EndpointError) as error:
         if isinstance(error, ClientError) or unanswered(error):
-            raise Unfinished(f"everything is deployed, and not verified: {said(error)}") from error
+            raise Unfinished(
+                f"everything is deployed, and not verified: {explained(error)}"
+            ) from error
         raise DeliveredWrong(f"what was deployed cannot be verified: {error}") from error
     return answers.not_invoked
 

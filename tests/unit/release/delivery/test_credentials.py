@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError, UnauthorizedSSOTokenError
 
 from endpoint_client import EndpointError
-from release.delivery.credentials import expired, said
+from release.delivery.credentials import expired, explained
 
 
 def refused(code: str) -> ClientError:
@@ -16,7 +16,7 @@ def refused(code: str) -> ClientError:
 def test_credentials_that_have_expired_are_said_to_have(code: str) -> None:
     error = refused(code)
     assert expired(error)
-    assert said(error).startswith("the credentials have expired: get new ones (")
+    assert explained(error).startswith("the credentials have expired: get new ones (")
 
 
 def test_a_session_of_single_sign_on_expires_too() -> None:
@@ -32,4 +32,4 @@ def test_what_the_client_raises_is_known_by_its_cause() -> None:
 
 def test_another_refusal_is_told_as_it_is() -> None:
     assert not expired(refused("AccessDenied"))
-    assert said(refused("AccessDenied")).startswith("AWS: An error occurred (AccessDenied)")
+    assert explained(refused("AccessDenied")).startswith("AWS: An error occurred (AccessDenied)")
