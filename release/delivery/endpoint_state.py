@@ -80,7 +80,8 @@ def what_is_wrong(
     commands = "\n    ".join(MovedEndpoint(endpoint.name, config_arn).commands())
     return EndpointFault(
         f"{endpoint.name} was rolled back although its deploy succeeded: it serves with "
-        f"{serving}, and {endpoint.stack} made {deployed}{because}. To serve with that:\n"
+        f"{serving}, and {endpoint.stack} made {deployed}{because}. "
+        "Unless its instances fail, to serve with that:\n"
         f"    {commands}"
     )
 

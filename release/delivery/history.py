@@ -89,7 +89,7 @@ class History:
     def refuse_superseded(self) -> None:
         """Raise `NotDelivered` where a delivery of another commit has begun since this one."""
         assert self.begun
-        newest = self.deliveries()[-1]
+        newest = self._read().entries[-1]  # whatever stack of models the stage has by now
         if newest.commit != self.begun.commit:
             raise NotDelivered(
                 f"a delivery of commit {newest.commit[:12]} to {self.stage} has begun since, at "

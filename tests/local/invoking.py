@@ -35,4 +35,5 @@ def invoked_all_the_while(*invocations: Callable[[], object]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+        print(f"answered {calls}, lost {len(failures)}")  # noqa: T201
     assert failures == []

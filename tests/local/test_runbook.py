@@ -195,6 +195,7 @@ def test_a_canary_that_fails_leaves_its_alarm_and_its_errors(
     # Each alarm of the new instances may be the first.
     assert re.search("live-solo-AllTraffic-(Model|Server)Errors-", told)
     assert "no tokenizer" in told
+    print(f"canary: answered {len(answered)}, lost {len(lost)}")  # noqa: T201
     assert set(answered) == {8}
     assert len(lost) < len(answered)
     assert ask("plus", "solo") == 8

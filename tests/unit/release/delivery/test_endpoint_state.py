@@ -106,7 +106,7 @@ def test_an_update_that_was_rolled_back_in_silence_is_wrong(aws: Aws) -> None:
     text, lookup, update, _ = fault.text.splitlines()
     assert text == (
         "prod-text was rolled back although its deploy succeeded: it serves with Config-Old, and "
-        "prod-text made config-new: alarm went off. To serve with that:"
+        "prod-text made config-new: alarm went off. Unless its instances fail, to serve with that:"
     )
     assert f"EndpointConfigArn=='{ARN}'" in lookup
     assert "update-endpoint --endpoint-name prod-text --endpoint-config-name $CONFIG" in update
