@@ -253,6 +253,7 @@ def test_an_endpoint_that_was_deleted_by_hand_is_created_again_by_the_commands(
 ) -> None:
     """Delivering again changed nothing, a rollback of the stage was advised, and refused."""
     boto3.client("sagemaker").delete_endpoint(EndpointName="live-math")
+    boto3.client("sagemaker").get_waiter("endpoint_deleted").wait(EndpointName="live-math")
     (endpoint,) = _differences(repository, "live-math")
     assert endpoint["text"].startswith("does not exist: somebody deleted it")
     output = repository.deliver(code=2)
