@@ -16,29 +16,30 @@ def errors_published(endpoint: str) -> Iterator[None]:
     The alarm watches those of the configuration that is deployed last: its dimensions are looked up
     each time.
     """
-    with invoked_all_the_while(lambda: _publish(rollback_alarms(endpoint))):
+    cloudwatch: Any = boto3.client("cloudwatch")  # of this test, whoever it lets work meanwhile
+    with invoked_all_the_while(lambda: _publish(cloudwatch, rollback_alarms(cloudwatch, endpoint))):
         yield
 
 
 @contextmanager
 def errors_of_present_instances(endpoint: str) -> Iterator[None]:
     """Publish errors of the instances that serve now, before, during and after an update."""
-    alarms = rollback_alarms(endpoint)
-    with invoked_all_the_while(lambda: _publish(alarms)):
+    cloudwatch: Any = boto3.client("cloudwatch")
+    alarms = rollback_alarms(cloudwatch, endpoint)
+    with invoked_all_the_while(lambda: _publish(cloudwatch, alarms)):
         yield
 
 
-def _publish(alarms: list[dict[str, Any]]) -> None:
+def _publish(cloudwatch: Any, alarms: list[dict[str, Any]]) -> None:
     for alarm in alarms:
         datum = {"MetricName": alarm["MetricName"], "Dimensions": alarm["Dimensions"]}
-        data: Any = [{**datum, "Value": 1.0, "Unit": "None"}]
-        boto3.client("cloudwatch").put_metric_data(Namespace=alarm["Namespace"], MetricData=data)
+        data = [{**datum, "Value": 1.0, "Unit": "None"}]
+        cloudwatch.put_metric_data(Namespace=alarm["Namespace"], MetricData=data)
 
 
-def rollback_alarms(endpoint: str) -> list[dict[str, Any]]:
+def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:
     """Return the alarms that roll an endpoint's updates back."""
-    cloudwatch: Any = boto3.client("cloudwatch")
-    alarms: list[dict[str, Any]] = cloudwatch.describe_alarms()["MetricAlarms"]
+    alarms = cloudwatch.describe_alarms()["MetricAlarms"]
     begins = f"Rolls an update of {endpoint} back"
     return [it for it in alarms if it.get("AlarmDescription", "").startswith(begins)]
 

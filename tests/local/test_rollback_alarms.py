@@ -48,14 +48,18 @@ def mended(_slow_minutes: None, checkout: Checkout) -> Checkout:
 
 def test_the_state_of_an_alarm_before_an_update_does_not_roll_it_back(mended: Checkout) -> None:
     """The metrics of the configuration that serves are bad before, during and after it."""
-    old = config()
+    old, cloudwatch = config(), boto3.client("cloudwatch")
+
+    def is_in_alarm() -> bool:
+        return "ALARM" in {it["StateValue"] for it in rollback_alarms(cloudwatch, ENDPOINT)}
+
     with errors_of_present_instances(ENDPOINT):
-        eventually(lambda: any(it["StateValue"] == "ALARM" for it in rollback_alarms(ENDPOINT)))
+        eventually(is_in_alarm)
         mended.edit(str(STAGE), "log_verbose: 0", "log_verbose: 1")
         deployed = mended.deploy()
     assert deployed.returncode == 0, deployed.stdout
     assert config() != old
-    alarms = rollback_alarms(ENDPOINT)
+    alarms = rollback_alarms(cloudwatch, ENDPOINT)
     assert len(alarms) == 2
     assert all(it["AlarmName"].endswith(config()) for it in alarms)
 
