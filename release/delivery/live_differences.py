@@ -1,7 +1,7 @@
 """How a stage differs from the live templates of its endpoints' stacks."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import boto3
@@ -32,7 +32,7 @@ def live_differences(
     endpoints: Iterable[str],
     bucket: str | None,
     *,
-    expected: Iterable[str] = (),
+    expected: Collection[str] = (),
 ) -> list[Problem]:
     """Return what differs of endpoints, whose stacks have their names; nothing is changed.
 
@@ -40,31 +40,19 @@ def live_differences(
     what its endpoint should be.
     """
     cloudformation = session.client("cloudformation")
-    templates = {
-        name: template
-        for name in sorted({*endpoints, *expected})
-        if (template := stack_template(cloudformation, name))
-    }
-    not_complete = under_way.not_complete(cloudformation, templates)
-    problems = [
-        Problem(
-            name,
-            "the stack does not exist: somebody deleted it",
-            f"make deliver STAGE={stage}",
-        )
-        for name in sorted(expected)
-        if name not in templates
-    ]
-    problems += [
-        Problem(
-            stack,
-            f"the stack is {status}",
-            f"aws cloudformation describe-stack-events --stack-name {stack}",
-        )
-        for stack, status in not_complete.items()
-    ]
-    for name, template in templates.items():
-        if name not in not_complete:
+    names = sorted({*endpoints, *expected})
+    not_complete = under_way.not_complete(cloudformation, names)
+    problems = []
+    for name in names:
+        status = not_complete.get(name)
+        if status == under_way.NOT_THERE:
+            if name in expected:
+                text = "the stack does not exist: somebody deleted it"
+                problems.append(Problem(name, text, f"make deliver STAGE={stage}"))
+        elif status:
+            command = f"aws cloudformation describe-stack-events --stack-name {name}"
+            problems.append(Problem(name, f"the stack is {status}", command))
+        elif template := stack_template(cloudformation, name):
             problems += _of_endpoint(session, stage, name, template)
             problems += _missing_archives(session, stage, name, template, bucket)
     return problems

@@ -21,6 +21,7 @@ COMPLETE = (
 )
 """Statuses of a stack whose resources are as its template says (CloudFormation user guide, "Stack
 status codes")."""
+NOT_THERE = "not there"
 SAY_SECONDS = 60.0
 AT_REST = ("InService", "Failed", "OutOfService", "UpdateRollbackFailed")
 """Statuses of an endpoint that is not changing (SageMaker API reference, DescribeEndpoint)."""
@@ -70,8 +71,8 @@ def not_complete(cloudformation: "CloudFormationClient", stacks: Iterable[str]) 
     After a rolled back update it is: that template is the one before. The cdk CLI skips a stack
     that has the wanted template already, whatever its status (canSkipDeploy of aws-cdk 2.1148.1).
     """
-    found = {it: _status(cloudformation, it) or "not there" for it in stacks}
-    return {stack: status for stack, status in found.items() if status not in COMPLETE}
+    statuses = {stack: _status(cloudformation, stack) or NOT_THERE for stack in stacks}
+    return {stack: status for stack, status in statuses.items() if status not in COMPLETE}
 
 
 def _wait(name: str, status: Callable[[], str | None]) -> None:

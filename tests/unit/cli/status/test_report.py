@@ -520,9 +520,16 @@ def test_a_stack_that_was_deleted_by_hand_is_a_difference(aws: Aws) -> None:
     ).end("delivered")
     body = json.dumps(asdict(delivered)).encode()
     key = f"history/{delivered.name}.ended.json"
+    models = aws.answers["cloudformation.DescribeStacks"]
+
+    def describe_stacks(request: dict[str, Any]) -> Any:
+        if request["StackName"] != "prod-models":
+            raise error("ValidationError")
+        return models
+
     aws.answers |= {
         "sagemaker.ListEndpoints": {"Endpoints": []},
-        "cloudformation.GetTemplate": error("ValidationError"),
+        "cloudformation.DescribeStacks": describe_stacks,
         "s3.ListObjectsV2": {"Contents": [{"Key": key}]},
         "s3.GetObject": {"Body": StreamingBody(io.BytesIO(body), len(body))},
     }
