@@ -30,9 +30,10 @@ INTERRUPTED = 128 + signal.SIGINT
 EXIT_CODES = """\
 Exit code 0: the stage serves what the commit says. 1: nothing was changed, or CloudFormation rolled
 it back. 2: it is deployed, and wrong, or CloudFormation could not roll it back. 3: it was
-interrupted, or its credentials have expired, and AWS finishes what was begun: run the same command
-again once no build runs in CodeBuild. 4: somebody changed the catalog by hand, and the message has
-the command that ends that. 130: it was interrupted before anything was begun.
+interrupted, its credentials have expired or AWS did not answer them, and AWS finishes what was
+begun: run the same command again once no build runs in CodeBuild. 4: somebody changed the catalog
+by hand, and the message has the command that ends that. 130: it was interrupted before anything was
+begun.
 """
 TAKE_OVER_HELP = "begin although another delivery is in progress, such as one that was killed"
 
