@@ -9,8 +9,9 @@ from model_build.repository import Repository
 from model_build.source import ModelSource
 
 
-def hashed_packages(source: ModelSource, _: Repository) -> Iterator[tuple[Place, str]]:
+def hashed_packages(source: ModelSource, repository: Repository) -> Iterator[tuple[Place, str]]:
     """Every requirement of a step has a hash: builds install nothing else."""
+    del repository  # requirements are beside the recipe
     files = set()
     for _, _, step in source.steps():
         match step:

@@ -37,8 +37,8 @@ def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
         )
     if record.get("buildStatus") == "STOPPED":
         return BuildError(
-            f"{build} was stopped{f' in phase {phase}' if phase else ''}: deliver or publish again, "
-            "which compiles the engine anew. Who stopped it is in CloudTrail, as StopBuild"
+            f"{build} was stopped{f' in phase {phase}' if phase else ''}: deliver or publish "
+            "again, which compiles the engine anew. CloudTrail has who stopped it, as StopBuild"
         )
     reason = _error_line(record, logs) or message
     if phase == "PROVISIONING":

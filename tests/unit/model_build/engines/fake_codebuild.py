@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 from model_build.engines.job_bucket import PREFIX
 from tests.unit.model_build.fakes import FakeS3
 
-
 PROJECT: dict[str, Any] = {
     "name": "gpu",
     "serviceRole": "arn:aws:iam::111122223333:role/gpu",
