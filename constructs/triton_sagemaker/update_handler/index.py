@@ -435,10 +435,29 @@ def _catalog(path: str) -> Iterator[str]:
 
 
 def _entries(path: str) -> Iterator[Record]:
+    """Yield the catalog's entries. Raise `RuntimeError` where a publisher wrote something else."""
     pages = boto3.client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
     for page in pages:
         for parameter in page["Parameters"]:
-            yield json.loads(parameter["Value"])
+            match _parsed(parameter["Value"]):
+                case {"model": str(), **others} as entry if isinstance(
+                    others.get("target_model"), str | None
+                ):
+                    yield entry
+                case _:
+                    name = parameter["Name"]
+                    raise RuntimeError(
+                        f"Parameter {name} is no entry of a catalog. Delete it, which its clients "
+                        f"notice, and deploy again: aws ssm delete-parameter --name {name}. "
+                        f"{UNCHANGED}"
+                    )
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _keys_below(bucket: str, prefix: str) -> Iterator[str]:

@@ -65,6 +65,7 @@ class Account:
         self.interfaces = ["eni-1", "eni-2"]
         self.failure: Exception | tuple[int, str] | None = None
         self.catalog = ["minilm-1.tar.gz", None]
+        self.others: list[str] = []
         self.keys = [
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
         ]
@@ -92,7 +93,7 @@ class Account:
             case "GetParametersByPath":
                 assert asked == {"Path": "/triton/prod/text"}
                 values = [json.dumps({"model": "m", "target_model": it}) for it in self.catalog]
-                return {"Parameters": [{"Value": it} for it in values]}
+                return {"Parameters": [{"Name": "a", "Value": it} for it in values + self.others]}
             case "DescribeNetworkInterfaces":
                 assert asked == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
                 return {"NetworkInterfaces": [{"NetworkInterfaceId": it} for it in self.interfaces]}
@@ -344,6 +345,19 @@ def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Ac
     account.models["new-model"] = account.models["old-model"]
     account.catalog += ["gone-0.tar.gz"]
     assert ask("Guard")
+
+
+@pytest.mark.parametrize(
+    "value", ["junk", "[]", "7", "{}", '{"model": "m", "target_model": ["x"]}', "[" * 99_999]
+)
+def test_a_parameter_that_is_no_entry_is_named_with_what_to_do(
+    ask: Event, account: Account, value: str
+) -> None:
+    account.others = [value]
+    assert refusal(ask) == (
+        "Parameter a is no entry of a catalog. Delete it, which its clients notice, and deploy "
+        "again: aws ssm delete-parameter --name a. Nothing was changed."
+    )
 
 
 def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> None:
