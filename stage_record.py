@@ -125,5 +125,18 @@ def read(s3: "S3Client", bucket: str, *, latest: int | None = None) -> Iterator[
     for name in sorted(names, reverse=True)[:latest]:
         key = name + (ENDED if name + ENDED in keys else ".json")
         content = s3.get_object(Bucket=bucket, Key=key)["Body"].read()
-        with suppress(ValueError, TypeError):  # somebody wrote something else there
-            yield Event(**json.loads(content))
+        with suppress(ValueError, TypeError, RecursionError):
+            written = json.loads(content)
+            if _has_types(written):  # whoever publishes may write something else there
+                yield Event(**written)
+
+
+def _has_types(written: Any) -> bool:
+    """Whether the values of an event are what `Event` declares."""
+    match written:
+        case {"versions": dict(versions), "begun": str(begun), **others}:
+            datetime.fromisoformat(begun)
+            optional = ("commit", "ended")
+            texts = (it for key, it in others.items() if it is not None or key not in optional)
+            return all(isinstance(it, str) for it in (*versions.values(), *texts))
+    return False

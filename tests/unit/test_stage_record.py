@@ -1,5 +1,8 @@
 """The record of a stage: what was written stays."""
 
+import json
+from dataclasses import asdict
+
 import pytest
 from botocore.exceptions import ClientError
 
@@ -36,3 +39,17 @@ def test_what_is_written_is_not_written_over() -> None:
     stage_record.write(s3.client, "bucket", begun)
     with pytest.raises(ClientError, match="PreconditionFailed"):
         stage_record.write(s3.client, "bucket", begun)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"begun": 7}, {"begun": "once"}, {"versions": ["a"]}, {"versions": {"a": 1}}, {"who": None},
+     {"commit": ["a"]}, {"more": "x"}],
+)  # fmt: skip
+def test_what_is_no_event_is_left_out(change: dict[str, object]) -> None:
+    s3, begun = FakeS3(), event()
+    stage_record.write(s3.client, "bucket", begun)
+    junk = json.dumps({**asdict(begun), **change}).encode()
+    s3.objects[f"{stage_record.FOLDER}x.json"] = {"Body": junk}
+    s3.objects[f"{stage_record.FOLDER}y.json"] = {"Body": b"[" * 99_999}
+    assert list(stage_record.read(s3.client, "bucket")) == [begun]
