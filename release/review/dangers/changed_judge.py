@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
+from importlib.machinery import all_suffixes
 
 from release.review.dangers.found import Found
 from release.tree import Tree
 
 JUDGE = (
-    *(".ci/*", ".github/*", ".venv*", "*/.gitattributes", "docs/CODEOWNERS", "node_modules/*"),
-    *("release/*", "stacks/acknowledged.py"),
+    *("*/.gitattributes", "docs/CODEOWNERS", "node_modules/*", "release/*"),
+    "stacks/acknowledged.py",
 )
 """Patterns of paths below the root; `*` is anything. stacks/acknowledged.py silences cdk-nag.
 GitHub reads CODEOWNERS in three folders (GitHub docs, "About code owners"), and git attributes in
@@ -39,14 +40,17 @@ def changed_judge(before: Tree, after: Tree) -> Iterator[Found]:
 def judges(path: str, folders: Collection[str]) -> bool:
     """Whether a file decides how the next change is judged, installed or deployed.
 
-    `folders` are those at the root that are known: one more is a package to Python. So is what lies
-    in constructs/, beside the library: the apps of trees find it first.
+    `folders` are those at the root that are known: one more may be a package to Python, and a
+    hidden one has a tool's settings. Apps of trees find first what lies in constructs/ beside the
+    library.
     """
     folder, _, below = path.partition("/")
     if not below:
         return not any(fnmatchcase(path, it) for it in DOCUMENTS)
+    if folder.startswith(".") or (folder not in folders and path.endswith(tuple(all_suffixes()))):
+        return True
     is_beside = folder == "constructs" and not below.startswith("triton_sagemaker/")
-    return is_beside or folder not in folders or any(fnmatchcase(path, it) for it in JUDGE)
+    return is_beside or any(fnmatchcase(path, it) for it in JUDGE)
 
 
 def _found(path: str, content: bytes | None) -> Found:

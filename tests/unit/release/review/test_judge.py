@@ -95,7 +95,7 @@ def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
         *("release/acknowledged.yaml", "requirements-checkov.txt", "stacks/acknowledged.py"),
         *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
         *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "constructs/boto3.py"),
-        *("stages/.gitattributes", "constructs/sitecustomize.py"),
+        *("stages/.gitattributes", "constructs/sitecustomize.py", ".config/pip.conf"),
     ],
 )
 def test_a_change_of_what_judges_is_a_danger_that_names_the_file(clone: Clone, path: str) -> None:
