@@ -205,7 +205,7 @@ def _event(content: bytes) -> Event | None:
             *(value for value in (event.commit, event.ended) if value is not None),
         )
         datetime.fromisoformat(event.begun)
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         return None
     return event if all(isinstance(value, str) for value in texts) else None
 

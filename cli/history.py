@@ -61,9 +61,9 @@ def _table(events: Iterable[Event]) -> Table:
     )
     for event in events:
         table.add_row(
-            f"{event.begun[:10]} {event.begun[11:19]}",
-            event.action,
-            Text(event.result, COLOURS.get(event.result, "red")),
+            Text(printable(f"{event.begun[:10]} {event.begun[11:19]}")),
+            Text(printable(event.action)),
+            Text(printable(event.result), COLOURS.get(event.result, "red")),
             Text(printable(event.who.rpartition(":")[2])),
             Text(printable(_subject(event))),
         )

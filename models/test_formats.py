@@ -28,7 +28,7 @@ RELEASES = [it for it in platform_facts.releases() if it.name >= "24.09"]
 
 def pinned(requirements: Path, package: str) -> Version:
     """Return the version that a requirements file pins."""
-    found = re.search(rf"^{package}==(\S+)$", requirements.read_text(), re.MULTILINE)
+    found = re.search(rf"^{package}==(\S+)", requirements.read_text(), re.MULTILINE)
     assert found
     return Version(found[1])
 

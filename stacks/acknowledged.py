@@ -43,7 +43,7 @@ def acknowledge_models(stack: Stack, env: Environment, *, stage_name: str) -> No
         "nothing else.": [
             f"IAM5[Resource::<ModelsBucket970C6ADA.Arn>/{it}]"
             for it in (
-                *("*/cpu-*/*", "*/cuda-*/*", "engines/*", "sources/*.zip"),
+                *("*/cpu-*/*", "*/cuda-*/*", "*.json", "*.tar.gz", "engines/*", "sources/*.zip"),
                 *(f"engine-jobs/*/{part}/*" for part in ("claims", "job", "raw")),
             )
         ],

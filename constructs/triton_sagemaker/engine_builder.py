@@ -123,5 +123,8 @@ class EngineBuilder(Construct):
                 "StringLike": {"codebuild:environment.image": self._images},
             },
         )
-        build.allow(["codebuild:BatchGetBuilds", "codebuild:StopBuild"], [self.project.project_arn])
+        build.allow(
+            ["codebuild:BatchGetBuilds", "codebuild:BatchGetProjects", "codebuild:StopBuild"],
+            [self.project.project_arn],
+        )
         build.allow(["logs:GetLogEvents"], [self._build.log.log_group_arn])

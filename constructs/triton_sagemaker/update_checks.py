@@ -49,7 +49,8 @@ class UpdateChecks(Construct):
     Before an update it refuses what SageMaker would refuse half-way, or what clients would notice:
     a variant that is registered for scaling removed or of another instance type; where the endpoint
     moves to another prefix, an archive that the catalog names before or after and that is not below
-    both, since clients may be sent to it during the update and its rollback; another hosting mode.
+    both, since clients may be sent to it during the update and its rollback; an archive that has
+    not the SHA-256 that its manifest records; another hosting mode.
     After it, it fails unless the endpoint serves what was deployed: SageMaker rolls an update back
     without telling CloudFormation. Before an update, a rollback and a deletion it waits for
     operations in progress, such as scaling, and after a deletion for the network interfaces.
@@ -154,6 +155,10 @@ class UpdateChecks(Construct):
             arn = stack.format_arn(service=service, resource=kind, resource_name=name)
             self._allow(function, action, arn)
         self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
+        for kind in ("*.json", "*.tar.gz"):
+            self._allow(function, "s3:GetObject", self._bucket.arn_for_objects(kind))
+        if key := self._bucket.encryption_key:
+            key.grant_decrypt(function)
         self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
         self._allow(function, "ec2:DescribeNetworkInterfaces", "*")
         reason = "Both Describe calls support no resources (service authorization reference)."

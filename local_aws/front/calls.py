@@ -154,6 +154,8 @@ def _named(service: str, request: dict[str, Any]) -> str:
             return str(request.get("ResourceArn", "*"))
         case "codebuild", {"projectName": project}:
             return _arn(service, f"project/{project}")
+        case "codebuild", {"names": [project, *_]}:
+            return _arn(service, f"project/{project.rpartition('/')[2]}")
         case "codebuild", {"ids": [build, *_]} | {"id": build}:
             return _arn(service, f"project/{build.partition(':')[0]}")
         case "ecr", {"repositoryName": name}:

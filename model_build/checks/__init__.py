@@ -16,6 +16,7 @@ from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.environment_versions import environment_versions
 from model_build.checks.execution_accelerators import execution_accelerators
+from model_build.checks.hashed_packages import hashed_packages
 from model_build.checks.instance_groups import instance_groups
 from model_build.checks.known_backends import known_backends
 from model_build.checks.label_files import label_files
@@ -90,7 +91,7 @@ BUILT: tuple[Rule, ...] = (
 """Rules about a complete repository, which also open the files that backends will open."""
 
 
-FOR_RECIPE = (recipe_meets_files, recipe_imports, engine_profiles)
+FOR_RECIPE = (recipe_meets_files, recipe_imports, hashed_packages, engine_profiles)
 """Rules that hold a recipe against what people write."""
 
 FOR_RELEASE = (release_backends, onnx_versions)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 import platform_facts
+from model_build.engines.build_overrides import build_overrides
 from model_build.engines.engine_job import EngineJob
 from model_build.engines.engine_result import is_whole
 from model_build.engines.gpu_failures import QUOTA, ImageNotPulled, gpu_failure
@@ -59,7 +60,7 @@ class CodeBuildGpu:
         """Have the job done, and download what the step left. Raises `BuildError`."""
         place = JobBucket(self.s3, self.bucket, job.digest)
         claim = place.last_claim()
-        if claim and self._may_be_followed(claim.build, progress):
+        if claim and self._may_be_followed(claim.build, job, progress):
             try:
                 self._wait(job, claim.build, progress)
             except ImageNotPulled as error:
@@ -81,11 +82,30 @@ class CodeBuildGpu:
                 "step did not end. Deploy again: it is compiled anew"
             )
 
-    def _may_be_followed(self, build: str, progress: Progress) -> bool:
-        """Whether a build goes on or has succeeded; one of another project is nobody's here."""
+    def _may_be_followed(self, build: str, job: EngineJob, progress: Progress) -> bool:
+        """Whether a build goes on or has succeeded, and is as this process would start it.
+
+        Who publishes writes claims, and may start builds: one of another project is not followed,
+        nor one with settings of its own.
+        """
         if not build.startswith(f"{self.project}:"):
             return False
-        return self._describe(build, progress).get("buildStatus") in ("IN_PROGRESS", "SUCCEEDED")
+        record = self._describe(build, progress)
+        if record.get("buildStatus") not in ("IN_PROGRESS", "SUCCEEDED"):
+            return False
+        (project,) = self._repeated(
+            lambda: self.codebuild.batch_get_projects(names=[self.project]), progress
+        )["projects"]
+        overrides = build_overrides(record, project, image=self._image(job))
+        if overrides:
+            progress(
+                f"{build} is not followed: it overrides {', '.join(overrides)} of {self.project}. "
+                "The engine is compiled anew"
+            )
+        return not overrides
+
+    def _image(self, job: EngineJob) -> str:
+        return self.images.get(job.release.name, f"{IMAGE}:{job.release.builder_tag}")
 
     def _compile(self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress) -> str:
         """Make an attempt at a job; return the build that has succeeded."""
@@ -94,22 +114,23 @@ class CodeBuildGpu:
         return build
 
     def _start(self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress) -> str:
-        """Start a build and claim the attempt for it; where somebody else was first, theirs it is.
+        """Start a build and claim the attempt for it; return that of who was first, if it may be.
 
         All who start the same attempt within five minutes are given one build, by the token.
         """
         place.upload(job)
         build = self._start_build(job, place, attempt, progress)
         claim = place.claim(attempt, build)
-        if claim.build != build:
-            self.codebuild.stop_build(id=build)
+        if claim.build == build or not self._may_be_followed(claim.build, job, progress):
+            return build
+        self.codebuild.stop_build(id=build)
         return claim.build
 
     def _start_build(
         self, job: EngineJob, place: JobBucket, attempt: int, progress: Progress
     ) -> str:
         """Return the id of a build that CodeBuild has accepted."""
-        image = self.images.get(job.release.name, f"{IMAGE}:{job.release.builder_tag}")
+        image = self._image(job)
         # Another project, or another image with the same TensorRT, would be another request.
         named = f"{self.project} {image} {job.digest} {attempt}"
 

@@ -35,6 +35,11 @@ def gpu_failure(build: str, record: "BuildTypeDef", logs: Any) -> BuildError:
             "refuses addresses that many share: deploy again later, or mirror the image "
             "(gpu_build_images in the stage's file)"
         )
+    if record.get("buildStatus") == "STOPPED":
+        return BuildError(
+            f"{build} was stopped{f' in phase {phase}' if phase else ''}: deliver or publish "
+            "again, which compiles the engine anew. CloudTrail has who stopped it, as StopBuild"
+        )
     reason = _error_line(record, logs) or message
     if phase == "PROVISIONING":
         reason += (

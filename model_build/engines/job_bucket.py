@@ -9,6 +9,7 @@ The bucket forgets them after some weeks; what was accepted is elsewhere.
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 PREFIX = "engine-jobs/"
-CLAIM = re.compile(r"[0-9]{4}\.json")
+CLAIM = re.compile(r"([0-9]{4,9})\.json")
 
 
 def keys_below(s3: "S3Client", bucket: str, prefix: str) -> list[str]:
@@ -65,8 +66,8 @@ class JobBucket:
     def last_claim(self) -> Claim | None:
         """Return the newest attempt that anybody has made."""
         keys = keys_below(self.s3, self.bucket, self._claims)
-        claims = sorted(key for key in keys if CLAIM.fullmatch(key.removeprefix(self._claims)))
-        return self._read_claim(claims[-1]) if claims else None
+        claims = [key for key in keys if CLAIM.fullmatch(key.removeprefix(self._claims))]
+        return self._read_claim(max(claims, key=_attempt)) if claims else None
 
     def claim(self, attempt: int, build: str) -> Claim:
         """Write down that `build` makes this attempt; return the claim that was first."""
@@ -95,5 +96,13 @@ class JobBucket:
         return f"{PREFIX}{self.digest}/claims/"
 
     def _read_claim(self, key: str) -> Claim:
+        """Read a claim, which names no build where a publisher has written something else."""
         content = self.s3.get_object(Bucket=self.bucket, Key=key)["Body"].read()
-        return Claim(int(Path(key).stem), json.loads(content)["build"])
+        build = ""
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
+            build = str(json.loads(content)["build"])
+        return Claim(_attempt(key), build)
+
+
+def _attempt(key: str) -> int:
+    return int(Path(key).stem)

@@ -33,7 +33,7 @@ def install(requirements: Path, *, to: Path, python: str) -> None:
     if not requirements.is_file():
         raise BuildError(f"{requirements} does not exist: the recipe's `requirements` names it")
     platforms = [f"manylinux_2_{minor}_x86_64" for minor in (28, 17)] + ["manylinux2014_x86_64"]
-    options = ["--no-compile", "--require-hashes", "--implementation", "cp"]
+    options = ["--no-compile", "--implementation", "cp"]
     options += [option for platform in platforms for option in ("--platform", platform)]
     pip.install(requirements, to, *options, "--python-version", python)
     to.with_name(FINDER).write_text(FINDS_PACKAGES, encoding="utf-8")

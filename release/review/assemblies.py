@@ -33,7 +33,10 @@ _OF_THE_TEMPLATE = (
     *("additionalDependencies", "requiresBootstrapStackVersion", "stackName"),
     *("stackTemplateAssetObjectUrl", "templateFile"),
 )
-_WITHOUT_TEMPLATES = ("cdk:asset-manifest", "cdk:tree", "cdk:feature-flag-report")
+_WITHOUT_TEMPLATES = ("cdk:tree", "cdk:feature-flag-report")
+_ASSETS = ".assets.json"
+_ASSET = re.compile(r"[\w-][\w.-]*")
+"""A file or folder in the assembly."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +100,17 @@ def read(folder: Path, stage: str) -> Synthesis:
         raise NotSynthesised(f"{stage} was not synthesised: there is no assembly of it") from None
     settings = dict(_stacks(_json(assembly / "manifest.json")))
     stacks = list(settings)
-    unknown = {it for it in names if it.endswith(SUFFIX)} - {f"{it}{SUFFIX}" for it in stacks}
+    ends = (SUFFIX, _ASSETS)
+    known = {f"{stack}{end}" for stack in stacks for end in ends}
+    unknown = {it for it in names if it.endswith(ends)} - known
     if unknown:
         raise NotSynthesised(
             f"{', '.join(sorted(unknown))}: a template of no stack, such as a nested one, is not "
             "reviewed: make it a stack of its own"
         )
+    for stack in stacks:
+        if f"{stack}{_ASSETS}" in names:
+            settings[stack]["assets"] = _assets(assembly / f"{stack}{_ASSETS}")
     templates = {it: _template(assembly / f"{it}{SUFFIX}") for it in stacks}
     metadata = {it: assembly / f"{it}.metadata.json" for it in stacks}
     lines = (
@@ -125,6 +133,10 @@ def _stacks(manifest: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         match artifact:
             case {"type": kind} if kind in _WITHOUT_TEMPLATES:
                 continue
+            case {"type": "cdk:asset-manifest", "properties": {"file": file}} if (
+                file == f"{name}.json" and file.endswith(_ASSETS)
+            ):
+                continue  # read with its stack
             case {"type": kind, "properties": {"templateFile": file, **properties}} if (
                 kind == _STACKS
                 and _STACK.fullmatch(name)
@@ -148,6 +160,39 @@ def _settings(artifact: dict[str, Any]) -> dict[str, Any]:
         "environment": artifact.get("environment"),
         "folder of templates": folder,
     }
+
+
+def _assets(path: Path) -> list[str]:
+    """Return where assets are published, and as whom. Raises `NotSynthesised` for what would run.
+
+    Whoever deploys runs an asset's `executable`, builds its image, and uploads what its path leads
+    to (cloud assembly schema, FileSource and DockerImageSource).
+    """
+    places: set[str] = set()
+    match _json(path):
+        case {"files": dict(files), **more} if not more.get("dockerImages"):
+            assets = list(files.values())
+        case _:
+            raise NotSynthesised(f"{path.name}: only files are reviewed, and no images")
+    for asset in assets:
+        match asset:
+            case {"source": {"path": str(source), **more}, "destinations": dict(destinations)} if (
+                _ASSET.fullmatch(source)
+                and more.keys() <= {"packaging"}
+                and all(isinstance(it, dict) for it in destinations.values())
+            ):
+                places.update(map(_place, destinations.values()))
+            case _:
+                raise NotSynthesised(
+                    f"{path.name}: an asset is a file or folder of the assembly: another path, or "
+                    "a program that makes it, is not reviewed"
+                )
+    return sorted(places)
+
+
+def _place(destination: dict[str, Any]) -> str:
+    folder = str(destination.get("objectKey")).rpartition("/")[0]
+    return json.dumps({**destination, "objectKey": folder}, sort_keys=True)
 
 
 def _template(path: Path) -> Template:
@@ -188,9 +233,16 @@ def _acknowledged(metadata: Any, name: str) -> Iterator[str]:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(_content(path))
+        return json.loads(_content(path), object_pairs_hook=_unique)
     except (ValueError, RecursionError):
-        raise NotSynthesised(f"{path.name} is not JSON") from None
+        raise NotSynthesised(f"{path.name} is not JSON, or has a key twice") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object. Raises `ValueError` for a key twice, of which others may read the first."""
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError
+    return dict(pairs)
 
 
 def _content(path: Path) -> str:

@@ -34,6 +34,13 @@ _LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
 """After what GitHub looks for somebody to notify, or somewhere to lead (GitHub Flavored Markdown,
 "Autolinks"). A space without width between keeps it from that, as Renovate's comments do."""
 
+REORDERING = {
+    it: f"U+{it:04X}"
+    for it in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+}
+"""Characters that have others shown in another order than they stand, such as a permission's
+(Unicode Technical Report 36, "Bidirectional Text Spoofing"; CVE-2021-42574)."""
+
 
 def render(report: Report) -> str:
     """Return the whole comment: what matters first, the full difference folded at the end.
@@ -67,7 +74,7 @@ def _report(report: Report, longest: int) -> str:
     lines += _all_stages(report)
     if report.stages or report.findings != NOTHING:
         lines += _findings(report)
-    return "\n".join(lines).rstrip() + "\n"
+    return ("\n".join(lines).rstrip() + "\n").translate(REORDERING)
 
 
 def _commits(commits: Commits) -> list[str]:

@@ -64,7 +64,7 @@ def render(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{title}</title>\n<style>{STYLE}{picture.STYLE}</style></head>\n"
         f"<body>\n{body}</body></html>\n"
-    )
+    ).translate(markdown.REORDERING)
 
 
 def _with_pictures(tokens: list[Token], report: Report) -> Iterator[Token]:

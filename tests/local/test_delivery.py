@@ -195,6 +195,13 @@ def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     assert "somebody has replaced it. Delete the archive, and deliver that" in refused.stdout
     assert (_archives("live"), _answer(live)) == (before, 21)
 
+    with repository.edited("stages/trial.yaml", "ml.m5.xlarge", "ml.m5.2xlarge"):
+        refused = repository.deploy("--concurrency", "1")  # without a delivery's own comparison
+    assert refused.returncode == 1, refused.stdout
+    guarded = f"s3://{_bucket('trial')}/{key} has the SHA-256"
+    assert guarded in refused.stdout, refused.stdout
+    assert f"aws s3 rm s3://{_bucket('trial')}/{key}; make deliver. Nothing" in refused.stdout
+
     s3.delete_object(Bucket=_bucket("trial"), Key=key)  # as the message says; its manifest stands
     built_again = repository.delivery("deliver", "--stage", "trial")
     assert built_again.returncode == 0, built_again.stdout

@@ -49,7 +49,18 @@ def put(s3: FakeS3, key: str, content: object) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [9999, ["no", "event"], {"stage": "prod"}, {"begun": 9999}, {"versions": ["a"]}, {"who": None}],
+    [
+        9999,
+        ["no", "event"],
+        {"stage": "prod"},
+        {"begun": 9999},
+        {"begun": "once"},
+        {"versions": ["a"]},
+        {"versions": {"a": 1}},
+        {"who": None},
+        {"commit": ["a"]},
+        {"more": "x"},
+    ],
     ids=str,
 )
 def test_broken_objects_are_left_out_and_named(

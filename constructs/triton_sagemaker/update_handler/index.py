@@ -220,6 +220,7 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         return
     yield from _other_models(properties, after)
     yield from _missing_archives(properties, _prefixes(before), _prefixes(after))
+    yield from _replaced_archives(properties, after)
 
 
 def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[str]:
@@ -270,7 +271,7 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
     """
     if before == after:
         return
-    named = {*_catalog(properties["Catalog"]), *properties["Archives"]}
+    named = _named(properties)
     for url in sorted(before | after):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         keys = set(_keys_below(bucket, prefix))
@@ -282,6 +283,40 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
                 "missing archives first; or deploy the change of release or instance type alone, "
                 "with the models that clients use now."
             )
+
+
+def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator[str]:
+    """What new instances load must have the SHA-256 that its builder recorded in the manifest.
+
+    The bucket's policy lets builders alone write either. What a publisher wrote has a manifest of
+    the publisher's, and earlier builders recorded no checksum: neither is compared.
+    """
+    s3 = boto3.client("s3")
+    urls = {it["ModelDataUrl"] for it in containers if it["Mode"] == "SingleModel"}
+    built = {it for it in _named(properties) if not it.startswith("published/")}
+    urls |= {prefix + archive for prefix in _prefixes(containers) for archive in built}
+    for url in sorted(urls):
+        bucket, _, key = url.removeprefix("s3://").partition("/")
+        try:
+            written = s3.get_object(Bucket=bucket, Key=_manifest(key))["Body"].read()
+            head = s3.head_object(Bucket=bucket, Key=key, ChecksumMode="ENABLED")
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in ("404", "NoSuchKey"):
+                raise
+            continue  # what is missing is no reason here
+        checksum = head.get("ChecksumSHA256", "")
+        recorded = json.loads(written)["archive"].get("checksum", checksum)
+        if checksum != recorded:
+            yield (
+                f"{url} has the SHA-256 {checksum or 'of no builder'}, and its manifest records "
+                f"{recorded}: somebody has replaced it. Find out who, then have it built again: "
+                f"aws s3 rm {url}; make deliver."
+            )
+
+
+def _named(properties: Record) -> set[str]:
+    """Return the archives that the catalog names, before and after the update."""
+    return {*_catalog(properties["Catalog"]), *properties["Archives"]}
 
 
 def _manifest(archive: str) -> str:
@@ -400,10 +435,29 @@ def _catalog(path: str) -> Iterator[str]:
 
 
 def _entries(path: str) -> Iterator[Record]:
+    """Yield the catalog's entries. Raise `RuntimeError` where a publisher wrote something else."""
     pages = boto3.client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
     for page in pages:
         for parameter in page["Parameters"]:
-            yield json.loads(parameter["Value"])
+            match _parsed(parameter["Value"]):
+                case {"model": str(), **others} as entry if isinstance(
+                    others.get("target_model"), str | None
+                ):
+                    yield entry
+                case _:
+                    name = parameter["Name"]
+                    raise RuntimeError(
+                        f"Parameter {name} is no entry of a catalog. Delete it, which its clients "
+                        f"notice, and deploy again: aws ssm delete-parameter --name {name}. "
+                        f"{UNCHANGED}"
+                    )
+
+
+def _parsed(value: str) -> Any:
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _keys_below(bucket: str, prefix: str) -> Iterator[str]:

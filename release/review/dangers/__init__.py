@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from release.review.comparison import Comparison
 from release.review.dangers.changed_judge import changed_judge
 from release.review.dangers.changed_stack_settings import changed_stack_settings
+from release.review.dangers.deploy_time_values import deploy_time_values
 from release.review.dangers.dropped_models import dropped_models
 from release.review.dangers.encryption_removed import encryption_removed
 from release.review.dangers.expiring_objects import expiring_objects
@@ -62,6 +63,7 @@ RULES: tuple[Rule, ...] = (
     lost_safeguards,
     widened_access,
     powerful_newcomers,
+    deploy_time_values,
     public_exposure,
     internet_routes,
     encryption_removed,

@@ -1,21 +1,24 @@
 """Files that judge, install or deploy the next change."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
+from importlib.machinery import all_suffixes
 
 from release.review.dangers.found import Found
 from release.tree import Tree
 
 JUDGE = (
-    *(".cfnlintrc*", ".checkov.y*ml", ".ci/*", ".github/*", ".gitattributes", ".gitignore"),
-    *(".venv*", "CODEOWNERS", "docs/CODEOWNERS", "Makefile", "cdk.json", "node_modules/*"),
-    *("package.json", "package-lock.json", "pyproject.toml", "release/*", "requirements*"),
-    *("stacks/acknowledged.py", "tritonsm"),
+    *("*/.gitattributes", "docs/CODEOWNERS", "node_modules/*", "release/*"),
+    "stacks/acknowledged.py",
 )
-"""Patterns of paths; `*` is anything below. Modules beside app.py are added to these: Python finds
-them before the installed packages. app.py runs cdk-nag, stacks/acknowledged.py silences it. GitHub
-reads CODEOWNERS in three folders (GitHub docs, "About code owners")."""
+"""Patterns of paths below the root; `*` is anything. stacks/acknowledged.py silences cdk-nag.
+GitHub reads CODEOWNERS in three folders (GitHub docs, "About code owners"), and git attributes in
+all."""
+
+DOCUMENTS = ("*.md", "LICENSE")
+"""Files at the root that no tool obeys. All others may: settings of npm, pip, linters and git, and
+modules and packages, which Python finds there before the installed ones."""
 
 ACKNOWLEDGEMENTS = "release/acknowledged.yaml"
 
@@ -28,10 +31,26 @@ def changed_judge(before: Tree, after: Tree) -> Iterator[Found]:
     """
     old, new = before.files(), after.files("--others", "--exclude-standard")
     changed = sorted(it for it in old.keys() | new.keys() if old.get(it) != new.get(it))
+    folders = {it.partition("/")[0] for it in old}
     for path in changed if changed != [ACKNOWLEDGEMENTS] else ():
-        module = path.endswith(".py") and "/" not in path
-        if module or any(fnmatchcase(path, it) for it in JUDGE):
+        if judges(path, folders):
             yield _found(path, new.get(path))
+
+
+def judges(path: str, folders: Collection[str]) -> bool:
+    """Whether a file decides how the next change is judged, installed or deployed.
+
+    `folders` are those at the root that are known: one more may be a package to Python, and a
+    hidden one has a tool's settings. Apps of trees find first what lies in constructs/ beside the
+    library.
+    """
+    folder, _, below = path.partition("/")
+    if not below:
+        return not any(fnmatchcase(path, it) for it in DOCUMENTS)
+    if folder.startswith(".") or (folder not in folders and path.endswith(tuple(all_suffixes()))):
+        return True
+    is_beside = folder == "constructs" and not below.startswith("triton_sagemaker/")
+    return is_beside or any(fnmatchcase(path, it) for it in JUDGE)
 
 
 def _found(path: str, content: bytes | None) -> Found:

@@ -58,6 +58,18 @@ def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
     assert reason.strip() == "Y differs"
 
 
+def test_what_a_terminal_would_obey_is_escaped(
+    asked: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    written = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
+    monkeypatch.setattr(stage_record, "read", lambda *_, **__: [written])
+    assert main(["history", "--stage", "prod"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert r"[b]x\x1b[2J" in out
+
+
 def test_json_has_every_version(
     asked: list[int | None], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -126,7 +126,7 @@ def test_a_format_that_the_release_may_not_read_is_refused_before_it_is_made(
             "double/config.pbtxt": (doubled / "double/config.pbtxt")
             .read_text()
             .replace('"python"', '"dali"'),
-            "pins.txt": "nvidia-dali-cuda120==2.4.0\n",
+            "pins.txt": "nvidia-dali-cuda120==2.4.0 --hash=sha256:00\n",
             "export.py": "",
         },
     )

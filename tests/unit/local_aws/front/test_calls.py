@@ -101,6 +101,11 @@ def target(operation: str, **request: object) -> dict[str, Any]:
         ),
         (
             "codebuild",
+            target("BatchGetProjects", names=["p"]),
+            [("codebuild:BatchGetProjects", own("codebuild", "project/p"))],
+        ),
+        (
+            "codebuild",
             target("StopBuild", id="p:1"),
             [("codebuild:StopBuild", own("codebuild", "project/p"))],
         ),

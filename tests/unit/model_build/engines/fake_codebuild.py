@@ -9,6 +9,22 @@ from botocore.exceptions import ClientError
 from model_build.engines.job_bucket import PREFIX
 from tests.unit.model_build.fakes import FakeS3
 
+PROJECT: dict[str, Any] = {
+    "name": "gpu",
+    "serviceRole": "arn:aws:iam::111122223333:role/gpu",
+    "encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/1",
+    "cache": {"type": "NO_CACHE"},
+    "source": {"type": "S3", "location": "assets/step.zip", "buildspec": "version: 0.2"},
+    "environment": {
+        "type": "LINUX_GPU_CONTAINER",
+        "image": "nvcr.io/nvidia/tensorrt:26.05-py3",
+        "computeType": "BUILD_GENERAL1_SMALL",
+        "privilegedMode": False,
+        "imagePullCredentialsType": "SERVICE_ROLE",
+    },
+}
+"""What BatchGetProjects says of the project, with what StartBuild overrides."""
+
 
 class FakeCodeBuild:
     """Each StartBuild is a build in progress, until `end` is called on it.
@@ -43,6 +59,13 @@ class FakeCodeBuild:
                 "id": build,
                 "buildStatus": "IN_PROGRESS",
                 "currentPhase": "QUEUED",
+                **{name: PROJECT[name] for name in ("cache", "encryptionKey", "serviceRole")},
+                "source": {**PROJECT["source"], "insecureSsl": False},
+                "environment": {
+                    **PROJECT["environment"],
+                    "environmentVariables": [],
+                    "image": asked["imageOverride"],
+                },
                 "logs": {"groupName": "group", "streamName": build, "deepLink": "https://log"},
             }
         return {"build": self.builds[self._tokens[token]]}
@@ -55,6 +78,10 @@ class FakeCodeBuild:
         if self.unanswered:
             raise self.unanswered
         return {"builds": [self.builds[it] for it in ids if it in self.builds]}
+
+    def batch_get_projects(self, *, names: list[str]) -> dict[str, Any]:
+        assert names == ["gpu"]
+        return {"projects": [PROJECT]}
 
     def stop_build(self, *, id: str) -> dict[str, Any]:  # noqa: A002 - CodeBuild's name
         self.stopped.append(id)

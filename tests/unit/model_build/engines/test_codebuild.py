@@ -143,6 +143,118 @@ def test_of_two_claimants_one_build_is_followed_by_both(
     assert codebuild.stopped == (list(codebuild.builds)[:1] if minutes_apart else [])
 
 
+OVERRIDES: dict[str, dict[str, Any]] = {
+    "cache": {"cache": {"type": "S3", "location": "theirs/cache"}},
+    "debugSession": {"debugSession": {"sessionEnabled": True}},
+    "encryptionKey": {"encryptionKey": "arn:aws:kms:us-east-1:111122223333:key/2"},
+    "environment.certificate": {"environment": {"certificate": "theirs/ca.pem"}},
+    "environment.computeType": {"environment": {"computeType": "BUILD_GENERAL1_LARGE"}},
+    "environment.environmentVariables": {
+        "environment": {"environmentVariables": [{"name": "PYTHONPATH", "value": "/theirs"}]}
+    },
+    "environment.fleet": {"environment": {"fleet": {"fleetArn": "theirs"}}},
+    "environment.image": {"environment": {"image": "nvcr.io/nvidia/tensorrt:theirs"}},
+    "environment.imagePullCredentialsType": {
+        "environment": {"imagePullCredentialsType": "CODEBUILD"}
+    },
+    "environment.privilegedMode": {"environment": {"privilegedMode": True}},
+    "environment.registryCredential": {"environment": {"registryCredential": {"credential": "x"}}},
+    "environment.type": {"environment": {"type": "LINUX_CONTAINER"}},
+    "fileSystemLocations": {"fileSystemLocations": [{"location": "theirs"}]},
+    "secondarySourceVersions": {"secondarySourceVersions": [{"sourceVersion": "theirs"}]},
+    "serviceRole": {"serviceRole": "arn:aws:iam::111122223333:role/theirs"},
+    "source": {"source": {"buildspec": "version: 0.2, theirs"}},
+    "sourceVersion": {"sourceVersion": "theirs"},
+    "vpcConfig": {"vpcConfig": {"vpcId": "vpc-theirs"}},
+}
+
+
+@pytest.mark.parametrize("setting", [*OVERRIDES, "source.location"])
+def test_a_build_that_overrides_a_setting_of_the_project_is_not_followed(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    artifacts: Any,
+    tmp_path: Path,
+    setting: str,
+) -> None:
+    def theirs_succeeds() -> None:
+        build = _only(codebuild)
+        codebuild.leave(build, job.digest, {**artifacts, "model.plan": b"theirs"})
+        codebuild.end(build)
+        source: dict[str, Any] = {"source": {"location": "theirs/step.zip"}}
+        for name, change in OVERRIDES.get(setting, source).items():
+            own = codebuild.builds[build].get(name)
+            codebuild.builds[build][name] = {**own, **change} if isinstance(own, dict) else change
+
+    def ours_succeeds() -> None:
+        build = list(codebuild.builds)[-1]
+        codebuild.leave(build, job.digest, artifacts)
+        codebuild.end(build)
+
+    _gpu(codebuild, s3, theirs_succeeds).run(job, to=tmp_path / "theirs", progress=Lines())
+    said = Lines()
+    _gpu(codebuild, s3, ours_succeeds).run(job, to=tmp_path / "ours", progress=said)
+    assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
+    theirs, ours = codebuild.builds
+    assert said.lines[0] == (
+        f"{theirs} is not followed: it overrides {setting.partition('.location')[0]} of gpu. The "
+        "engine is compiled anew"
+    )
+    assert said.lines[1].startswith(ours)
+
+
+def test_a_build_with_settings_of_its_own_that_claims_an_attempt_first_is_not_followed(
+    job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
+) -> None:
+    def somebody_else_claims(asked: dict[str, Any]) -> None:
+        if "/claims/" in asked["Key"]:
+            del s3.before["PutObject"]
+            codebuild.builds["gpu:theirs"] = {
+                **codebuild.builds[_only(codebuild)],
+                "id": "gpu:theirs",
+                "serviceRole": "theirs",
+            }
+            s3.client.put_object(**{**asked, "Body": b'{"build": "gpu:theirs"}'})
+
+    def ours_succeeds() -> None:
+        ours = next(iter(codebuild.builds))
+        codebuild.leave(ours, job.digest, artifacts)
+        codebuild.end(ours)
+
+    s3.before["PutObject"] = somebody_else_claims
+    _gpu(codebuild, s3, ours_succeeds).run(job, to=tmp_path / "ours", progress=Lines())
+    assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
+    assert codebuild.stopped == []
+
+
+@pytest.mark.parametrize("claim", [b"[]", b"{}", b"junk", b'{"build": ["x"]}', b"[" * 99_999])
+@pytest.mark.parametrize("attempt", ["0001", "9999", "12345"])
+def test_a_claim_that_is_none_holds_nobody_up(
+    job: EngineJob,
+    s3: FakeS3,
+    codebuild: FakeCodeBuild,
+    artifacts: Any,
+    tmp_path: Path,
+    claim: bytes,
+    attempt: str,
+) -> None:
+    def fail() -> None:
+        codebuild.end(_only(codebuild), "FAILED")
+
+    def succeed() -> None:
+        build = list(codebuild.builds)[-1]
+        codebuild.leave(build, job.digest, artifacts)
+        codebuild.end(build)
+
+    s3.objects[f"engine-jobs/{job.digest}/claims/{attempt}.json"] = {"Body": claim}
+    with pytest.raises(BuildError, match="failed"):
+        _gpu(codebuild, s3, fail).run(job, to=tmp_path / "first", progress=Lines())
+    _gpu(codebuild, s3, succeed).run(job, to=tmp_path / "second", progress=Lines())
+    assert EngineResult.read(tmp_path / "second", job).plan.read_bytes() == b"a plan"
+    assert len(codebuild.builds) == 2
+
+
 def test_a_deploy_that_stopped_is_followed_by_the_next(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
 ) -> None:
@@ -193,7 +305,12 @@ PHASE = {"phaseType": "BUILD", "phaseStatus": "FAILED", "contexts": [{"message":
             [],
             "its driver is too old for the image: deploy again later",
         ),
-        ("STOPPED", {"phaseType": "BUILD", "phaseStatus": "STOPPED"}, [], "stopped in phase BUILD"),
+        (
+            "STOPPED",
+            {"phaseType": "BUILD", "phaseStatus": "STOPPED"},
+            [],
+            "was stopped in phase BUILD: del",
+        ),
     ],
 )
 def test_a_build_that_fails_says_why_and_the_next_attempt_compiles_anew(

@@ -1,6 +1,7 @@
 """Packages that would clash with ours are installed once, into a folder of their own."""
 
 import fcntl
+import hashlib
 import json
 import subprocess
 import sys
@@ -36,7 +37,8 @@ def requirements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         archive.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
         archive.writestr(f"{info}/RECORD", "")
     path = tmp_path / "requirements-export.txt"
-    path.write_text(f"tiny @ {wheel.as_uri()}\n")
+    sha256 = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    path.write_text(f"tiny @ {wheel.as_uri()} --hash=sha256:{sha256}\n")
     return path
 
 
@@ -112,9 +114,24 @@ def test_pip_takes_pinned_wheels_alone(tmp_path: Path, pip: list[list[str]]) -> 
     _run(requirements, tmp_path / "worker.py")
     (command,) = pip
     assert command[:4] == [sys.executable, "-m", "pip", "install"]
-    assert {"--no-deps", "--only-binary", "--target", "--requirement"} <= set(command)
+    assert {"--no-deps", "--require-hashes", "--target", "--requirement"} <= set(command)
     assert command[command.index("--only-binary") + 1] == ":all:"
     assert command[-1] == str(requirements)
+
+
+def test_packages_without_hashes_are_refused_before_anything_is_installed(
+    tmp_path: Path, pip: list[list[str]]
+) -> None:
+    requirements = tmp_path / "requirements-export.txt"
+    requirements.write_text("six==1.17.0 \\\n  --hash=sha256:00\ntiny==1.0\n")
+    with pytest.raises(BuildError) as refused:
+        _run(requirements, tmp_path / "worker.py")
+    assert str(refused.value) == (
+        f"{requirements}:3: tiny==1.0: has no hash, by which a build knows what it runs: add "
+        "hashes with `uv pip compile --no-deps --generate-hashes requirements-export.txt "
+        "-o requirements-export.txt`"
+    )
+    assert pip == []
 
 
 def test_other_requirements_have_a_folder_of_their_own(
@@ -152,7 +169,7 @@ def test_an_installation_that_fails_is_told_and_tried_again_the_next_time(
 
     monkeypatch.setattr("model_build.export.pip.subprocess.run", no_wheel)
     requirements = tmp_path / "r.txt"
-    requirements.write_text("a==1.0\n")
+    requirements.write_text("a==1.0 --hash=sha256:00\n")
     for _ in range(2):
         with pytest.raises(BuildError) as refused:
             _run(requirements, tmp_path / "worker.py")

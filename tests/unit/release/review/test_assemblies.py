@@ -96,6 +96,23 @@ def link_the_error(folder: Path) -> None:
     folder.with_name("prod.error").symlink_to(folder.with_name("secret"))
 
 
+ASSET = {
+    "source": {"path": "asset.0a1b", "packaging": "zip"},
+    "destinations": {"here": {"bucketName": "assets", "objectKey": "prod/0a1b.zip"}},
+}
+
+
+def write_assets(folder: Path, images: Any = None, name: str = "a", **changes: Any) -> None:
+    manifest = {"files": {"0a1b": {**ASSET, **changes}}, "dockerImages": images or {}}
+    write_json(folder / f"{name}.assets.json", manifest)
+
+
+def test_where_assets_are_published_is_a_setting_of_their_stack(assembly: Path) -> None:
+    write_assets(assembly)
+    (place,) = read(assembly.parent, "prod").settings["a"]["assets"]
+    assert json.loads(place) == {"bucketName": "assets", "objectKey": "prod"}
+
+
 ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "nothing": (lambda folder: folder.rename(folder.with_name("other")), "no assembly of it"),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "cannot be read"),
@@ -153,6 +170,56 @@ ATTACKS: dict[str, tuple[Callable[[Path], object], str]] = {
             ).replace("Fn", "\\u0046n")
         ),
         "has a transform",
+    ),
+    "an asset that a program makes": (
+        lambda folder: write_assets(folder, source={"executable": ["sh", "-c", "id"]}),
+        "a.assets.json: an asset is a file or folder of the assembly",
+    ),
+    "an asset that a program makes beside its path": (
+        lambda folder: write_assets(folder, source={"path": "a", "executable": ["id"]}),
+        "or a program that makes it",
+    ),
+    "an asset outside of the assembly": (
+        lambda folder: write_assets(folder, source={"path": "../../home/.aws"}),
+        "another path",
+    ),
+    "an asset with an absolute path": (
+        lambda folder: write_assets(folder, source={"path": "/etc"}),
+        "another path",
+    ),
+    "an asset whose path is the assembly's parent": (
+        lambda folder: write_assets(folder, source={"path": ".."}),
+        "another path",
+    ),
+    "an asset that goes nowhere": (
+        lambda folder: write_assets(folder, destinations={"here": "there"}),
+        "an asset is a file or folder",
+    ),
+    "an image that whoever deploys builds": (
+        lambda folder: write_assets(folder, images={"0a1b": {"source": {"directory": "."}}}),
+        "no images",
+    ),
+    "assets of no stack": (
+        lambda folder: write_assets(folder, name="b"),
+        "b.assets.json: a template of no stack",
+    ),
+    "assets in a file of another name": (
+        lambda folder: write_json(
+            folder / "manifest.json",
+            {
+                "artifacts": {
+                    "a": STACK,
+                    "a.assets": {"type": "cdk:asset-manifest", "properties": {"file": "x.json"}},
+                }
+            },
+        ),
+        "only stacks whose template is",
+    ),
+    "a template with resources twice": (
+        lambda folder: (folder / "a.template.json").write_text(
+            f'{{"Resources": {{}}, {json.dumps(TEMPLATE)[1:]}'
+        ),
+        "is not JSON, or has a key twice",
     ),
     "resources of another form": (
         lambda folder: write_json(folder / "a.template.json", {"Resources": {"Key": "x"}}),

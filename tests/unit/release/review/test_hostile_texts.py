@@ -1,6 +1,7 @@
 """Names and texts of a change are shown as they are: none becomes markup, a link or a mention."""
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from html.parser import HTMLParser
@@ -100,6 +101,13 @@ def test_a_comment_has_no_links_and_mentions(text: str) -> None:
     assert elements.headings == 1
     code = re.sub(r"(?s)(`{3,}).*?\n\1|`[^\n]*`", "", comment)
     assert not re.search(r"@octocat|://|www\.", code)
+
+
+@pytest.mark.parametrize("render", [markdown.render, page.render])
+def test_no_text_is_shown_in_another_order_than_it_stands(render: Callable[[Report], str]) -> None:
+    shown = render(hostile("may now \u202e*:3s\u202c on \u2066x\u2069 \u200f"))
+    assert not re.search("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]", shown)
+    assert "may now U+202E" in shown
 
 
 def test_a_page_may_run_and_fetch_nothing() -> None:

@@ -93,7 +93,9 @@ def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
         *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
         *("release/acknowledged.yaml", "requirements-checkov.txt", "stacks/acknowledged.py"),
-        *("node_modules/aws-cdk/bin/cdk", "tritonsm"),
+        *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
+        *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "constructs/boto3.py"),
+        *("stages/.gitattributes", "constructs/sitecustomize.py", ".config/pip.conf"),
     ],
 )
 def test_a_change_of_what_judges_is_a_danger_that_names_the_file(clone: Clone, path: str) -> None:
@@ -106,6 +108,17 @@ def test_a_change_of_what_judges_is_a_danger_that_names_the_file(clone: Clone, p
     assert main(["--base", "main"]) == 3
     (key,) = keys(clone)
     assert key.startswith(f"repository/changed_judge/{path}.")
+
+
+def test_a_package_beside_the_app_is_a_danger_once(clone: Clone) -> None:
+    write(clone, "botocore/__init__.py", "print('in place of the installed one')")
+    assert main(["--base", "main"]) == 3
+    (key,) = keys(clone)
+    assert key.startswith("repository/changed_judge/botocore/__init__.py.")
+    commit(clone)
+    clone.git("branch", "--force", "base")
+    write(clone, "botocore/__init__.py", "")
+    assert main(["--base", "base"]) == 0
 
 
 def test_acknowledging_a_change_of_the_judge_acknowledges_no_other(clone: Clone) -> None:

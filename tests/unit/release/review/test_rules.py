@@ -65,6 +65,41 @@ def test_a_stack_that_is_deployed_otherwise_is_a_danger(
     assert all(it.rule == "changed_stack_settings" for it in known)
 
 
+CATALOG = "{{resolve:ssm:/triton/prod/text/bert}}"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        CATALOG,
+        f"arn:aws:s3:::{CATALOG}",
+        {"Fn::Join": ["", ["{{res", "olve:ssm:/triton/prod/text/bert}}"]]},
+        {"Fn::Sub": CATALOG},
+    ],
+)
+def test_a_value_that_is_read_when_a_stack_is_deployed_is_a_danger(value: Any) -> None:
+    after = copy.deepcopy(RESOURCES)
+    after["Role"]["Properties"]["Description"] = value
+    said = f"{STACK} takes {CATALOG} when it is deployed: who may write that decides then"
+    assert of("deploy_time_values", RESOURCES, after) == [said]
+    assert of("deploy_time_values", after, after) == []
+
+
+@pytest.mark.parametrize(
+    ("default", "is_danger"), [("/triton/x", True), ("/cdk-bootstrap/x", False)]
+)
+def test_a_parameter_that_is_read_when_a_stack_is_deployed_is_a_danger(
+    default: str, is_danger: bool
+) -> None:
+    parameter = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": default}
+    after = {STACK: {"Resources": RESOURCES, "Parameters": {"Name": parameter}}}
+    known = dangers(Comparison("prod", SAME, after, PROD, PROD))
+    assert [it.message for it in known] == is_danger * [
+        f"{STACK} takes {default} as parameter Name when it is deployed: who may write that "
+        "decides then"
+    ]
+
+
 def test_protection_that_comes_and_settings_of_a_new_stage_are_no_danger() -> None:
     unprotected = {STACK: {**PROTECTED, "terminationProtection": False}}
     for before in (unprotected, {}):

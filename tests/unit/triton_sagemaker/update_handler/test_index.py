@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Callable
 from http import HTTPStatus
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -28,6 +29,7 @@ WANTED = {
     "Deployment": {"BlueGreenUpdatePolicy": {}},
 }
 GROUP = "sg-0a1b"
+SHA256, OTHER = 43 * "A" + "=", 43 * "B" + "="
 
 
 def config(*variants: tuple[str, str, str]) -> list[dict[str, Any]]:
@@ -63,9 +65,12 @@ class Account:
         self.interfaces = ["eni-1", "eni-2"]
         self.failure: Exception | tuple[int, str] | None = None
         self.catalog = ["minilm-1.tar.gz", None]
+        self.others: list[str] = []
         self.keys = [
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
         ]
+        self.checksums = {f"{prefix}minilm-1.tar.gz": f"{SHA256}-1" for prefix in (OLD, NEW)}
+        self.recorded = {key: {"checksum": it} for key, it in self.checksums.items()}
 
     def answer(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what AWS answers. Raises `KeyError` for what is not there."""
@@ -88,14 +93,26 @@ class Account:
             case "GetParametersByPath":
                 assert asked == {"Path": "/triton/prod/text"}
                 values = [json.dumps({"model": "m", "target_model": it}) for it in self.catalog]
-                return {"Parameters": [{"Value": it} for it in values]}
+                return {"Parameters": [{"Name": "a", "Value": it} for it in values + self.others]}
             case "DescribeNetworkInterfaces":
                 assert asked == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
                 return {"NetworkInterfaces": [{"NetworkInterfaceId": it} for it in self.interfaces]}
+            case "GetObject":
+                return {"Body": BytesIO(json.dumps(self._manifest(asked["Key"])).encode())}
+            case "HeadObject":
+                assert asked["ChecksumMode"] == "ENABLED"
+                return {"ChecksumSHA256": self.checksums[asked["Key"]]}
             case "ListObjectsV2":
                 found = [it for it in self.keys if it.startswith(asked["Prefix"])]
                 return {"Contents": [{"Key": it} for it in found]}
         raise AssertionError(operation)
+
+    def _manifest(self, key: str) -> dict[str, Any]:
+        archive = key.replace(".json", ".tar.gz")
+        if archive not in self.recorded:
+            code = {"Code": "NoSuchKey", "Message": "The specified key does not exist."}
+            raise ClientError({"Error": code}, "GetObject")  # type: ignore[typeddict-item]
+        return {"archive": self.recorded[archive]}
 
     def _none(self) -> dict[str, Any]:
         raise KeyError
@@ -330,12 +347,68 @@ def test_an_endpoint_that_stays_where_it_is_moves_nobody(ask: Event, account: Ac
     assert ask("Guard")
 
 
+@pytest.mark.parametrize(
+    "value", ["junk", "[]", "7", "{}", '{"model": "m", "target_model": ["x"]}', "[" * 99_999]
+)
+def test_a_parameter_that_is_no_entry_is_named_with_what_to_do(
+    ask: Event, account: Account, value: str
+) -> None:
+    account.others = [value]
+    assert refusal(ask) == (
+        "Parameter a is no entry of a catalog. Delete it, which its clients notice, and deploy "
+        "again: aws ssm delete-parameter --name a. Nothing was changed."
+    )
+
+
 def test_every_prefix_of_every_variant_counts(ask: Event, account: Account) -> None:
     other = "text/cuda-25.09-sm89/"
     account.models["other"] = {"Mode": "MultiModel", "ModelDataUrl": f"s3://models/{other}"}
     account.configs["old"].append(*config(("Other", "other", "g6")))
     account.configs["new"].append(*config(("Other", "new-model", "g5")))
     assert refusal(ask).startswith(f"Instances could not find minilm-1.tar.gz: missing in {other},")
+
+
+def test_an_archive_that_was_replaced_after_its_build_is_not_loaded_by_new_instances(
+    ask: Event, account: Account
+) -> None:
+    account.checksums[f"{NEW}minilm-1.tar.gz"] = f"{OTHER}-1"
+    url = f"s3://models/{NEW}minilm-1.tar.gz"
+    assert refusal(ask) == (
+        f"{url} has the SHA-256 {OTHER}-1, and its manifest records {SHA256}-1: somebody has "
+        f"replaced it. Find out who, then have it built again: aws s3 rm {url}; make deliver. "
+        "Nothing was changed."
+    )
+    account.checksums[f"{NEW}minilm-1.tar.gz"] = ""  # uploaded without a checksum
+    assert refusal(ask).startswith(f"{url} has the SHA-256 of no builder, and its manifest")
+    account.models["new-model"] = account.models["old-model"]
+    assert ask("Guard")  # new instances load from elsewhere
+    account.checksums[f"{OLD}minilm-1.tar.gz"] = f"{OTHER}-1"
+    assert "somebody has replaced it" in refusal(ask)  # the endpoint stays where it is
+    account.stack_status = "UPDATE_ROLLBACK_IN_PROGRESS"
+    assert ask("Guard")
+
+
+def test_a_replaced_archive_of_a_single_model_endpoint_is_not_loaded(
+    ask: Event, account: Account
+) -> None:
+    key = "text/m-1.tar.gz"
+    account.models = {name: {"ModelDataUrl": f"s3://models/{key}"} for name in account.models}
+    account.catalog, account.recorded[key] = [None], {"checksum": f"{SHA256}-1"}
+    account.checksums[key] = f"{OTHER}-1"
+    assert refusal(ask, Archives=[]).startswith(f"s3://models/{key} has the SHA-256 {OTHER}-1,")
+
+
+def test_an_archive_without_a_record_of_its_builder_is_not_compared(
+    ask: Event, account: Account
+) -> None:
+    account.recorded[f"{NEW}minilm-1.tar.gz"] = {}  # an earlier builder's
+    published = "published/minilm-9.tar.gz"
+    account.catalog.append(published)
+    for prefix in (OLD, NEW):
+        account.keys += [prefix + published, prefix + published.replace(".tar.gz", ".json")]
+        account.checksums[prefix + published] = f"{OTHER}-1"
+        account.recorded[prefix + published] = {"checksum": f"{SHA256}-1"}
+    assert ask("Guard")
 
 
 def test_another_hosting_mode_is_another_endpoint(ask: Event, account: Account) -> None:

@@ -158,6 +158,20 @@ CASES = [
             "does not batch [batch_sizes]",
         ],
     ),
+    Case(
+        "a recipe's packages have no hashes",
+        RECIPE,
+        {
+            "pins.txt": "--only-binary :all:\nnumpy==1.26.4 \\\n  --hash=sha256:00\n\n"
+            "torch==2.4.1  # none\nsix==1.17.0 \\\n\nidna==3.10\n"
+        },
+        [
+            f"pins.txt:{line}: {package}: has no hash, by which a build knows what it runs: add "
+            "hashes with `uv pip compile --no-deps --generate-hashes pins.txt -o pins.txt` "
+            "[hashed_packages]"
+            for line, package in ((5, "torch==2.4.1"), (6, "six==1.17.0"), (8, "idna==3.10"))
+        ],
+    ),
     # engine_profiles
     Case(
         "a profile has not the model's inputs",

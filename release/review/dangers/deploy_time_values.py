@@ -1,0 +1,57 @@
+"""Values that a template takes from elsewhere while it is deployed."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found, digest
+from release.tree import Template
+
+_REFERENCE = re.compile(r"\{\{resolve:[^}]{0,200}")
+_PARAMETER = "AWS::SSM::Parameter::"
+_BOOTSTRAP = "/cdk-bootstrap/"
+"""Where the CDK's synthesizers read the version of the bootstrap stack from."""
+
+
+def deploy_time_values(comparison: Comparison) -> Iterator[Found]:
+    """A template reads a value of Parameter Store or Secrets Manager that it did not read before.
+
+    Whoever may write it decides after the review: a publisher writes the catalog of a stage.
+    Sources: CloudFormation user guide, "Get values stored in other services using dynamic
+    references" and "Specify existing resources at runtime with CloudFormation-supplied parameter
+    types".
+    """
+    for stack, template in comparison.after.items():
+        before = set(_values(comparison.before.get(stack, {})))
+        for value in sorted(set(_values(template)) - before):
+            yield Found(
+                f"{stack}.{digest(value)}",
+                f"{stack} takes {value} when it is deployed: who may write that decides then",
+                group=stack,
+                heading=f"{stack} takes {{count}} values from elsewhere when it is deployed",
+            )
+
+
+def _values(template: Template) -> Iterator[str]:
+    for text in _texts(template):
+        yield from (f"{reference}}}}}" for reference in _REFERENCE.findall(text))
+    for name, parameter in template.get("Parameters", {}).items():
+        default = str(parameter.get("Default"))
+        if str(parameter.get("Type")).startswith(_PARAMETER) and not default.startswith(_BOOTSTRAP):
+            yield f"{default} as parameter {name}"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text, those that Fn::Join puts together as one."""
+    match value:
+        case str():
+            yield value
+        case {"Fn::Join": [str(between), list(parts)]}:
+            yield between.join("".join(_texts(part)) or "..." for part in parts)
+        case dict():
+            for key, item in value.items():
+                yield from (key, *_texts(item))
+        case list():
+            for item in value:
+                yield from _texts(item)
