@@ -111,7 +111,7 @@ def test_a_run_that_is_interrupted_and_then_lost_is_cleaned_up_by_the_next(
     checkout: Checkout,
 ) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "cli", "account-test", "--yes"],
+        [sys.executable, "-m", "tests.warm_app", "cli", "account-test", "--yes"],
         cwd=checkout.path,
         env={**os.environ, **checkout.aws.environment, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
