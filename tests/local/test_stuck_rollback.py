@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,13 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("bin")
 
 
+@cache
+def client() -> EndpointClient:
+    return EndpointClient(stage="stuck", endpoint="math", catalog_ttl=0)
+
+
 def ask() -> float:
-    client = EndpointClient(stage="stuck", endpoint="math", catalog_ttl=0)
-    return float(client.invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+    return float(client().invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0])
 
 
 def status() -> str:
