@@ -39,7 +39,8 @@ botocore.session.create_loader = cache(botocore.loaders.create_loader)
 
 # So are the methods of a client: hundreds of functions, which depend on the service alone.
 METHODS: dict[str, dict[str, Any]] = {}
-CREATE_METHODS = botocore.client.ClientCreator._create_methods
+CREATOR: Any = botocore.client.ClientCreator
+CREATE_METHODS = CREATOR._create_methods
 
 
 def create_methods(creator: Any, service: Any) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def create_methods(creator: Any, service: Any) -> dict[str, Any]:
     return {**METHODS[service.service_name]}
 
 
-botocore.client.ClientCreator._create_methods = create_methods
+CREATOR._create_methods = create_methods
 
 
 def pytest_collection_finish() -> None:
