@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError
 
 from release.checkouts import Clone
 from release.delivery import delivering
+from release.delivery.__main__ import main
 from release.delivery.deployment import Deployment
 from release.delivery.errors import DeliveredWrong, NotDelivered, Unfinished
 from release.delivery.history import History
@@ -43,11 +44,11 @@ class Expired:
         raise ClientError(error, "PutParameter")
 
 
-def _fails(error: BaseException) -> Callable[[], None]:
-    def put_in_place() -> None:
+def _raises(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: Any) -> None:
         raise error
 
-    return put_in_place
+    return fail
 
 
 def test_a_delivery_that_went_well_is_remembered_as_one_to_roll_back_to() -> None:
@@ -68,7 +69,7 @@ def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
 ) -> None:
     history = Kept()
     with pytest.raises(type(error)):
-        delivering._remembered(cast(History, history), _fails(error))
+        delivering._remembered(cast(History, history), _raises(error))
     assert history.outcomes == [outcome]
 
 
@@ -80,7 +81,7 @@ def test_a_delivery_that_failed_is_remembered_as_one_that_failed(
 def test_what_goes_on_at_aws_is_remembered_as_begun(error: BaseException, said: str) -> None:
     history = Kept()
     with pytest.raises(Unfinished, match=f"^{said}$"):
-        delivering._remembered(cast(History, history), _fails(error))
+        delivering._remembered(cast(History, history), _raises(error))
     assert history.outcomes == []
 
 
@@ -89,7 +90,7 @@ def test_what_cannot_be_remembered_does_not_change_how_it_ended(
 ) -> None:
     history = cast(History, Expired())
     with pytest.raises(DeliveredWrong, match="Y differs"):
-        delivering._remembered(history, _fails(DeliveredWrong("Y differs")))
+        delivering._remembered(history, _raises(DeliveredWrong("Y differs")))
     delivering._remembered(history, lambda: None)
     said = capsys.readouterr().out.splitlines()
     assert len(said) == 2
@@ -125,3 +126,24 @@ def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_rememb
     with pytest.raises(NotDelivered, match="roll forward"):
         delivering.roll_back(Clone(tmp_path), "prod", to=None)
     assert (history.begun, history.outcomes) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"), [((), "would undo it"), (("--allow-older",), "no synthesis")]
+)
+def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    reason: str,
+) -> None:
+    monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
+    monkeypatch.setattr(Clone, "stage", lambda *_: None)
+    monkeypatch.setattr(Clone, "committed", lambda _: "a" * 40)
+    monkeypatch.setattr(delivering.golden, "read_all", lambda _: None)
+    monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
+    monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would undo it")))
+    monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
+    assert main(["deliver", "--stage", "prod", *options]) == 1
+    assert reason in capsys.readouterr().err
