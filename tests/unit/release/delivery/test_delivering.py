@@ -141,7 +141,6 @@ def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
     monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
     monkeypatch.setattr(Clone, "stage", lambda *_: None)
     monkeypatch.setattr(Clone, "committed", lambda _: "a" * 40)
-    monkeypatch.setattr(delivering.golden, "read_all", lambda _: None)
     monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
     monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would undo it")))
     monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
