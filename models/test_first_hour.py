@@ -46,8 +46,8 @@ class Clone:
 
 
 @pytest.fixture
-def clone(tmp_path: Path) -> Iterator[Clone]:
-    """What `git clone` and `make install` give, with a local AWS."""
+def clone(tmp_path: Path) -> Clone:
+    """What `git clone` and `make install` give."""
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -56,14 +56,22 @@ def clone(tmp_path: Path) -> Iterator[Clone]:
         shutil.copy2(ROOT / name, tmp_path / name, follow_symlinks=False)
     for name in (".venv", "node_modules"):
         (tmp_path / name).symlink_to(ROOT / name)
-    clone = Clone(tmp_path)
+    return Clone(tmp_path)
+
+
+@pytest.fixture
+def local_aws(clone: Clone) -> Iterator[None]:
     clone.run("up")
-    yield clone
+    yield
     clone.run("down")
 
 
+def test_the_demo_deploys_minilm_and_its_answers_are_those_of_transformers(clone: Clone) -> None:
+    assert "Triton against PyTorch" in clone.run("demo")
+
+
 def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destroyed(
-    clone: Clone,
+    clone: Clone, local_aws: None
 ) -> None:
     for name, kind in MODELS.items():
         assert f"next: tritonsm try models/{name}" in clone.run(

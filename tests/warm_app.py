@@ -1,7 +1,8 @@
 """The app of any tree, in one process that has Python, jsii and the CDK started already.
 
 A synth of a small stage takes half a second of CPU there, and four where it starts them. The tree's
-own modules are imported anew each time, so that the assembly is what `python app.py` writes.
+own modules are imported anew each time, so that the assembly is what `python app.py` writes. A
+program that a test starts runs its app there too, as `python -m tests.warm_app MODULE ...`.
 """
 
 import atexit
@@ -10,13 +11,16 @@ import io
 import json
 import os
 import runpy
+import socket
 import subprocess
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +28,8 @@ from release import tree
 
 ROOT = Path(__file__).parents[1]
 CDK = "aws_cdk"
+SOCKET = "TESTS_WARM_APP"
+"""The variable with the path of the process's socket, for programs that tests start."""
 
 run_cold = tree.run_app
 
@@ -34,43 +40,69 @@ def run_app(
     """Run a program of a tree, as `release.tree.run_app` does: its app in the process here."""
     if program != (tree.APP,):
         return run_cold(program, cwd=cwd, environment=environment)
-    process = _process()
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(json.dumps({"cwd": str(cwd), "environment": dict(environment)}) + "\n")
-    process.stdin.flush()
-    answer = json.loads(process.stdout.readline())
+    request = {"cwd": str(cwd), "environment": dict(environment)}
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(_socket())
+        with connection.makefile("rw") as lines:
+            print(json.dumps(request), file=lines, flush=True)
+            answer = json.loads(lines.readline())
     return subprocess.CompletedProcess(program, answer["code"], stderr=answer["stderr"])
 
 
 @cache
-def _process() -> "subprocess.Popen[str]":
-    """Start the process; it ends with this one."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm_app"],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+def _socket() -> str:
+    """Return the socket of the process, which is started first where none is; it ends with this."""
+    if path := os.environ.get(SOCKET):
+        return path
+    folder = TemporaryDirectory(prefix="warm-app-")
+    path = os.environ[SOCKET] = str(Path(folder.name, "socket"))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.warm_app", "serve", str(listener.fileno())],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,  # which ends with this process, however it ends
+            pass_fds=[listener.fileno()],
+        )
+    atexit.register(folder.cleanup)
     atexit.register(process.communicate)
-    return process
+    return path
 
 
-def _serve(asked: Iterable[str], answer: Callable[[str], object]) -> None:
-    """Run an app for each line; `answer` is given a line for each."""
+def _main(command: str, *arguments: str) -> None:
+    """Serve, or run a module as `python -m` does, with the app in the process that serves."""
+    if command == "serve":
+        threading.Thread(target=_end_with_stdin, daemon=True).start()
+        _serve(socket.socket(fileno=int(arguments[0])))
+        return
+    tree.run_app = run_app
+    sys.argv = [command, *arguments]
+    runpy.run_module(command, run_name="__main__", alter_sys=True)
+
+
+def _end_with_stdin() -> None:
+    sys.stdin.read()
+    os._exit(0)
+
+
+def _serve(listener: socket.socket) -> None:
+    """Run an app for each connection, one after the other."""
     importlib.import_module("cdk_nag")  # and the CDK: the installed ones, which trees share
     installed = [it for it in sys.path if Path(it).resolve() != ROOT]
     sys.dont_write_bytecode = True
-    for line in asked:
-        it = json.loads(line)
-        os.environ.clear()
-        os.environ.update(it["environment"])
-        sys.path = [*it["environment"]["PYTHONPATH"].split(os.pathsep), *installed]
-        stderr = io.StringIO()
-        with redirect_stderr(stderr), redirect_stdout(io.StringIO()):
-            code = _run(Path(it["cwd"]))
-        answer(json.dumps({"code": code, "stderr": stderr.getvalue()}) + "\n")
+    while True:
+        connection, _ = listener.accept()
+        with connection, connection.makefile("rw") as lines:
+            request = json.loads(lines.readline())
+            os.environ.clear()
+            os.environ.update(request["environment"])
+            imports = request["environment"]["PYTHONPATH"].split(os.pathsep)
+            sys.path = [*imports, *installed]
+            stderr = io.StringIO()
+            with redirect_stderr(stderr), redirect_stdout(io.StringIO()):
+                code = _run(Path(request["cwd"]))
+            print(json.dumps({"code": code, "stderr": stderr.getvalue()}), file=lines, flush=True)
 
 
 def _run(root: Path) -> int:
@@ -114,5 +146,4 @@ def _give_the_environment() -> None:
 
 
 if __name__ == "__main__":
-    with os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1) as answers:
-        _serve(sys.stdin, answers.write)
+    _main(*sys.argv[1:])

@@ -23,6 +23,8 @@ EVERY_SECONDS = 10
 guide, "Alarm evaluation"); to look at those too more often changes nothing, unless they have been
 changed."""
 MINUTE = 60
+SHORTEST_PAUSE = 0.05
+"""Seconds between two evaluations at any speed."""
 
 Record = dict[str, Any]
 
@@ -44,7 +46,7 @@ class Evaluator:
     async def run(self) -> None:
         """Evaluate for ever."""
         while True:
-            await asyncio.sleep(EVERY_SECONDS / self._speed)
+            await asyncio.sleep(max(EVERY_SECONDS / self._speed, SHORTEST_PAUSE))
             self.evaluate(time.time())
 
     def evaluate(self, now: float) -> None:

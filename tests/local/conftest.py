@@ -29,6 +29,8 @@ ROOT = Path(__file__).parents[2]
 POLLED_OFTEN = "query_interval=Duration.seconds(15)", "query_interval=Duration.seconds(3)"
 """What a checkout is changed by: builds of tests take seconds."""
 
+BUILD_REQUIREMENTS = "requirements-build.txt"
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
@@ -162,6 +164,7 @@ def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> I
     copy_app(ROOT, path)
     bootstrap()
     checkout = Checkout(path, local_aws)
+    (path / BUILD_REQUIREMENTS).write_text("")  # they are installed here: pip takes a second to see
     checkout.edit("constructs/triton_sagemaker/model_builder.py", *POLLED_OFTEN)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "run_app", warm_app.run_app)

@@ -12,7 +12,7 @@ from tests.local.repository import Repository
 BIN = """#!/bin/sh
 PYTHONPATH={root}${{PYTHONPATH:+:$PYTHONPATH}} exec {python} -m {module} "$@"
 """
-MODULES = {"aws": "tests.local.aws_command", "tritonsm": "cli"}
+MODULES = {"aws": "tests.local.aws_command", "tritonsm": "tests.warm_app cli"}
 MAKE = """#!/bin/sh
 case $1 in
   deliver) exec tritonsm deliver --stage "${2#STAGE=}" ;;

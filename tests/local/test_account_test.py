@@ -1,11 +1,6 @@
-"""The account test, rehearsed: a whole run, one without cost, and one that its session loses."""
+"""The account test, rehearsed: a whole run, and one without cost."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-from collections.abc import Iterable
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -20,7 +15,7 @@ from account_test.answers import Recorder
 from account_test.removal import Removal
 from account_test.state import FOLDER, State
 from cli.look import Parser
-from tests.local.conftest import ROOT, Checkout
+from tests.local.conftest import Checkout
 
 NO_BACKEND = "nobody"
 """A backend that no image has: the local AWS would install its stand-in for DALI."""
@@ -105,31 +100,3 @@ def test_a_run_without_cost_starts_no_instance_and_leaves_nothing(
     assert (outcomes["create-model"], outcomes["first-deploy"]) == ("confirmed", "not reached")
     assert {it["operation"] for it in report["answers"]}.isdisjoint({"sagemaker:CreateEndpoint"})
     assert left(checkout) == {}
-
-
-def test_a_run_that_is_interrupted_and_then_lost_is_cleaned_up_by_the_next(
-    checkout: Checkout,
-) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "cli", "account-test", "--yes"],
-        cwd=checkout.path,
-        env={**os.environ, **checkout.aws.environment, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    with process:
-        assert process.stdout
-        wait_for(process.stdout, "triton-acctest-cpu 0/")
-        os.killpg(process.pid, signal.SIGINT)  # Ctrl-C
-        wait_for(process.stdout, "  deleting stack")
-        os.killpg(process.pid, signal.SIGKILL)  # the session is lost
-    assert "stack" in left(checkout)
-    assert run(checkout, "--clean-up") == 0
-    assert left(checkout) == {}
-    assert not (checkout.path / FOLDER / "state.json").exists()
-
-
-def wait_for(lines: Iterable[str], text: str) -> None:
-    """Read on to a line with a text; fail where there is none."""
-    assert any(text in line for line in lines)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import boto3
 import numpy as np
@@ -16,16 +15,13 @@ from model_build.__main__ import main as publish
 from release.delivery.archives import promote_from
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
-from release.delivery.errors import DeliveredWrong
-from release.delivery.verifying import verify
 from release.tree import Tree
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout, LocalAws
-from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.permissions import callers
 from tests.local.repository import Repository
-from tests.local.tiny_models import CANNOT_LOAD, PLUS_ONE, TIMES, Gate
+from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
 
 TRIAL = """
 account: "000000000000"
@@ -46,12 +42,6 @@ LIVE = f"""
     instance_count: 2
 production: true
 notify: {{ email: [team@example.com] }}
-"""
-WRONG_HASH = f"""
-description: Weights that are not what the recipe says
-weights: {{ from: folder, path: given, files: {{ w.bin: "{"0" * 64}" }} }}
-files:
-  times/1/w.bin: {{ to: copy, weights: w.bin }}
 """
 
 
@@ -223,62 +213,11 @@ def test_a_model_that_lint_refuses_changes_nothing(
     assert _answer(live) == 21
 
 
-def test_a_build_that_fails_ends_with_its_reason_and_its_log(
-    repository: Repository, live: EndpointClient
-) -> None:
-    given = repository.path / "models" / "times" / "given"
-    given.mkdir()
-    (given / "w.bin").write_bytes(b"weights")
-    (repository.path / "models" / "times" / "recipe.yaml").write_text(WRONG_HASH)
-    repository.commit("other weights")
-    with asked_all_the_while():
-        failed = repository.delivery("deliver", "--stage", "live")
-    repository.git("revert", "--no-edit", "HEAD")
-    assert failed.returncode == 1, failed.stdout
-    ending = failed.stdout[failed.stdout.index("not delivered:") :]
-    assert "Build of times failed" in ending
-    assert "the recipe pins 0000" in ending
-    assert "The endpoint and its archives are unchanged" in ending
-    assert "cdk deploy: live-math" not in failed.stdout
-    assert _answer(live) == 21
-
-
-def test_an_update_that_is_rolled_back_ends_with_its_reason(
-    repository: Repository, live: EndpointClient
-) -> None:
-    solo = EndpointClient(stage="live", endpoint="solo", catalog_ttl=0)
-    sagemaker, cloudformation = boto3.client("sagemaker"), boto3.client("cloudformation")
-    before, good = sagemaker.describe_endpoint(EndpointName="live-solo"), solo.resolve("plus")
-    repository.edit("models/plus/plus/1/model.py", *CANNOT_LOAD)
-    repository.commit("cannot load")
-    with asked_all_the_while():
-        failed = repository.delivery("deliver", "--stage", "live")
-    repository.git("revert", "--no-edit", "HEAD")
-    assert failed.returncode == 1, failed.stdout
-    ending = failed.stdout[failed.stdout.index("not delivered:") :]
-    assert "did not pass the ping health check" in " ".join(ending.split())
-    assert [line.split(", ")[1:] for line in ending.splitlines() if " serves" in line] == [
-        ["as before"],
-        ["as before"],
-    ]
-    assert _answer(solo, "plus") == 8
-    assert solo.resolve("plus") == good
-    after = sagemaker.describe_endpoint(EndpointName="live-solo")
-    assert after["EndpointStatus"] == "InService"
-    assert after["EndpointConfigName"] == before["EndpointConfigName"]
-    (stack,) = cloudformation.describe_stacks(StackName="live-solo")["Stacks"]
-    assert stack["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
-
-
 def test_rolling_back_brings_the_earlier_answer_without_a_build(
     repository: Repository, live: EndpointClient
 ) -> None:
     built = len(_builds())
     with asked_all_the_while():
-        healed = repository.delivery("rollback-stage", "--stage", "live")
-        assert healed.returncode == 0, healed.stdout
-        assert _answer(live) == 21  # the last delivery that went well: what failed left no trace
-
         twice = repository.git("log", "--format=%h", "--grep=twice", "-1")
         rolled_back = repository.delivery("rollback-stage", "--stage", "live", "--to", twice)
         assert rolled_back.returncode == 0, rolled_back.stdout
@@ -317,64 +256,6 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
     assert "every model with a golden file answers as it should" in rest
     assert _answer(live) == 21
     assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
-
-
-def test_wrong_answers_end_with_the_way_back(repository: Repository) -> None:
-    repository.write_model("times", TIMES.replace("FACTOR", "3"), answer=12.6)
-    repository.commit("thrice, which somebody meant to be less")
-    wrong = repository.delivery("deliver", "--stage", "trial")
-    assert wrong.returncode == 2, wrong.stdout
-    assert "Y: expected 12.6, got 21; allowed difference 2 %" in wrong.stdout
-    assert "Roll back: make rollback STAGE=trial" in wrong.stdout
-    refused = repository.delivery("deliver", "--stage", "live", "--from-stage", "trial")
-    assert refused.returncode == 1, refused.stdout
-    assert "ended as 'wrong' in trial" in refused.stdout
-
-
-def test_a_commit_without_the_live_one_is_delivered_on_request_alone(
-    repository: Repository,
-) -> None:
-    """The later of two deliveries at once undid the earlier one, and said nothing of it."""
-    ahead = repository.git("rev-parse", "HEAD")
-    repository.git("checkout", "--quiet", "HEAD~1")
-    refused = repository.delivery("deliver", "--stage", "trial")
-    assert refused.returncode == 1, refused.stdout
-    assert f"trial serves commit {ahead[:12]}" in refused.stdout
-    assert "this delivery would undo it" in refused.stdout
-    delivered = repository.delivery("deliver", "--stage", "trial", "--allow-older")
-    assert delivered.returncode == 0, delivered.stdout
-    repository.git("checkout", "--quiet", "-")
-
-
-def test_an_endpoint_that_was_rolled_back_in_silence_is_found(
-    repository: Repository, tmp_path: Path
-) -> None:
-    """As SageMaker rolls an update back while the tool that deployed it sees InService."""
-    deployed = _serve_with_another_configuration("live-solo")
-    tree = Tree(repository.path)
-    tree.synthesise("live", to=tmp_path)
-    with pytest.raises(DeliveredWrong) as wrong:
-        verify(Deployment(Assembly(tmp_path, "live"), boto3.Session()), tree.models)
-    text, lookup, update, _ = str(wrong.value).splitlines()
-    assert text == (
-        "live-solo was rolled back although its deploy succeeded: it serves with earlier, and "
-        f"live-solo made {deployed}. Unless its instances fail, to serve with that:"
-    )
-    assert f"/{deployed.lower()}'" in lookup.lower()
-    assert "update-endpoint --endpoint-name live-solo --endpoint-config-name $CONFIG" in update
-
-
-def _serve_with_another_configuration(endpoint: str) -> str:
-    """Return the name of the one that it should serve with."""
-    sagemaker: Any = boto3.client("sagemaker")
-    deployed: str = sagemaker.describe_endpoint(EndpointName=endpoint)["EndpointConfigName"]
-    config = sagemaker.describe_endpoint_config(EndpointConfigName=deployed)
-    sagemaker.create_endpoint_config(
-        EndpointConfigName="earlier", ProductionVariants=config["ProductionVariants"]
-    )
-    sagemaker.update_endpoint(EndpointName=endpoint, EndpointConfigName="earlier")
-    in_service(endpoint)
-    return deployed
 
 
 def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) -> None:

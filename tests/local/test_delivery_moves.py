@@ -1,10 +1,6 @@
 """Deliveries that move an endpoint: to another release, to other instances, while clients ask."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -18,7 +14,7 @@ from model_build.__main__ import main as publish
 from tests.local.alarming import errors_published
 from tests.local.asking import Asker
 from tests.local.commands import run_as
-from tests.local.conftest import ROOT, Checkout
+from tests.local.conftest import Checkout
 from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
@@ -199,33 +195,3 @@ def test_where_the_second_deploy_fails_the_variant_scales_again(repository: Repo
     assert f"{ENDPOINT}: variant AllTraffic scales again, as before" in said
     assert _variant() == ("ml.m5.xlarge", 2, True)
     assert (_catalog(), _endpoint()["EndpointConfigName"]) == (catalog, config)
-
-
-def test_what_was_interrupted_between_the_deploys_is_delivered_again(
-    repository: Repository,
-) -> None:
-    with _asked_all_the_while(*_catalog().values()):
-        _kill_after_the_first_deploy(repository)
-        assert _variant() == ("ml.m5.xlarge", 2, False)
-        said = repository.deliver()
-    assert "deployed twice" not in said
-    assert _variant() == ("ml.m5.2xlarge", 2, True)
-
-
-def _kill_after_the_first_deploy(repository: Repository) -> None:
-    """Kill a delivery, and the cdk CLI with it, when the first of its two deploys is done."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "release.delivery", "deliver", "--stage", "live"],
-        cwd=repository.path,
-        env={**os.environ, **repository.aws.environment, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith(f"✓ cdk deploy: {ENDPOINT} "):
-            break
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()

@@ -220,35 +220,3 @@ def test_another_endpoint_and_a_changed_word_compile_no_engine(deployed: GpuStag
 def test_models_without_an_engine_need_no_gpu(deployed: GpuStage) -> None:
     assert len(_gpu_builds()) == 1
     assert _keys(f"one/{deployed.aws.target(TARGET)}/times", ".tar.gz")
-
-
-def test_without_a_gpu_the_steps_own_line_is_said_and_the_next_build_compiles(
-    deployed: GpuStage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    accepted, builds, keys = _keys("engines/", "result.json"), _gpu_builds(), _keys("two/")
-    had = deployed.gpu.read_text()
-    with deployed.edited(RECIPE, "opt: [2, 2]", "opt: [4, 2]"):
-        deployed.gpu.write_text("")
-        assert deployed.build("two/no-gpu") == 1
-        assert "this machine has no NVIDIA driver (libcuda.so.1)" in capsys.readouterr().err
-        assert (_keys("engines/", "result.json"), _keys("two/")) == (accepted, keys)
-        deployed.gpu.write_text(had)
-        assert deployed.build("two/no-gpu") == 0
-    assert len(_gpu_builds()) == len(builds) + 2
-
-
-def test_an_engine_that_misses_its_gate_is_no_result_for_anybody(
-    deployed: GpuStage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    accepted = _keys("engines/", "result.json")
-    with deployed.edited(RECIPE, "opt: [2, 2]", "opt: [3, 2]"):
-        with deployed.edited(RECIPE, "1.0e-2", "1.0e-12"):
-            assert deployed.build("two/misses") == 1
-        assert "model.plan differs from ONNX Runtime by" in capsys.readouterr().err
-        assert _keys("engines/", "result.json") == accepted
-
-        builds = _gpu_builds()
-        # What the step left is judged again, by the wider gate.
-        assert deployed.build("two/misses") == 0
-    assert _gpu_builds() == builds
-    assert len(_keys("engines/", "result.json")) == len(accepted) + 1

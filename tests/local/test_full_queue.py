@@ -15,7 +15,7 @@ from tests.local.permissions import beyond_the_ledger
 from tests.local.tiny_models import TIMES, write_python
 
 RUNNING = "Concurrently running builds for Linux/Medium environment"
-MODELS = ("one", "two", "three", "four")
+MODELS = ("one", "two", "three")
 STAGE = f"""
 account: "000000000000"
 region: us-east-1

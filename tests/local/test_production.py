@@ -78,11 +78,6 @@ def test_a_variant_can_be_asked_for(production: Checkout) -> None:
     assert answer["InvokedProductionVariant"] == "Large"
 
 
-def test_deployed_stage_does_not_differ_from_the_code(production: Checkout) -> None:
-    diff = production.again("diff", "--fail")
-    assert diff.returncode == 0, diff.stdout
-
-
 def test_update_in_place_keeps_counts_and_loses_no_call(
     production: Checkout, client: EndpointClient
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,13 @@ def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("bin")
 
 
+@cache
+def client() -> EndpointClient:
+    return EndpointClient(stage="stuck", endpoint="math", catalog_ttl=0)
+
+
 def ask() -> float:
-    client = EndpointClient(stage="stuck", endpoint="math", catalog_ttl=0)
-    return float(client.invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0])
+    return float(client().invoke("times", {"X": np.array([[7]], np.float32)})["Y"][0, 0])
 
 
 def status() -> str:

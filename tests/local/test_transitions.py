@@ -24,14 +24,10 @@ NAME = f"{STAGE}-{ENDPOINT}"
 TRIED = {
     "multi-model": (
         ("another release", "rolling", "other server options", "data capture", "production"),
-        ("a GPU", "linear", "more instances", "no cache of models", "a private network"),
         ("a new version", "a model added", "a model removed", "scaling", "another error rate"),
         ("a variant renamed",),
     ),
-    "single-model": (
-        ("a new version", "all at once"),
-        ("a model for another",),
-    ),
+    "single-model": (("a model for another",),),
 }
 """Changes that are made at once, by the state that they begin with; back they go by canary."""
 

@@ -1,7 +1,6 @@
-"""A review as the workflow runs it: processes, validator and linters."""
+"""A review as the workflow runs it: processes and linters."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -53,11 +52,9 @@ def clone(tmp_path: Path) -> Clone:
 
 
 def run(tree: Tree, *program: str) -> "subprocess.CompletedProcess[str]":
-    environment = {it: value for it, value in os.environ.items() if it != "CDK_VALIDATION"}
     return subprocess.run(
         [sys.executable, "-m", *program],
         cwd=tree.root,
-        env=environment,
         capture_output=True,
         text=True,
         check=False,

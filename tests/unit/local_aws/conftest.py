@@ -39,11 +39,14 @@ ClientFor = Callable[[str, Any], Any]
 def eventually(condition: Callable[[], T]) -> T:
     """Return what `condition` gives once that is true, however long a busy machine takes.
 
-    For what tells nobody that it happened, such as a file of another process; pytest ends a test
-    that waits for ever.
+    For what sends no notification, such as a file of another process. The pauses grow to a
+    twentieth of a second: a condition may be a call of an API. pytest ends a test that waits for
+    ever.
     """
+    pause = 0.005
     while not (value := condition()):
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(0.05, 1.5 * pause)
     return value
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ import pytest
 
 from release.checkouts import Clone
 from release.delivery import delivering
+from release.delivery.__main__ import main
 from release.delivery.deployment import Deployment
 from release.delivery.errors import NotDelivered
 from release.tree import CheckoutError
@@ -23,6 +24,8 @@ class Kept:
     def target(self, _: str | None) -> Delivery:
         return Delivery("a" * 40, "then", Outcome.DELIVERED)
 
+    def live(self) -> None: ...
+
     def refuse_in_progress(self, *_: Any, **__: Any) -> None: ...
 
     def begin(self, commit: str, **_: Any) -> None:
@@ -30,6 +33,13 @@ class Kept:
 
     def refuse_superseded(self) -> None:
         self.calls.append("refuse_superseded")
+
+
+def _raises(error: BaseException) -> Callable[..., Any]:
+    def fail(*_: Any) -> None:
+        raise error
+
+    return fail
 
 
 def test_what_has_begun_meanwhile_is_looked_at_again_between_the_build_and_the_deploy(
@@ -72,3 +82,23 @@ def test_a_rollback_that_cloudformation_would_refuse_is_neither_begun_nor_rememb
     with pytest.raises(NotDelivered, match="roll forward"):
         delivering.roll_back(Clone(tmp_path), "prod", to=None)
     assert history.calls == []
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"), [((), "would undo it"), (("--allow-older",), "no synthesis")]
+)
+def test_a_commit_that_would_undo_the_live_one_is_delivered_on_request_alone(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    reason: str,
+) -> None:
+    monkeypatch.setattr(Clone, "here", classmethod(lambda cls: cls(tmp_path)))
+    monkeypatch.setattr(Clone, "stage", lambda *_: None)
+    monkeypatch.setattr(Clone, "committed", lambda _: "a" * 40)
+    monkeypatch.setattr(delivering, "_history", lambda *_: Kept())
+    monkeypatch.setattr(delivering, "refuse_older", _raises(NotDelivered("would undo it")))
+    monkeypatch.setattr(delivering, "synthesised", _raises(NotDelivered("no synthesis")))
+    assert main(["deliver", "--stage", "prod", *options]) == 1
+    assert reason in capsys.readouterr().err

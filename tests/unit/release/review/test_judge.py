@@ -4,8 +4,6 @@ import copy
 import json
 from datetime import date, timedelta
 
-import pytest
-
 from release.checkouts import Clone
 from release.review.__main__ import main
 from release.review.dangers.found import digest
@@ -86,9 +84,8 @@ def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
     assert main(["--base", "main"]) == 0
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone) -> None:
+    paths = {
         *(".cfnlintrc.yaml", ".checkov.yaml", ".ci/run", ".github/CODEOWNERS", "Makefile"),
         *(".github/workflows/pull-request.yml", ".venv/bin/python", "cdk.json", "new_module.py"),
         *("package-lock.json", "pyproject.toml", "release/review/dangers/low_minimum.py"),
@@ -96,18 +93,17 @@ def test_a_change_of_acknowledgements_alone_is_no_danger(clone: Clone) -> None:
         *("node_modules/aws-cdk/bin/cdk", "tritonsm", ".npmrc", "setup.cfg", "ruff.toml", ".env"),
         *("yaml.cpython-311-x86_64-linux-gnu.so", "sitecustomize.py", "constructs/boto3.py"),
         *("stages/.gitattributes", "constructs/sitecustomize.py", ".config/pip.conf"),
-    ],
-)
-def test_a_change_of_what_judges_is_a_danger_that_names_the_file(clone: Clone, path: str) -> None:
-    write(clone, "docs/review.md", "another change")
-    write(clone, path, "{}")
+    }
+    for path in (*paths, "docs/review.md"):
+        write(clone, path, "{}")
     commit(clone)
     clone.git("checkout", "--quiet", "-b", "change")
-    write(clone, path, '{"acknowledged": []}')
-    write(clone, "docs/review.md", "changed")
+    for path in (*paths, "docs/review.md"):
+        write(clone, path, '{"acknowledged": []}')
     assert main(["--base", "main"]) == 3
-    (key,) = keys(clone)
-    assert key.startswith(f"repository/changed_judge/{path}.")
+    (danger,) = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
+    assert danger["rule"] == "changed_judge"
+    assert {detail.partition(" ")[0] for detail in danger["details"]} == paths
 
 
 def test_a_package_beside_the_app_is_a_danger_once(clone: Clone) -> None:
