@@ -120,6 +120,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
 		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
 	@ruff check . && ruff format --check .
+	@python -m lint.language
 	@mypy
 	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py account_test/*/*/1/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
@@ -173,6 +174,10 @@ dist: install ## build the sdist and the wheel of the client and the construct l
 .PHONY: pr
 pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
 	@$(MAKE) review
+
+.PHONY: lines
+lines: install ## print the code lines of each package, without blanks, comments and docstrings
+	@python -m lint.lines
 
 .PHONY: format
 format: install ## format the code
