@@ -37,9 +37,10 @@ def exit_code(
     expected: tuple[type[Exception], ...] = (),
 ) -> int:
     """Run a command and return its exit code: 1 for an error of `SAID` or one that is expected."""
+    printed: tuple[type[Exception], ...] = (*SAID, *expected)
     try:
         return run(options)
-    except (*SAID, *expected) as error:
+    except printed as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)
