@@ -54,14 +54,14 @@ install-cdk: $(VENV)/.installed-cdk node_modules/.installed ## the part of it fo
 
 $(VENV)/.installed-cdk: requirements-cdk.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
-	@echo "installing the pinned Python packages of synth and reviews into .venv (about 800 MB)"
+	@echo "installing the pinned Python packages of synth and reviews into .venv (about 0.8 GB)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
 	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements-cdk.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.installed: requirements.txt $(VENV)/.installed-cdk
-	@echo "installing the other pinned Python packages into .venv (about 2 GB, minutes the first time)"
+	@echo "installing the other pinned Python packages into .venv (about 1.3 GB more, minutes the first time)"
 	@links=$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null || echo $(TORCH_FOR_CPUS))}; \
 		PIP_FIND_LINKS=$$links $(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
 	@touch $@
