@@ -8,6 +8,7 @@ VENV := $(CURDIR)/.venv
 CHECKOV := $(CURDIR)/.venv-checkov
 CLIENTS := $(CURDIR)/.venv-clients
 BROWSER := $(CURDIR)/.venv-browser
+DIST := $(CURDIR)/.venv-dist
 export PATH := $(VENV)/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # No bytecode beside sources is read: one in a commit would run in place of what was reviewed.
 export PYTHONPYCACHEPREFIX := $(VENV)/bytecode
@@ -26,12 +27,14 @@ IGNORE_PREFLIGHT ?=
 ALLOW_OLDER ?=
 TAKE_OVER ?=
 FREE ?=
+NEWER ?= python3.13
 REGION ?=
 YES ?=
 
 # Each package is a wheel that the lock has the hash of: no index can give another, nor code that
 # builds one. PyTorch's page has torch alone, for CPUs; pip's own setting (find-links) replaces it.
-PIP := -m pip install --disable-pip-version-check --require-hashes --only-binary :all:
+# Bytecode is written when it is needed: of all of the CDK it would be 300 MB.
+PIP := -m pip install --disable-pip-version-check --no-compile --require-hashes --only-binary :all:
 TORCH_FOR_CPUS := https://download.pytorch.org/whl/cpu/torch/
 
 # The first Python that the locked packages support; PYTHON=... chooses another.
@@ -46,19 +49,25 @@ PARALLEL := --numprocesses 4 --no-loadscope-reorder
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  %-13s %s\n", $$1, $$2 }'
 
-.PHONY: install
+.PHONY: install install-cdk
 install: $(VENV)/.installed node_modules/.installed ## make .venv and node_modules, where they are not current
+install-cdk: $(VENV)/.installed-cdk node_modules/.installed ## the part of it for synth, diff and reviews: no torch, no Triton
 
-$(VENV)/.installed: requirements.txt pyproject.toml
+$(VENV)/.installed-cdk: requirements-cdk.txt pyproject.toml
 	@[ -n "$(PYTHON)" ] || { echo "error: no Python 3.11 or 3.12 on PATH: install one, or name it: make PYTHON=/path/to/python3.12" >&2; exit 1; }
-	@echo "installing the pinned Python packages into .venv (about 3 GB, minutes the first time)"
+	@echo "installing the pinned Python packages of synth and reviews into .venv (about 0.8 GB)"
 	@$(PYTHON) -m venv $(VENV) || { echo "error: $(PYTHON) cannot make virtual environments: on Debian and Ubuntu, apt-get install python3-venv" >&2; exit 1; }
-	@links=$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null || echo $(TORCH_FOR_CPUS))}; \
-		PIP_FIND_LINKS=$$links $(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@$(VENV)/bin/python $(PIP) --quiet --requirement requirements-cdk.txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-node_modules/.installed: package-lock.json $(VENV)/.installed
+$(VENV)/.installed: requirements.txt $(VENV)/.installed-cdk
+	@echo "installing the other pinned Python packages into .venv (about 1.3 GB more, minutes the first time)"
+	@links=$${PIP_FIND_LINKS:-$$($(PYTHON) -m pip config get global.find-links 2> /dev/null || echo $(TORCH_FOR_CPUS))}; \
+		PIP_FIND_LINKS=$$links $(VENV)/bin/python $(PIP) --progress-bar on --requirement requirements.txt | { grep --line-buffered -E '^(Collecting|Installing)' || true; } | cut -c1-100
+	@touch $@
+
+node_modules/.installed: package-lock.json $(VENV)/.installed-cdk
 	@echo "installing the pinned cdk CLI into node_modules"
 	@npm ci --no-audit --no-fund --loglevel error || { echo "error: npm ci failed: it needs the npm registry once (behind a proxy, set npm's https-proxy); run make again" >&2; exit 1; }
 	@ln -sf ../../node_modules/.bin/cdk $(VENV)/bin/cdk
@@ -121,6 +130,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@compiled=$$(git ls-files '*.pyc' '*.pyo' '*__pycache__/*'); \
 		[ -z "$$compiled" ] || { echo "error: $$compiled: compiled Python would run in place of its source: git rm" >&2; exit 1; }
 	@ruff check . && ruff format --check .
+	@python -m lint.language
 	@mypy
 	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py account_test/*/*/1/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
@@ -139,20 +149,20 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@$(CHECKOV)/bin/checkov --config-file .checkov.yaml --directory cdk.out.lint/prod && echo "checkov: no finding in the templates of prod"
 
 .PHONY: review
-review: install $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
+review: install-cdk $(CHECKOV)/.installed ## say what a change does: BASE=origin/main, or LIVE=1 for what is deployed; STAGE=prod
 	@./tritonsm review $(if $(LIVE),--live,--base $(BASE)) $(if $(filter command line,$(origin STAGE)),--stage $(STAGE))
 
 .PHONY: assemblies
-assemblies: install ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
+assemblies: install-cdk ## write the cloud assembly of every stage into assemblies/, for a review elsewhere
 	@rm -rf assemblies
 	@python -m release.review.assemblies assemblies
 
 .PHONY: judge
-judge: install $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
+judge: install-cdk $(CHECKOV)/.installed ## review files by this tree's code: BASE=origin/main, HEAD=../head, ASSEMBLIES=../assemblies
 	@python -m release.review.judge --name $(BASE) --head $(HEAD) --assemblies $(ASSEMBLIES)
 
 .PHONY: preflight
-preflight: install ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
+preflight: install-cdk ## ask the account what a deploy needs: STAGE=prod; CHANGESETS=1, JSON=1
 	@./tritonsm preflight --stage $(STAGE) $(if $(CHANGESETS),--changesets) $(if $(JSON),--json)
 
 .PHONY: account-test
@@ -168,24 +178,37 @@ rollback: install ## deploy the commit that served a stage before: STAGE=prod
 	@./tritonsm rollback-stage --stage $(STAGE) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
-dist: install ## build the sdist and the wheel of the client and the construct library into dist/
+dist: install-cdk ## build the sdist and the wheel of the client and the construct library into dist/
 	@./distribution.sh dist
+
+.PHONY: dist-test
+dist-test: dist ## use the wheel in a newer Python: NEWER=python3.14
+	@rm -rf $(DIST)
+	@$(NEWER) -m venv $(DIST)
+	@$(DIST)/bin/python $(PIP) --quiet --requirement tests/distribution/requirements.txt
+	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index dist/*.whl
+	@CDK_OUTDIR=$(DIST)/cdk.out $(DIST)/bin/python -I docs/examples/own_app.py
+	@$(DIST)/bin/python -I -c 'import endpoint_client, platform_facts, sys; print("the wheel serves Python", sys.version)'
 
 .PHONY: pr
 pr: lint test models-test ## what the pull-request workflow runs: lint, tests, review
 	@$(MAKE) review
+
+.PHONY: lines
+lines: install ## print the code lines of each package, without blanks, comments and docstrings
+	@python -m lint.lines
 
 .PHONY: format
 format: install ## format the code
 	@ruff check --fix . && ruff format .
 
 .PHONY: synth
-synth: install ## write a stage's templates (STAGE=prod); needs no credentials
+synth: install-cdk ## write a stage's templates (STAGE=prod); needs no credentials
 	@cdk synth --quiet -c stage=$(STAGE) > cdk.out.log 2>&1 || { cat cdk.out.log; exit 1; }
 	@ls -1 $(CURDIR)/cdk.out/$(STAGE)-*.template.json
 
 .PHONY: schema
-schema: install ## write the JSON Schema of stages for editors
+schema: install-cdk ## write the JSON Schema of stages for editors
 	@./tritonsm stages --schema > stages/stage.schema.json
 
 .PHONY: transitions

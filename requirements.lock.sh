@@ -6,23 +6,32 @@
 set -euo pipefail
 python -m pip install --quiet uv==0.13.8
 compile() {
-  uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 \
-    --python-platform x86_64-manylinux_2_35 "$@"
+  uv pip compile --quiet --no-header --generate-hashes --python-version 3.11 "$@"
 }
-lock() {
-  # shellcheck disable=SC2086
-  compile "$@" $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
+# For the platforms of `environments` in pyproject.toml: what all of them install has no marker.
+everywhere() {
+  compile --universal "$@" | sed -E "s/python_full_version < '3.13' and implementation_name == 'cpython' and //g
+    s/ ; \(sys_platform == 'darwin'\) or \(sys_platform == 'linux'\)//"
 }
-accelerator=$(compile --no-annotate requirements.in |
+without_accelerators() {
+  # shellcheck disable=SC2046
+  "$@" $(printf -- '--no-emit-package %s ' $accelerator) | sed '/^$/d; /^# The following/,$d'
+}
+accelerator=$(compile --universal --no-annotate requirements.in |
   sed -nE 's/^((nvidia-[cn]|cuda-)[^=]*|triton|torch)==.*/\1/p')
 {
-  echo "# Made by \`make lock\` from requirements.in; serves Python 3.11 and 3.12."
-  lock requirements.in
+  echo "# Made by \`make lock\` from requirements.in; serves Python 3.11 and 3.12 on Linux and macOS."
+  without_accelerators everywhere requirements.in
   cat requirements-torch.txt
 } > requirements.txt
 {
+  echo "# Made by \`make lock\` from requirements-cdk.in, with the versions of requirements.txt."
+  everywhere requirements-cdk.in --constraint requirements.txt --no-annotate
+} > requirements-cdk.txt
+{
   echo "# Made by \`make lock\` from requirements-build.in, with the versions of requirements.txt."
-  lock requirements-build.in --constraint requirements.txt --no-annotate
+  without_accelerators compile --python-platform x86_64-manylinux_2_35 \
+    requirements-build.in --constraint requirements.txt --no-annotate
   cat requirements-torch.txt
 } > requirements-build.txt
 {
@@ -42,3 +51,8 @@ clients sagemaker-core==2.27.0 > tests/clients/requirements-v3.txt
   echo "# What drives Chromium in \`make browser-test\`. Made by \`make lock\`."
   echo "playwright==1.65.2" | uv pip compile - --quiet --no-header --no-annotate --generate-hashes --python-version 3.11
 } > tests/browser/requirements.txt
+{
+  echo "# What \`make dist-test\` installs with the wheel, for Python 3.13 and 3.14. Made by \`make lock\`."
+  uv pip compile pyproject.toml --extra constructs --quiet --no-header --no-annotate --generate-hashes \
+    --python-version 3.13
+} > tests/distribution/requirements.txt

@@ -116,3 +116,9 @@ GROUPS: dict[str, tuple[Command, ...]] = {
 }
 
 COMMANDS = {it.name: it for group in GROUPS.values() for it in group}
+
+NEED_ALL_PACKAGES = {
+    *("account-test", "build", "deliver", "demo", "golden", "invoke", "publish"),
+    *("rollback-stage", "try"),
+}
+"""Commands that export or invoke models, with packages that `make install-cdk` leaves out."""

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
-from endpoint_client import EndpointError
 from local_aws.errors import ApiError, LocalAwsError
 from model_build import BuildError
 from release.delivery.errors import NotDelivered
@@ -24,7 +23,6 @@ SAID = (
     BuildError,
     CheckoutError,
     CommandError,
-    EndpointError,
     LocalAwsError,
     NotDelivered,
     UnknownStage,
@@ -33,11 +31,16 @@ SAID = (
 """Errors of the rooms whose text is for the person who asked."""
 
 
-def exit_code(run: Callable[[argparse.Namespace], int], options: argparse.Namespace) -> int:
-    """Run a command; return its exit code, 1 where it says an error."""
+def exit_code(
+    run: Callable[[argparse.Namespace], int],
+    options: argparse.Namespace,
+    expected: tuple[type[Exception], ...] = (),
+) -> int:
+    """Run a command and return its exit code: 1 for an error of `SAID` or one that is expected."""
+    printed: tuple[type[Exception], ...] = (*SAID, *expected)
     try:
         return run(options)
-    except SAID as error:
+    except printed as error:
         print(f"error: {error}", file=sys.stderr)
     except (BotoCoreError, ClientError) as error:
         print(f"error: AWS: {error}", file=sys.stderr)

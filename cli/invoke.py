@@ -9,7 +9,7 @@ import boto3
 
 from cli import answers, inputs
 from cli.errors import exit_code
-from endpoint_client import EndpointClient
+from endpoint_client import EndpointClient, EndpointError
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 
@@ -28,7 +28,7 @@ def add_to(commands: Commands) -> None:
     parser.add_argument("model", metavar="MODEL", help="the model's name in the catalog")
     inputs.add_option(parser)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=partial(exit_code, run))
+    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:

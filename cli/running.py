@@ -5,8 +5,9 @@ import importlib
 import sys
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 
-from cli.commands import COMMANDS, GROUPS, Command
+from cli.commands import COMMANDS, GROUPS, NEED_ALL_PACKAGES, Command
 
 HELP = ("-h", "--help", "help")
 
@@ -14,7 +15,7 @@ HELP = ("-h", "--help", "help")
 def read(arguments: list[str]) -> Callable[[], int]:
     """Return what runs the command that the arguments begin with, and returns its exit code.
 
-    Raises `SystemExit` for wrong arguments.
+    Raise `SystemExit` for wrong arguments, and where the command's packages are not installed.
     """
     name = arguments[0] if arguments else HELP[0]
     if name in HELP:
@@ -24,6 +25,12 @@ def read(arguments: list[str]) -> Callable[[], int]:
         guess = f"did you mean {close[0]}? " if close else ""
         print(f"error: no command {name!r}: {guess}tritonsm --help has all", file=sys.stderr)
         raise SystemExit(2)
+    if name in NEED_ALL_PACKAGES and find_spec("torch") is None:
+        print(
+            f"error: tritonsm {name} needs packages that make install-cdk leaves out: make install",
+            file=sys.stderr,
+        )
+        raise SystemExit(1)
     return _command(COMMANDS[name], arguments)
 
 

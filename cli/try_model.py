@@ -16,7 +16,7 @@ from cli import answers, inputs
 from cli.errors import exit_code
 from cli.one_triton import OneTriton, started
 from cli.progress import Steps
-from endpoint_client import CatalogEntry, Tensor
+from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, decode, encode
 from local_aws.prerequisites import find_triton
 from model_build import BuildTarget
@@ -52,7 +52,7 @@ def add_to(commands: Commands) -> None:
     add_model(parser)
     inputs.add_option(parser)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
-    parser.set_defaults(run=partial(exit_code, run))
+    parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
 
 def run(options: argparse.Namespace) -> int:

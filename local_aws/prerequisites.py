@@ -3,6 +3,7 @@
 import importlib.metadata
 import importlib.util
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,12 @@ def find_triton() -> TritonInstallation:
         )
     spec = importlib.util.find_spec("pytriton")
     if spec is None or spec.origin is None:
+        if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+            raise LocalAwsError(
+                f"the local Triton runs on Linux on x86-64, and this is {platform.system()} on "
+                f"{platform.machine()}, for which nvidia-pytriton has no wheel: deploy to AWS, or "
+                "use a Linux machine"
+            )
         raise LocalAwsError("nvidia-pytriton is not installed: run make install")
     numpy = importlib.metadata.version("numpy")
     if int(numpy.split(".")[0]) >= 2:

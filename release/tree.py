@@ -22,6 +22,11 @@ runs whatever its source says (PEP 552)."""
 AS_THE_CLI = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}
 """What the cdk CLI adds to the context: paths of constructs and assets in templates."""
 
+WITHOUT_VALIDATION = {"CDK_VALIDATION": "false"}
+"""What `cdk --no-validation` sets for an app. aws-cdk-lib adds its CloudFormationValidatePlugin
+unless it is "false" (defaultValidationEnabled in core/lib/private/synthesis-validation.js of
+2.275.0)."""
+
 Template = dict[str, Any]
 
 BYTECODE = Path(os.environ.get("PYTHONPYCACHEPREFIX") or Path(sys.prefix, "bytecode"))
@@ -121,10 +126,12 @@ class Tree:
                 "each in stages/)"
             ) from None
 
-    def synthesise(self, stage: str, *, to: Path) -> None:
+    def synthesise(self, stage: str, *, to: Path, validate: bool = True) -> None:
         """Run the tree's app, which writes the cloud assembly of a stage to a folder.
 
-        It is what `cdk synth` writes: the app looks nothing up. Raises `NotSynthesised`.
+        It is what `cdk synth` writes: the app looks nothing up. Without `validate`, the CDK does
+        not check the templates, which takes about half of the time; cdk-nag does. Raise
+        `NotSynthesised`.
         """
         if compiled := self.compiled():
             raise NotSynthesised(
@@ -138,6 +145,8 @@ class Tree:
             "CDK_OUTDIR": str(to),
             "CDK_CONTEXT_JSON": json.dumps({**context, **AS_THE_CLI, "stage": stage}),
         }
+        if not validate:
+            environment |= WITHOUT_VALIDATION
         finished = run_app((APP,), cwd=self.root, environment=environment)
         if finished.returncode:
             said = "\n".join(refused(to)) or _reason(finished.stderr)

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from cli.doctor.finding import Finding, missing, ok, warning
 from cli.doctor.version import version_said
 
@@ -30,7 +32,7 @@ def findings(root: Path) -> Iterator[Finding]:
 
 def _python_packages(requirements: Path) -> Finding:
     lines = requirements.read_text(encoding="utf-8").splitlines()
-    pins = [found.groups() for line in lines if (found := PIN.match(line))]
+    pins = [pin.groups() for line in lines if (pin := PIN.match(line)) and _applies(line)]
     wrong = [
         f"{name} {installed or 'missing'} instead of {pinned}"
         for name, pinned in pins
@@ -40,6 +42,12 @@ def _python_packages(requirements: Path) -> Finding:
         return ok("Python packages", f"{len(pins)}, as in requirements.txt")
     rest = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
     return missing("Python packages", ", ".join(wrong[:SHOWN]) + rest, "make install")
+
+
+def _applies(line: str) -> bool:
+    """Return whether a line of a lock is for this platform."""
+    marker = Requirement(line.removesuffix("\\").strip()).marker
+    return marker is None or marker.evaluate()
 
 
 def _installed(package: str) -> str | None:

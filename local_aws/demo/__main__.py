@@ -55,13 +55,12 @@ def run_demo(options: argparse.Namespace) -> int:
     try:
         with step("start the local AWS on loopback"):
             running = lifecycle.up(folder)
-        environment = client_environment(running, folder)
-        os.environ.update(environment)
+        os.environ.update(client_environment(running, folder))
         try:
             with lifecycle.while_running(folder, running):
-                _deploy_and_ask(folder, environment)
+                _deploy_and_ask(folder)
                 if not options.keep:
-                    _destroy(folder, environment)
+                    _destroy(folder)
         except BaseException:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave it half-done
             lifecycle.down(folder)
@@ -84,8 +83,8 @@ def _interrupt(_: int, __: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _deploy_and_ask(folder: Folder, environment: dict[str, str]) -> None:
-    cdk = partial(_cdk, folder, environment)
+def _deploy_and_ask(folder: Folder) -> None:
+    cdk = partial(_cdk, folder)
     # Elsewhere, since the CLI would synthesise an app that is here, which bootstrap needs not.
     cdk("cdk bootstrap", "bootstrap", f"aws://{ACCOUNT}/{REGION}", cwd=folder.root)
     cdk(
@@ -113,13 +112,13 @@ def _embeddings_of_transformers() -> Array:
     return np.array(json.loads(finished.stdout), np.float32)
 
 
-def _destroy(folder: Folder, environment: dict[str, str]) -> None:
+def _destroy(folder: Folder) -> None:
     app = "--app", str(_assembly(folder))
-    _cdk(folder, environment, "cdk destroy", "destroy", "--all", "--force", *app)
+    _cdk(folder, "cdk destroy", "destroy", "--all", "--force", *app)
 
 
 def _app(folder: Folder) -> list[str]:
-    return ["-c", f"stage={STAGE}", "--output", str(_assembly(folder))]
+    return ["-c", f"stage={STAGE}", "--output", str(_assembly(folder)), "--no-validation"]
 
 
 def _assembly(folder: Folder) -> Path:
@@ -127,32 +126,19 @@ def _assembly(folder: Folder) -> Path:
 
 
 def _cdk(
-    folder: Folder,
-    environment: dict[str, str],
-    title: str,
-    command: str,
-    *arguments: str,
-    cwd: Path | None = None,
+    folder: Folder, title: str, command: str, *arguments: str, cwd: Path | None = None
 ) -> None:
-    log = folder.root / f"cdk-{command}.log"
     with step(title, counts=False):
+        build = partial(newest_line, folder.builds)
         try:
-            ended = cdk_cli.run(
-                command,
-                *arguments,
-                title=title,
-                environment=environment,
-                cwd=cwd,
-                log=log,
-                building=partial(newest_line, folder.builds),
-            )
+            ended = cdk_cli.run(command, *arguments, title=title, cwd=cwd, build=build)
         except OSError as error:
             raise StepFailed(f"{cdk_cli.CLI} cannot be started: {error.strerror}") from error
         if not ended.succeeded:
             reasons = "\n  ".join(ended.reasons)
             raise StepFailed(
-                f"{reasons}\n  Logs: {_here(log)} of the cdk CLI, {_here(folder.builds)} of "
-                f"builds, {_here(folder.instances)} of Triton, {_here(folder.log)} of the emulator"
+                f"{reasons}\n  Logs: {_here(folder.builds)} of builds, {_here(folder.instances)} "
+                f"of Triton, {_here(folder.log)} of the emulator"
             )
 
 

@@ -1,16 +1,22 @@
 """Why CloudFormation did not do what it was asked."""
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from botocore.exceptions import ClientError
 
-import cdk_cli
-
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
     from mypy_boto3_cloudformation.type_defs import StackEventTypeDef
+
+_CANCELLED = ("Resource creation cancelled", "Resource update cancelled")
+"""Reasons of the resources that CloudFormation stopped because another one failed."""
+
+_CUSTOM = re.compile(
+    r"^Received response status \[FAILED\] from custom resource\. Message returned: "
+)
 
 
 class FailedResource(NamedTuple):
@@ -19,6 +25,16 @@ class FailedResource(NamedTuple):
     name: str
     type: str
     reason: str
+
+
+def useful(reason: str) -> str:
+    """Return the sentence of CloudFormation's reason, without a stack trace and request id.
+
+    The CDK's provider framework returns its error's stack after an empty line (framework.js of
+    aws-cdk-lib's custom-resources).
+    """
+    first = _CUSTOM.sub("", reason.strip()).partition("\n\n")[0]
+    return re.sub(r" \(RequestId: [^)]*\)$", "", " ".join(first.split())).removeprefix("Error: ")
 
 
 def newest_events(cloudformation: "CloudFormationClient", stacks: Iterable[str]) -> dict[str, str]:
@@ -48,7 +64,7 @@ def failed_in_rollback(cloudformation: "CloudFormationClient", stack: str) -> li
         if event["ResourceStatus"] == "UPDATE_ROLLBACK_IN_PROGRESS":
             break
         if event["ResourceStatus"] == "UPDATE_FAILED":
-            reason = cdk_cli.useful(event.get("ResourceStatusReason", "")).partition(". ")[0]
+            reason = useful(event.get("ResourceStatusReason", "")).partition(". ")[0]
             name, kind = event["LogicalResourceId"], event["ResourceType"]
             failed.append(FailedResource(name, kind, reason))
     return failed[::-1]
@@ -58,8 +74,8 @@ def _reasons(cloudformation: "CloudFormationClient", stack: str, before: str) ->
     lines = []
     for event in takewhile(lambda it: it["EventId"] != before, _events(cloudformation, stack)):
         reason = event.get("ResourceStatusReason", "")
-        if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(cdk_cli.CANCELLED):
-            lines.append(f"{stack}, {event['LogicalResourceId']}: {cdk_cli.useful(reason)}")
+        if event["ResourceStatus"].endswith("_FAILED") and not reason.startswith(_CANCELLED):
+            lines.append(f"{stack}, {event['LogicalResourceId']}: {useful(reason)}")
     return lines[::-1]
 
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -64,21 +65,24 @@ class Synthesised(Tree):
         return read(self.assemblies, stage)
 
 
-def write(tree: Tree, folder: Path, stages: Iterable[str] | None = None) -> Synthesised:
+def write(
+    tree: Tree, folder: Path, stages: Iterable[str] | None = None, *, validate: bool = True
+) -> Synthesised:
     """Run a tree's app for stages, all of them by default, and return the tree with the results.
 
     A stage that fails leaves its reason, and the templates that it was refused for.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    write_stage = partial(_write, tree, folder, validate)
     with ThreadPoolExecutor() as pool:
-        list(pool.map(lambda stage: _write(tree, folder, stage), stages or tree.stages()))
+        list(pool.map(write_stage, stages or tree.stages()))
     return Synthesised(tree.root, folder)
 
 
-def _write(tree: Tree, folder: Path, stage: str) -> None:
+def _write(tree: Tree, folder: Path, validate: bool, stage: str) -> None:
     (folder / stage).mkdir()
     try:
-        tree.synthesise(stage, to=folder / stage)
+        tree.synthesise(stage, to=folder / stage, validate=validate)
     except NotSynthesised as error:
         (folder / f"{stage}{ERROR}").write_text(str(error), encoding="utf-8")
 

@@ -1,6 +1,7 @@
 """Packages that run where roles are near: only the files whose hashes were reviewed."""
 
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -13,7 +14,7 @@ from stacks.model_stack import BUILDSPEC
 
 ROOT = Path(__file__).parents[2]
 LOCKS = [
-    *(ROOT / f"requirements{it}.txt" for it in ("", "-build", "-checkov", "-torch")),
+    *(ROOT / f"requirements{it}.txt" for it in ("", "-build", "-cdk", "-checkov", "-torch")),
     *ROOT.glob("tests/*/requirements*.txt"),
 ]
 MAKEFILE = (ROOT / "Makefile").read_text()
@@ -73,9 +74,23 @@ def test_every_installation_of_packages_is_by_hashes_and_of_wheels() -> None:
     assert not any("pip" in command for command in run)
     installations = [*re.findall(r".*-m pip install.*", MAKEFILE), INSTALL]
     by_hash = [it for it in installations if "--require-hashes --only-binary :all:" in it]
-    (own,) = (it for it in installations if it not in by_hash)
-    assert own.endswith("--no-deps --no-build-isolation --editable .")
+    tree, wheel = (line for line in installations if line not in by_hash)
+    assert tree.endswith("--no-deps --no-build-isolation --editable .")
+    assert wheel.endswith("--no-deps --no-index dist/*.whl")
     assert len(by_hash) == 2  # one rule for all in the Makefile
+
+
+@pytest.mark.parametrize("target", ["install-cdk", "synth", "review", "judge", "assemblies"])
+def test_synth_and_reviews_install_neither_torch_nor_triton(tmp_path: Path, target: str) -> None:
+    for name in ("Makefile", "package-lock.json", "pyproject.toml"):
+        shutil.copy2(ROOT / name, tmp_path)
+    for path in ROOT.glob("requirements*.txt"):
+        shutil.copy2(path, tmp_path)
+    planned = subprocess.run(
+        ["make", "--dry-run", target], cwd=tmp_path, capture_output=True, text=True, check=True
+    ).stdout
+    assert "--requirement requirements-cdk.txt" in planned
+    assert "--requirement requirements.txt" not in planned
 
 
 def test_pytorch_is_the_cpu_s_and_the_same_in_every_lock() -> None:

@@ -8,9 +8,11 @@ from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
+import pytest
 import yaml
 
 import platform_facts
+from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 
 ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
@@ -31,10 +33,38 @@ def test_construct_library_is_imported_from_this_repository() -> None:
     assert _origin("triton_sagemaker").parent == ROOT / "constructs" / "triton_sagemaker"
 
 
-def test_builds_install_the_versions_that_everything_was_tested_with() -> None:
-    locked, built = (_pins(ROOT / f"requirements{it}.txt") for it in ("", "-build"))
-    assert built
-    assert {name: locked.get(name) for name in built} == built
+@pytest.mark.parametrize("part", ["build", "cdk"])
+def test_a_part_of_the_packages_has_the_versions_that_everything_was_tested_with(part: str) -> None:
+    locked, pins = (_pins(ROOT / f"requirements{name}.txt") for name in ("", f"-{part}"))
+    assert pins
+    assert {name: locked.get(name) for name in pins} == pins
+
+
+IMPORT_WITHOUT = """
+import importlib, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1].split():
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Missing())
+for module in sys.argv[2:]:
+    importlib.import_module(module)
+"""
+
+
+def test_synth_reviews_and_most_commands_import_what_requirements_cdk_has() -> None:
+    installed = _pins(ROOT / "requirements-cdk.txt").keys()
+    missing = [
+        module
+        for module, names in packages_distributions().items()
+        if installed.isdisjoint(map(_normal, names)) and "triton-sagemaker" not in names
+    ]
+    assert {"torch", "pytriton", "geventhttpclient"} <= set(missing)
+    commands = [each.module for name, each in COMMANDS.items() if name not in NEED_ALL_PACKAGES]
+    modules = ["app", "release.review.judge", "release.review.assemblies", *commands]
+    program = [sys.executable, "-c", IMPORT_WITHOUT, " ".join(missing), *modules]
+    finished = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
 
 
 def test_builds_install_all_that_they_import_and_not_the_whole_app() -> None:

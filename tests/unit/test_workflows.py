@@ -82,6 +82,7 @@ def test_what_each_job_may_write() -> None:
         "deploy/prod": ["id-token"],
         "drift/drift": ["id-token", "issues"],
         "pull-request/comment": ["pull-requests"],
+        "pull-request/distribution": [],
         "pull-request/findings": ["security-events"],
         "pull-request/lint": [],
         "pull-request/review": [],
@@ -225,7 +226,7 @@ def test_packages_are_installed_before_there_are_credentials(workflow: dict[str,
         done = [step.get("uses", step.get("run", "")) for step in job["steps"]]
         for number, step in enumerate(done):
             if step.startswith("aws-actions/"):
-                assert "make install" in done[:number]
+                assert {"make install", "make install-cdk"} & set(done[:number])
 
 
 def test_what_is_published_was_built_by_a_job_that_may_only_read() -> None:

@@ -72,7 +72,7 @@ def copy_tree(to: Path) -> Path:
 _ONE_AT_A_TIME = Lock()
 
 
-def synthesise(tree: Tree, stage: str, *, to: Path) -> None:
+def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> None:
     """Do in this process what `Tree.synthesise` does in one of its own, which starts the CDK anew.
 
     The code that runs is the tree's.

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cli.commands import COMMANDS
+from cli import running
+from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from cli.running import read
 from local_aws.environment import client_environment
 from local_aws.folder import Folder, Running
@@ -53,6 +54,18 @@ def test_a_command_that_there_is_not_is_one_line_with_the_nearest(
         read(["lnt"])
     assert capsys.readouterr().err == (
         "error: no command 'lnt': did you mean lint? tritonsm --help has all\n"
+    )
+
+
+def test_a_command_whose_packages_install_cdk_leaves_out_names_the_installation(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(running, "find_spec", lambda _: None)
+    assert COMMANDS.keys() >= NEED_ALL_PACKAGES
+    with pytest.raises(SystemExit, match="1"):
+        read(["build", "minilm"])
+    assert capsys.readouterr().err == (
+        "error: tritonsm build needs packages that make install-cdk leaves out: make install\n"
     )
 
 

@@ -52,6 +52,23 @@ def test_it_runs_the_repositorys_own_python_and_keeps_interrupts_waiting(
     assert blocked == str(sorted([signal.SIGINT, signal.SIGTERM]))
 
 
+def test_it_runs_where_env_cannot_block_signals(repository: Path) -> None:
+    programs = repository / "bin"
+    programs.mkdir()
+    (programs / "env").write_text("#!/bin/sh\necho 'env: illegal option -- -' >&2\nexit 1\n")
+    (programs / "env").chmod(0o755)  # as that of macOS
+    started = subprocess.run(
+        ["bash", "./tritonsm", "lint"],
+        cwd=repository,
+        env={"PATH": f"{programs}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert started.stdout.splitlines() == ["['-m', 'cli', 'lint'] None", "[]"]
+    assert started.stderr == ""
+
+
 def test_elsewhere_it_says_where_it_runs(repository: Path, tmp_path: Path) -> None:
     (repository / "models").mkdir()
     started = _start(str(repository / "tritonsm"), repository / "models")

@@ -104,6 +104,22 @@ def test_the_images_python_is_that_of_the_release_that_the_laptop_builds_for() -
     assert str(release.python).startswith(f"{IMAGE_PYTHON}.")
 
 
+@pytest.mark.parametrize("platform", [("Darwin", "arm64"), ("Linux", "aarch64")])
+def test_a_platform_that_triton_has_no_wheel_for_is_named(
+    python: Any, platform: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python.pytriton = None
+    monkeypatch.setattr("platform.system", lambda: platform[0])
+    monkeypatch.setattr("platform.machine", lambda: platform[1])
+    with pytest.raises(LocalAwsError) as error:
+        find_triton()
+    assert str(error.value) == (
+        "the local Triton runs on Linux on x86-64, and this is "
+        f"{platform[0]} on {platform[1]}, for which nvidia-pytriton has no wheel: deploy to AWS, "
+        "or use a Linux machine"
+    )
+
+
 @pytest.mark.parametrize("version", [Version(3, 10), Version(3, 13), Version(4, 11)])
 def test_another_python_is_refused(python: Any, version: Version) -> None:
     python.version_info = version

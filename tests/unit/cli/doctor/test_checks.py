@@ -175,7 +175,7 @@ def test_what_up_would_refuse_is_missing(
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout in which everything is installed as pinned."""
     (tmp_path / "requirements.txt").write_text(
-        "# pins\ntorch==2.13.0\n    # via x\nrich==1.0 ; a\n"
+        "# pins\ntorch==2.13.0\n    # via x\nrich==1.0 ; python_version > '3'\n"
     )
     (tmp_path / "package.json").write_text('{"dependencies": {"aws-cdk": "2.0.1"}}')
     (tmp_path / "node_modules" / "aws-cdk").mkdir(parents=True)
@@ -208,6 +208,13 @@ def test_packages_of_other_versions_are_named(
     found = _one(packages.findings(checkout), "Python packages")
     assert found.state is State.MISSING
     assert found.found == "torch 2.12.0 instead of 2.13.0, rich missing instead of 1.0"
+
+
+def test_a_package_of_another_platform_is_not_missing(checkout: Path) -> None:
+    pin = "nvidia-pytriton==0.0.1 ; platform_machine == 'riscv64' and sys_platform == 'linux' \\\n"
+    with (checkout / "requirements.txt").open("a") as file:
+        file.write(f"{pin}    --hash=sha256:{'0' * 64}\n")
+    assert _one(packages.findings(checkout), "Python packages").state is State.OK
 
 
 def test_of_many_packages_the_first_are_named(

@@ -6,7 +6,7 @@ import pytest
 from botocore.stub import Stubber
 from mypy_boto3_cloudformation import CloudFormationClient
 
-from release.delivery.stack_failures import newest_events, reasons_since
+from release.delivery.stack_failures import newest_events, reasons_since, useful
 
 
 @pytest.fixture
@@ -85,3 +85,20 @@ def test_what_cloudformation_refuses_otherwise_is_raised(
             newest_events(cloudformation, ["prod-text"])
         with pytest.raises(cloudformation.exceptions.ClientError, match="AccessDenied"):
             reasons_since(cloudformation, ["prod-text"], {})
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("Invalid request (RequestId: a-1)", "Invalid request"),
+        (
+            "Received response status [FAILED] from custom resource. Message returned: Error: no"
+            "\n\nLogs: /aws/lambda/f\n\n    at f (/var/task/framework.js:2:6)\n (RequestId: a-1)",
+            "no",
+        ),
+        ("It is in a state\n that ends", "It is in a state that ends"),
+        ("", ""),
+    ],
+)
+def test_a_reason_has_neither_stack_trace_nor_request_id(reason: str, sentence: str) -> None:
+    assert useful(reason) == sentence

@@ -50,6 +50,20 @@ def test_a_change_of_the_judge_does_not_judge_itself(clone: Clone) -> None:
     assert (clone.root / "review.out" / "review.md").read_text() == "judged by the base"
 
 
+def test_the_base_is_synthesised_without_the_validation_that_a_delivery_of_it_had(
+    clone: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CDK_VALIDATION")
+    base, head = (clone.root.parent / name for name in ("base.txt", "head.txt"))
+    for file in (base, head):
+        value = "os.environ.get('CDK_VALIDATION', 'unset')"
+        write(clone, "app.py", f"{APP}pathlib.Path('{file}').write_text({value})\n")
+        if file == base:
+            commit(clone)
+    main(["--base", "main"])
+    assert (base.read_text(), head.read_text()) == ("false", "unset")
+
+
 def test_a_judge_that_fails_leaves_a_review_that_says_so(clone: Clone) -> None:
     write_judge(clone, "base", 1)
     commit(clone)

@@ -1,0 +1,60 @@
+"""Which synths the CDK's own validation of templates can fail."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from release.review.assemblies import write
+from release.tree import NotSynthesised, Tree, templates
+
+ROOT = Path(__file__).parents[2]
+APP = """
+from aws_cdk import App, CfnResource, Stack
+app = App()
+stack = Stack(app, "prod-text")
+CfnResource(stack, "Queue", type="AWS::SQS::Queue", properties={"DelaySecond": 5})
+app.synth()
+"""
+"""DelaySecond is no property of a queue: CloudFormation would reject the template."""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    """A tree whose stage has a wrong template, in a shell that sets no CDK_VALIDATION."""
+    monkeypatch.delenv("CDK_VALIDATION")
+    context = json.loads((ROOT / "cdk.json").read_text())["context"]
+    (tmp_path / "cdk.json").write_text(json.dumps({"app": "python app.py", "context": context}))
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "stages").mkdir()
+    (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
+    return Tree(tmp_path)
+
+
+def test_a_delivery_and_the_head_of_a_review_reject_a_template_and_the_base_does_not(
+    tree: Tree, tmp_path: Path
+) -> None:
+    with pytest.raises(NotSynthesised, match="DelaySecond"):
+        tree.synthesise("prod", to=tmp_path)
+    with pytest.raises(NotSynthesised, match="DelaySecond"):
+        write(tree, tmp_path / "head").synth("prod")
+    base = write(tree, tmp_path / "base", validate=False).synth("prod")
+    assert base.templates == templates(tmp_path / "base" / "prod")
+    assert base.templates["prod-text"]["Resources"]["Queue"]["Properties"] == {"DelaySecond": 5}
+
+
+def test_lint_rejects_a_template(tree: Tree) -> None:
+    recipe = (ROOT / "Makefile").read_text().partition("\nlint: ")[2].partition("\n\n")[0]
+    (synth,) = (line for line in recipe.splitlines() if "cdk synth" in line)
+    command = synth.partition(" > ")[0].replace("$$stage", "prod").replace("$$out", "out").strip()
+    assert command.startswith("cdk synth")
+    finished = subprocess.run(
+        [ROOT / "node_modules" / ".bin" / command.split()[0], *command.split()[1:]],
+        cwd=tree.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode
+    assert "DelaySecond" in finished.stdout + finished.stderr
