@@ -35,7 +35,7 @@ def report(
     autoscaling = client(session, "application-autoscaling")
     ssm = client(session, "ssm")
     described = endpoints.described(client(session, "sagemaker"), scope)
-    names = [it["EndpointName"] for it in described]
+    names = [endpoint["EndpointName"] for endpoint in described]
     places = [
         Place(it["EndpointName"], variant["VariantName"])
         for it in described

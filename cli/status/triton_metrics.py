@@ -1,6 +1,7 @@
 """Triton's own counters by model, where a stage has `publish_metrics`."""
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any
 
 from cli.status.metrics import MOST_QUERIES, Window
@@ -35,7 +36,7 @@ def requests_by_model(cloudwatch: Any, endpoints: Iterable[str], window: Window)
             endpoint, result = searches[int(series["Id"][1:])]
             if series["Values"]:
                 requests.append(Requests(endpoint, series["Label"], result, sum(series["Values"])))
-    return sorted(requests, key=lambda it: (it.endpoint, it.label, it.result))
+    return sorted(requests, key=attrgetter("endpoint", "label", "result"))
 
 
 def _search(endpoint: str, result: str, period: int) -> str:

@@ -41,5 +41,6 @@ def _differ(value: object, other: object) -> bool:
 def _written(value: object) -> object:
     """Return a value without what is false or empty in it, which CodeBuild may leave out."""
     if isinstance(value, Mapping):
-        return {key: it for key, item in value.items() if (it := _written(item))} or None
+        written = {key: _written(member) for key, member in value.items()}
+        return {key: member for key, member in written.items() if member} or None
     return value or None

@@ -34,7 +34,7 @@ def served(session: boto3.Session, stage: str, endpoints: Iterable[StackEndpoint
 
 
 @dataclass
-class Answers:
+class ModelAnswers:
     """What models have answered: the wrong ones, a line each, and the models without inputs."""
 
     wrong: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ def invoke_all(
     *,
     declared: Mapping[str, Mapping[str, str]],
     deadline: float,
-) -> Answers:
+) -> ModelAnswers:
     """Invoke every model that has a golden file by its name, and compare the answers.
 
     `declared` has the versions of an endpoint's models, by its short name and theirs. Endpoints are
@@ -64,7 +64,7 @@ def invoke_all(
             for endpoint, client in _clients(session, stage, endpoints)
         ]
     by_endpoint = [future.result() for future in futures]
-    return Answers(
+    return ModelAnswers(
         [line for answers in by_endpoint for line in answers.wrong],
         [model for answers in by_endpoint for model in answers.not_invoked],
     )
@@ -76,8 +76,8 @@ def _invoke(
     declared: Mapping[str, str],
     models: Path,
     deadline: float,
-) -> Answers:
-    answers = Answers()
+) -> ModelAnswers:
+    answers = ModelAnswers()
     for model, version in declared.items():
         name, path = f"{endpoint.name}/{model}", golden.path_of(models, model)
         expected = Golden.read(path) if path else None

@@ -35,8 +35,8 @@ _LINKS = re.compile(r"(?<!\w)@(?=\w)|:(?=//)|\bwww(?=\.)")
 "Autolinks"). A space without width between keeps it from that, as Renovate's comments do."""
 
 REORDERING = {
-    it: f"U+{it:04X}"
-    for it in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+    character: f"U+{character:04X}"
+    for character in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 }
 """Characters that have others shown in another order than they stand, such as a permission's
 (Unicode Technical Report 36, "Bidirectional Text Spoofing"; CVE-2021-42574)."""

@@ -257,7 +257,7 @@ def test_an_endpoint_that_was_deleted_by_hand_is_created_again_by_the_commands(
     assert "make rollback" not in output
     *commands, deliver = script("An endpoint is gone ✔ local").splitlines()
     in_message = re.findall(r"aws cloudformation .+? --stack-name live-math", output)
-    assert in_message == [it.replace("$NAME", "live-math") for it in commands]
+    assert in_message == [command.replace("$NAME", "live-math") for command in commands]
     pasted = paste(repository, tmp_path, "\n".join(in_message))
     assert pasted.returncode == 0, pasted.stdout
     (stack,) = _differences(repository, "live-math")
@@ -279,7 +279,7 @@ def test_a_model_that_was_never_invoked_is_named_beside_the_result(repository: R
 
 def _differences(repository: Repository, subject: str) -> list[dict[str, str]]:
     differences = _read(repository, "status", "live")["differences"]
-    return [it for it in differences if it["subject"] == subject]
+    return [each for each in differences if each["subject"] == subject]
 
 
 def _read(repository: Repository, *arguments: str) -> Any:

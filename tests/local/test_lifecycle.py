@@ -91,7 +91,8 @@ def test_objects_lie_on_disk(deployed: Checkout) -> None:
 
 def test_answers_as_json_and_in_binary_are_equal(client: EndpointClient) -> None:
     text, binary = (
-        client.invoke("line", {"INPUT__0": NUMBERS}, binary=it)["OUTPUT__0"] for it in (False, True)
+        client.invoke("line", {"INPUT__0": NUMBERS}, binary=binary)["OUTPUT__0"]
+        for binary in (False, True)
     )
     assert binary.shape == NUMBERS.shape
     assert np.abs(text - binary).max() <= 1e-6

@@ -251,7 +251,7 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
 
 def _other_models(properties: Record, containers: list[Record]) -> Iterator[str]:
     """A call that names no TargetModel is answered by whatever model there is."""
-    urls = {it["ModelDataUrl"] for it in containers if it["Mode"] == "SingleModel"}
+    urls = {each["ModelDataUrl"] for each in containers if each["Mode"] == "SingleModel"}
     served = {it.rpartition("/")[2] for it in urls}
     for model in sorted(it["model"] for it in _entries(properties["Catalog"])):
         for archive in sorted(it for it in served if it.rpartition("-")[0] != model):
@@ -292,8 +292,8 @@ def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator
     the publisher's, and earlier builders recorded no checksum: neither is compared.
     """
     s3 = boto3.client("s3")
-    urls = {it["ModelDataUrl"] for it in containers if it["Mode"] == "SingleModel"}
-    built = {it for it in _named(properties) if not it.startswith("published/")}
+    urls = {each["ModelDataUrl"] for each in containers if each["Mode"] == "SingleModel"}
+    built = {name for name in _named(properties) if not name.startswith("published/")}
     urls |= {prefix + archive for prefix in _prefixes(containers) for archive in built}
     for url in sorted(urls):
         bucket, _, key = url.removeprefix("s3://").partition("/")

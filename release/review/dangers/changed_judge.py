@@ -31,7 +31,7 @@ def changed_judge(before: Tree, after: Tree) -> Iterator[Found]:
     """
     old, new = before.files(), after.files("--others", "--exclude-standard")
     changed = sorted(it for it in old.keys() | new.keys() if old.get(it) != new.get(it))
-    folders = {it.partition("/")[0] for it in old}
+    folders = {name.partition("/")[0] for name in old}
     for path in changed if changed != [ACKNOWLEDGEMENTS] else ():
         if judges(path, folders):
             yield _found(path, new.get(path))
@@ -46,11 +46,11 @@ def judges(path: str, folders: Collection[str]) -> bool:
     """
     folder, _, below = path.partition("/")
     if not below:
-        return not any(fnmatchcase(path, it) for it in DOCUMENTS)
+        return not any(fnmatchcase(path, pattern) for pattern in DOCUMENTS)
     if folder.startswith(".") or (folder not in folders and path.endswith(tuple(all_suffixes()))):
         return True
     is_beside = folder == "constructs" and not below.startswith("triton_sagemaker/")
-    return is_beside or any(fnmatchcase(path, it) for it in JUDGE)
+    return is_beside or any(fnmatchcase(path, pattern) for pattern in JUDGE)
 
 
 def _found(path: str, content: bytes | None) -> Found:

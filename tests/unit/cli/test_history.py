@@ -18,7 +18,7 @@ COMMIT = "a" * 40
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
+def calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
     """A stage with a wrong delivery and a rollback; how many events were asked for."""
     (tmp_path / "stages").mkdir()
     (tmp_path / "stages" / "prod.yaml").write_text("region: us-east-1\n")
@@ -42,11 +42,11 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[int | None]:
 
 
 def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
-    asked: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["history", "--stage", "prod", "--last", "2"]) == 0
-    assert asked == [2]
+    assert calls == [2]
     _, rolled_back, wrong, reason = capsys.readouterr().out.splitlines()
     assert rolled_back.split() == [
         *("2026-11-22", "03:00:00", "rollback", "done"),
@@ -59,7 +59,7 @@ def test_a_line_says_who_did_what_and_why_it_did_not_end_well(
 
 
 def test_what_a_terminal_would_obey_is_escaped(
-    asked: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    calls: list[int | None], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     written = Event(stage="prod", action="[b]x\x1b[2J", who="\x1b]0;y", versions={}, result="\x1bz")
@@ -71,7 +71,7 @@ def test_what_a_terminal_would_obey_is_escaped(
 
 
 def test_json_has_every_version(
-    asked: list[int | None], capsys: pytest.CaptureFixture[str]
+    calls: list[int | None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["history", "--stage", "prod", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

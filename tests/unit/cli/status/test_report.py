@@ -197,7 +197,9 @@ def test_requests_of_models_are_those_that_triton_publishes(aws: Aws) -> None:
 def test_a_broken_catalog_entry_does_not_end_the_report(aws: Aws) -> None:
     """Somebody on call needs the rest of it most of all then."""
     values = {"broken": "9999", "other": "{", "empty": "{}"}
-    listed = [{"Name": f"/triton/prod/text/{name}", "Value": it} for name, it in values.items()]
+    listed = [
+        {"Name": f"/triton/prod/text/{name}", "Value": value} for name, value in values.items()
+    ]
     aws.answers["ssm.GetParametersByPath"] = {"Parameters": listed}
     assert _report(aws).models == []
 

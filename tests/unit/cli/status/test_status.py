@@ -28,7 +28,7 @@ REPORT = Report(
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What reports were asked of: a region, a scope and a local state."""
     seen: list[tuple[Any, ...]] = []
 
@@ -47,15 +47,15 @@ def _run(stage: str | None = None, **given: bool) -> int:
 
 
 def test_a_stage_is_asked_in_its_region(
-    asked: list[Any], capsys: pytest.CaptureFixture[str]
+    calls: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _run("prod") == 0
-    assert asked == [("us-east-1", "prod", None)]
+    assert calls == [("us-east-1", "prod", None)]
     assert "dev-text  InService" in capsys.readouterr().out
 
 
 def test_lines_are_whole_in_a_pipe(
-    asked: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    calls: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Rich takes a pipe for 80 columns, in which no path could be searched for."""
     monkeypatch.delenv("COLUMNS", raising=False)
@@ -67,7 +67,7 @@ def test_lines_are_whole_in_a_pipe(
 
 
 def test_json_has_every_member_and_times_with_their_zone(
-    asked: list[Any], capsys: pytest.CaptureFixture[str]
+    calls: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert _run("prod", json=True) == 0
     told = json.loads(capsys.readouterr().out)
@@ -89,7 +89,7 @@ def test_json_has_every_member_and_times_with_their_zone(
 
 
 def test_without_a_stage_it_is_the_local_aws(
-    asked: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+    calls: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
 ) -> None:
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
     with pytest.raises(LocalAwsError, match="no local AWS is running"):
@@ -99,16 +99,16 @@ def test_without_a_stage_it_is_the_local_aws(
     monkeypatch.setattr(LocalState, "ask", lambda url: LocalState(60, {url: {}}))
     Folder(tmp_path).remember(Running(pid=1, port=4566, python="3.10"))
     assert _run() == 0
-    assert asked == [("us-east-1", None, LocalState(60, {"http://127.0.0.1:4566": {}}))]
+    assert calls == [("us-east-1", None, LocalState(60, {"http://127.0.0.1:4566": {}}))]
     assert capsys.readouterr().out.splitlines()[0] == (
         f"local AWS at http://127.0.0.1:4566, log {tmp_path}/emulator.log"
     )
 
 
-def test_nothing_is_drawn_again_and_again_where_there_is_no_terminal(asked: list[Any]) -> None:
+def test_nothing_is_drawn_again_and_again_where_there_is_no_terminal(calls: list[Any]) -> None:
     with pytest.raises(CommandError, match="--watch draws on a terminal"):
         _run("prod", watch=True)
-    assert asked == []
+    assert calls == []
 
 
 def test_a_local_aws_that_says_nothing_of_itself_is_one_without_a_state(

@@ -123,8 +123,8 @@ def test_of_two_claimants_one_build_is_followed_by_both(
 ) -> None:
     """Both have seen no claim; the second to write its own reads the first's."""
 
-    def somebody_else_claims(asked: dict[str, Any]) -> None:
-        if "/claims/" not in asked["Key"]:
+    def somebody_else_claims(request: dict[str, Any]) -> None:
+        if "/claims/" not in request["Key"]:
             return
         del s3.before["PutObject"]
         if minutes_apart:  # the token of the first is forgotten, so there are two builds
@@ -193,29 +193,29 @@ def test_a_build_that_overrides_a_setting_of_the_project_is_not_followed(
         codebuild.end(build)
 
     _gpu(codebuild, s3, theirs_succeeds).run(job, to=tmp_path / "theirs", progress=Lines())
-    said = Lines()
-    _gpu(codebuild, s3, ours_succeeds).run(job, to=tmp_path / "ours", progress=said)
+    progress = Lines()
+    _gpu(codebuild, s3, ours_succeeds).run(job, to=tmp_path / "ours", progress=progress)
     assert (tmp_path / "ours" / "model.plan").read_bytes() == b"a plan"
     theirs, ours = codebuild.builds
-    assert said.lines[0] == (
+    assert progress.lines[0] == (
         f"{theirs} is not followed: it overrides {setting.partition('.location')[0]} of gpu. The "
         "engine is compiled anew"
     )
-    assert said.lines[1].startswith(ours)
+    assert progress.lines[1].startswith(ours)
 
 
 def test_a_build_with_settings_of_its_own_that_claims_an_attempt_first_is_not_followed(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
 ) -> None:
-    def somebody_else_claims(asked: dict[str, Any]) -> None:
-        if "/claims/" in asked["Key"]:
+    def somebody_else_claims(request: dict[str, Any]) -> None:
+        if "/claims/" in request["Key"]:
             del s3.before["PutObject"]
             codebuild.builds["gpu:theirs"] = {
                 **codebuild.builds[_only(codebuild)],
                 "id": "gpu:theirs",
                 "serviceRole": "theirs",
             }
-            s3.client.put_object(**{**asked, "Body": b'{"build": "gpu:theirs"}'})
+            s3.client.put_object(**{**request, "Body": b'{"build": "gpu:theirs"}'})
 
     def ours_succeeds() -> None:
         ours = next(iter(codebuild.builds))
@@ -602,7 +602,7 @@ def test_a_followed_build_whose_result_is_broken_is_not_followed_for_ever(
 def test_who_claims_while_a_job_is_uploaded_is_followed(
     job: EngineJob, s3: FakeS3, codebuild: FakeCodeBuild, artifacts: Any, tmp_path: Path
 ) -> None:
-    def somebody_else_claims(asked: dict[str, Any]) -> None:
+    def somebody_else_claims(request: dict[str, Any]) -> None:
         del s3.before["PutObject"]  # at the first file of the job
         with pytest.raises(KeyboardInterrupt):
             _gpu(codebuild, s3, interrupted).run(job, to=tmp_path / "theirs", progress=Lines())

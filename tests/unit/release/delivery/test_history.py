@@ -162,7 +162,7 @@ def test_a_record_that_names_no_stack_is_of_the_stage_as_it_is(
     history: History, ssm: FakeSsm
 ) -> None:
     time = "2026-11-22T03:00:00+00:00"
-    entries = [{"commit": it, "time": time, "outcome": "delivered"} for it in ("a", "b")]
+    entries = [{"commit": commit, "time": time, "outcome": "delivered"} for commit in ("a", "b")]
     ssm.values = [json.dumps(entries)]
     assert roll_back(history) == "a"
 
@@ -262,7 +262,7 @@ def test_broken_entries_are_left_out_and_named(
     ssm.values.append(json.dumps(record))
     assert served(history) == "a"
     warnings = capsys.readouterr().err.splitlines()
-    assert [it.partition(" is broken")[0] for it in warnings] == [
+    assert [warning.partition(" is broken")[0] for warning in warnings] == [
         f"! /triton/prod/delivered: delivery {number}" for number in (2, 3)
     ]
 

@@ -4,6 +4,8 @@ import copy
 import json
 from datetime import date, timedelta
 
+import pytest
+
 from release.checkouts import Clone
 from release.review.__main__ import main
 from release.review.dangers.found import digest

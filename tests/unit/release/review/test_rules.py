@@ -80,8 +80,8 @@ CATALOG = "{{resolve:ssm:/triton/prod/text/bert}}"
 def test_a_value_that_is_read_when_a_stack_is_deployed_is_a_danger(value: Any) -> None:
     after = copy.deepcopy(RESOURCES)
     after["Role"]["Properties"]["Description"] = value
-    said = f"{STACK} takes {CATALOG} when it is deployed: who may write that decides then"
-    assert of("deploy_time_values", RESOURCES, after) == [said]
+    text = f"{STACK} takes {CATALOG} when it is deployed: who may write that decides then"
+    assert of("deploy_time_values", RESOURCES, after) == [text]
     assert of("deploy_time_values", after, after) == []
 
 
@@ -94,7 +94,7 @@ def test_a_parameter_that_is_read_when_a_stack_is_deployed_is_a_danger(
     parameter = {"Type": "AWS::SSM::Parameter::Value<String>", "Default": default}
     after = {STACK: {"Resources": RESOURCES, "Parameters": {"Name": parameter}}}
     known = dangers(Comparison("prod", SAME, after, PROD, PROD))
-    assert [it.message for it in known] == is_danger * [
+    assert [danger.message for danger in known] == is_danger * [
         f"{STACK} takes {default} as parameter Name when it is deployed: who may write that "
         "decides then"
     ]

@@ -70,7 +70,7 @@ class Account:
             f"{prefix}minilm-1.{end}" for prefix in (OLD, NEW) for end in ("json", "tar.gz")
         ]
         self.checksums = {f"{prefix}minilm-1.tar.gz": f"{SHA256}-1" for prefix in (OLD, NEW)}
-        self.recorded = {key: {"checksum": it} for key, it in self.checksums.items()}
+        self.recorded = {key: {"checksum": checksum} for key, checksum in self.checksums.items()}
 
     def answer(self, operation: str, asked: dict[str, Any]) -> dict[str, Any]:
         """Return what AWS answers. Raises `KeyError` for what is not there."""
@@ -93,7 +93,9 @@ class Account:
             case "GetParametersByPath":
                 assert asked == {"Path": "/triton/prod/text"}
                 values = [json.dumps({"model": "m", "target_model": it}) for it in self.catalog]
-                return {"Parameters": [{"Name": "a", "Value": it} for it in values + self.others]}
+                return {
+                    "Parameters": [{"Name": "a", "Value": value} for value in values + self.others]
+                }
             case "DescribeNetworkInterfaces":
                 assert asked == {"Filters": [{"Name": "group-id", "Values": [GROUP]}]}
                 return {"NetworkInterfaces": [{"NetworkInterfaceId": it} for it in self.interfaces]}
