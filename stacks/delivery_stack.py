@@ -8,7 +8,7 @@ import platform_facts
 import stage_record
 from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
 from stacks.time_budget import JOB_MINUTES
-from stages import DeliveryStage
+from stages import DeliveryConfig
 
 ISSUER = "token.actions.githubusercontent.com"
 ACCOUNT_WIDE = [
@@ -45,7 +45,7 @@ class DeliveryStack(Stack):
         construct_id: str,
         *,
         stage_name: str,
-        delivery: DeliveryStage,
+        delivery: DeliveryConfig,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)

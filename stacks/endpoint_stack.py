@@ -24,7 +24,7 @@ from stacks import settings
 from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
 from stacks.network_stack import NetworkStack
-from stages import EndpointStage, ScalingStage, Stage
+from stages import EndpointConfig, ScalingConfig, StageConfig
 from triton_sagemaker import (
     BuiltModel,
     CaptureBucket,
@@ -60,9 +60,9 @@ class EndpointStack(Stack):
         construct_id: str,
         *,
         stage_name: str,
-        stage: Stage,
+        stage: StageConfig,
         endpoint_name: str,
-        endpoint: EndpointStage,
+        endpoint: EndpointConfig,
         models: ModelStack,
         network: NetworkStack | None,
         captured: CaptureBucket | None = None,
@@ -224,7 +224,7 @@ class EndpointStack(Stack):
                 key = f"{prefix}{plan.target_model}"
                 return SingleModelHosting(bucket=bucket, key=key, default_model=plan.entry)
 
-    def _scale(self, scaling: ScalingStage) -> None:
+    def _scale(self, scaling: ScalingConfig) -> None:
         for variant in self._settings.variants:
             self.endpoint.auto_scale(
                 min_count=scaling.min_count,

@@ -12,7 +12,7 @@ from constructs import Construct
 import platform_facts
 from stacks.acknowledged import acknowledge_models
 from stacks.settings import RETENTION
-from stages import Stage
+from stages import StageConfig
 from triton_sagemaker import (
     AlarmTopic,
     EndpointLog,
@@ -45,7 +45,7 @@ class ModelStack(Stack):
         construct_id: str,
         *,
         stage_name: str,
-        stage: Stage,
+        stage: StageConfig,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -83,7 +83,7 @@ class ModelStack(Stack):
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
         acknowledge_models(self, env, stage_name=stage_name)
 
-    def _promoters(self, stage_name: str, stage: Stage) -> list[str]:
+    def _promoters(self, stage_name: str, stage: StageConfig) -> list[str]:
         """Return the deploy role that copies archives; CloudFormation completes its name."""
         if not (stage.delivery and stage.delivery.promotes_from):
             return []

@@ -3,7 +3,7 @@
 from aws_cdk import Duration, Size
 from aws_cdk import aws_logs as logs
 
-from stages import AlarmsStage, ScalingStage, ScheduleStage, ServerStage, UpdateStage
+from stages import AlarmsConfig, ScalingConfig, ScheduleConfig, ServerConfig, UpdateConfig
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
@@ -23,7 +23,7 @@ from triton_sagemaker import (
 )
 
 
-def server_options(settings: ServerStage, metrics: PublishedMetrics | None) -> ServerOptions:
+def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> ServerOptions:
     """Return the options of a container's server, which publishes `metrics`."""
     default, growth = settings.python_shm_default_mib, settings.python_shm_growth_mib
     same = settings.model_dump(
@@ -38,7 +38,7 @@ def server_options(settings: ServerStage, metrics: PublishedMetrics | None) -> S
     )
 
 
-def scaling_targets(settings: ScalingStage) -> list[Target]:
+def scaling_targets(settings: ScalingConfig) -> list[Target]:
     """Return what the number of instances follows."""
     found: list[Target] = []
     if settings.max_rps is not None:
@@ -65,7 +65,7 @@ def scaling_targets(settings: ScalingStage) -> list[Target]:
     return found
 
 
-def _cooldowns(settings: ScalingStage, target: type[Target]) -> Cooldowns:
+def _cooldowns(settings: ScalingConfig, target: type[Target]) -> Cooldowns:
     """Return the stage's cooldowns, and where it has none, those of a kind of target."""
     default: Cooldowns = target.cooldowns
     scale_in, scale_out = settings.scale_in_cooldown_seconds, settings.scale_out_cooldown_seconds
@@ -75,7 +75,7 @@ def _cooldowns(settings: ScalingStage, target: type[Target]) -> Cooldowns:
     )
 
 
-def scheduled(schedules: dict[str, ScheduleStage]) -> list[ScheduledCapacity]:
+def scheduled(schedules: dict[str, ScheduleConfig]) -> list[ScheduledCapacity]:
     """Return the limits from a time on."""
     return [
         ScheduledCapacity(
@@ -89,7 +89,7 @@ def scheduled(schedules: dict[str, ScheduleStage]) -> list[ScheduledCapacity]:
     ]
 
 
-def thresholds(settings: AlarmsStage) -> AlarmThresholds:
+def thresholds(settings: AlarmsConfig) -> AlarmThresholds:
     """Return when somebody is told."""
     chosen = settings.model_dump(exclude_none=True)
     return AlarmThresholds(
@@ -100,7 +100,7 @@ def thresholds(settings: AlarmsStage) -> AlarmThresholds:
     )
 
 
-def update(settings: UpdateStage) -> AllAtOnce | Canary | Linear | Rolling:
+def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
     """Return how the endpoint moves to a new configuration."""
     percent, wait = settings.percent, Duration.seconds(settings.wait_seconds)
     match settings.strategy:

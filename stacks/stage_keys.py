@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import checked_yaml
-from stages import EndpointStage
+from stages import EndpointConfig
 from triton_sagemaker import InvalidEndpoint, Problem
 
 
 @contextmanager
-def naming_keys(name: str, endpoint: EndpointStage) -> Iterator[None]:
+def naming_keys(name: str, endpoint: EndpointConfig) -> Iterator[None]:
     """Raise `InvalidEndpoint` as `checked_yaml.Misfits`: with keys, from the top of a stage's file.
 
     `name` is the endpoint's short name. What stands nowhere in the file is named as the construct
@@ -23,7 +23,7 @@ def naming_keys(name: str, endpoint: EndpointStage) -> Iterator[None]:
 
 
 def _with_keys(
-    name: str, endpoint: EndpointStage, problem: Problem
+    name: str, endpoint: EndpointConfig, problem: Problem
 ) -> tuple[checked_yaml.Keys, str]:
     match problem.where.split("."):
         case ["variants", _, "container", "release"]:

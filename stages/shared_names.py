@@ -4,13 +4,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checked_yaml
-from stages.schema import STACKS, Stage
+from stages.schema import STACKS, StageConfig
 
 MAX_ENDPOINT_NAME = 63
 """SageMaker API reference, CreateEndpoint: EndpointName."""
 
 
-def wrong_names(name: str, stage: Stage, folder: Path) -> Iterator[tuple[checked_yaml.Keys, str]]:
+def wrong_names(
+    name: str, stage: StageConfig, folder: Path
+) -> Iterator[tuple[checked_yaml.Keys, str]]:
     """Yield endpoints whose full names are too long, or another stage's stacks have.
 
     `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would deploy into one
@@ -36,10 +38,10 @@ def wrong_names(name: str, stage: Stage, folder: Path) -> Iterator[tuple[checked
                 )
 
 
-def _shared(name: str, stage: Stage, other: str, path: Path) -> Iterator[str]:
+def _shared(name: str, stage: StageConfig, other: str, path: Path) -> Iterator[str]:
     """Yield the endpoints of a stage whose stacks another one has, too."""
     try:
-        beside = checked_yaml.load(path, Stage)
+        beside = checked_yaml.load(path, StageConfig)
     except (checked_yaml.InvalidFile, OSError):
         return
     accounts = {stage.account, beside.account} - {None}

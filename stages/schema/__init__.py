@@ -4,27 +4,27 @@ Checks that need only the facts about AWS and Triton are here, so that an error 
 that causes it. What the constructs can see of themselves they check again for their other users.
 """
 
-from stages.schema.alarms import AlarmsStage, NotifyStage
-from stages.schema.capture import DataCaptureStage
-from stages.schema.delivery import DeliveryStage
-from stages.schema.endpoint import EndpointStage, VariantStage
+from stages.schema.alarms import AlarmsConfig, NotifyConfig
+from stages.schema.capture import DataCaptureConfig
+from stages.schema.delivery import DeliveryConfig
+from stages.schema.endpoint import EndpointConfig, VariantConfig
 from stages.schema.names import STACKS
-from stages.schema.scaling import ScalingStage, ScheduleStage
-from stages.schema.server import ServerStage
-from stages.schema.stage import Stage
-from stages.schema.update import UpdateStage
+from stages.schema.scaling import ScalingConfig, ScheduleConfig
+from stages.schema.server import ServerConfig
+from stages.schema.stage import StageConfig
+from stages.schema.update import UpdateConfig
 
 __all__ = [
     "STACKS",
-    "AlarmsStage",
-    "DataCaptureStage",
-    "DeliveryStage",
-    "EndpointStage",
-    "NotifyStage",
-    "ScalingStage",
-    "ScheduleStage",
-    "ServerStage",
-    "Stage",
-    "UpdateStage",
-    "VariantStage",
+    "AlarmsConfig",
+    "DataCaptureConfig",
+    "DeliveryConfig",
+    "EndpointConfig",
+    "NotifyConfig",
+    "ScalingConfig",
+    "ScheduleConfig",
+    "ServerConfig",
+    "StageConfig",
+    "UpdateConfig",
+    "VariantConfig",
 ]

@@ -32,7 +32,7 @@ def _topic_arn(arn: str) -> str:
 Thresholds = dict[Literal["warning", "critical"], FiniteFloat]
 
 
-class AlarmsStage(Part):
+class AlarmsConfig(Part):
     """Thresholds of a production endpoint's alarms; what is left out keeps its default.
 
     An empty mapping leaves an alarm out. What each measures: `triton_sagemaker.AlarmThresholds`.
@@ -83,7 +83,7 @@ def _most(measure: str) -> float:
     return 100 if measure.endswith("_percent") else inf
 
 
-class NotifyStage(Part):
+class NotifyConfig(Part):
     """Who hears the alarms of a production stage.
 
     Addresses of web hooks are no choice: they hold the key to the service behind them, and this

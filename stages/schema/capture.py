@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from stages.schema.part import MAX_INTEGER, Part
 
 
-class DataCaptureStage(Part):
+class DataCaptureConfig(Part):
     """Which requests and responses are recorded, and for how long they are kept."""
 
     percent: Annotated[int, Field(ge=1, le=100)] = 100

@@ -5,17 +5,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 import checked_yaml
-from stages.schema.alarms import AlarmsStage
-from stages.schema.capture import DataCaptureStage
+from stages.schema.alarms import AlarmsConfig
+from stages.schema.capture import DataCaptureConfig
 from stages.schema.endpoint_rules import misfits
 from stages.schema.names import InstanceTypeName, Name, VariantName
 from stages.schema.part import MAX_INTEGER, Part, refuse
-from stages.schema.scaling import ScalingStage
-from stages.schema.server import Environment, ServerStage
-from stages.schema.update import UpdateStage
+from stages.schema.scaling import ScalingConfig
+from stages.schema.server import Environment, ServerConfig
+from stages.schema.update import UpdateConfig
 
 
-class VariantStage(Part):
+class VariantConfig(Part):
     """One of several variants that share the traffic."""
 
     weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
@@ -24,7 +24,7 @@ class VariantStage(Part):
     """Other than the endpoint's."""
 
 
-class EndpointStage(Part):
+class EndpointConfig(Part):
     """One endpoint of a stage."""
 
     models: Annotated[list[Name], Field(min_length=1)]
@@ -35,17 +35,17 @@ class EndpointStage(Part):
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
     instance_count: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 1
     """Instances that each variant starts with."""
-    variants: Annotated[dict[VariantName, VariantStage], Field(min_length=1)] = {
-        "AllTraffic": VariantStage()
+    variants: Annotated[dict[VariantName, VariantConfig], Field(min_length=1)] = {
+        "AllTraffic": VariantConfig()
     }
     """Variants by their names, which must never change."""
-    scaling: ScalingStage | None = None
+    scaling: ScalingConfig | None = None
     """Left out: the number of instances stays."""
-    update: UpdateStage = UpdateStage(strategy="all-at-once")
+    update: UpdateConfig = UpdateConfig(strategy="all-at-once")
     """Every update is rolled back when the endpoint's own alarms go off."""
-    alarms: AlarmsStage = AlarmsStage()
+    alarms: AlarmsConfig = AlarmsConfig()
     """Thresholds of the alarms, which production stages have."""
-    server: ServerStage = ServerStage()
+    server: ServerConfig = ServerConfig()
     """Options of the Triton server."""
     environment: Environment = {}
     """Variables of your own in the containers."""
@@ -57,7 +57,7 @@ class EndpointStage(Part):
     cache_models: bool = True
     """Keep models in memory between invocations; false is for many that are each asked for once.
     For multi-model hosting."""
-    data_capture: DataCaptureStage | None = None
+    data_capture: DataCaptureConfig | None = None
     """Record requests and responses in a bucket of the stage. Left out: nothing is recorded."""
 
     def variant_instance_type(self, variant: str) -> str:

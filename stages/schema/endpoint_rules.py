@@ -7,8 +7,8 @@ import platform_facts
 from stages.schema.part import Found
 
 if TYPE_CHECKING:
-    from stages.schema.endpoint import EndpointStage
-    from stages.schema.scaling import ScalingStage
+    from stages.schema.endpoint import EndpointConfig
+    from stages.schema.scaling import ScalingConfig
 
 MAX_VARIANTS = 10
 """SageMaker API reference, CreateEndpointConfig: ProductionVariants."""
@@ -17,7 +17,7 @@ OF_THE_CACHE = ("cache_hit_rate_below", "unloads_per_minute", "loaded_models_bel
 """Alarms of the cache of models: without it, every request misses it and unloads a model."""
 
 
-def misfits(endpoint: "EndpointStage") -> Found:
+def misfits(endpoint: "EndpointConfig") -> Found:
     """Yield what does not fit together."""
     yield from _HOSTING_RULES[endpoint.hosting](endpoint)
     yield from _variants(endpoint)
@@ -26,7 +26,7 @@ def misfits(endpoint: "EndpointStage") -> Found:
         yield from _scaling(endpoint, endpoint.scaling)
 
 
-def _variants(endpoint: "EndpointStage") -> Found:
+def _variants(endpoint: "EndpointConfig") -> Found:
     variants = endpoint.variants
     if len(variants) > MAX_VARIANTS:
         yield ("variants",), f"{len(variants)} variants given: write one to {MAX_VARIANTS}"
@@ -42,7 +42,7 @@ def _variants(endpoint: "EndpointStage") -> Found:
         )
 
 
-def _gpus(endpoint: "EndpointStage") -> Found:
+def _gpus(endpoint: "EndpointConfig") -> Found:
     """Yield what is asked of GPUs on types that have none."""
     asked = {
         ("scaling", "gpu_percent"): endpoint.scaling and endpoint.scaling.gpu_percent,
@@ -55,7 +55,7 @@ def _gpus(endpoint: "EndpointStage") -> Found:
                     yield keys, f"{instance_type} has no GPU: remove {keys[-1]}"
 
 
-def _scaling(endpoint: "EndpointStage", scaling: "ScalingStage") -> Found:
+def _scaling(endpoint: "EndpointConfig", scaling: "ScalingConfig") -> Found:
     if not scaling.min_count <= endpoint.instance_count <= scaling.max_count:
         yield (
             ("instance_count",),
@@ -64,7 +64,7 @@ def _scaling(endpoint: "EndpointStage", scaling: "ScalingStage") -> Found:
         )
 
 
-def _multi_model(endpoint: "EndpointStage") -> Found:
+def _multi_model(endpoint: "EndpointConfig") -> Found:
     yield from _one_gpu(endpoint)
     if endpoint.server.inference_type not in (None, "infer"):  # server src/sagemaker_server.cc
         yield (
@@ -95,7 +95,7 @@ def _multi_model(endpoint: "EndpointStage") -> Found:
                 )
 
 
-def _one_gpu(endpoint: "EndpointStage") -> Found:
+def _one_gpu(endpoint: "EndpointConfig") -> Found:
     places = {endpoint.place_of_type(it): endpoint.variant_instance_type(it)
               for it in endpoint.variants}  # fmt: skip
     for place, name in places.items():
@@ -113,7 +113,7 @@ def _one_gpu(endpoint: "EndpointStage") -> Found:
             )
 
 
-def _single_model(endpoint: "EndpointStage") -> Found:
+def _single_model(endpoint: "EndpointConfig") -> Found:
     if len(endpoint.models) != 1:
         yield ("models",), f"single-model hosting takes one model, not {len(endpoint.models)}"
     if not endpoint.cache_models:
@@ -123,7 +123,7 @@ def _single_model(endpoint: "EndpointStage") -> Found:
         )
 
 
-_HOSTING_RULES: dict[str, Callable[["EndpointStage"], Found]] = {
+_HOSTING_RULES: dict[str, Callable[["EndpointConfig"], Found]] = {
     "multi-model": _multi_model,
     "single-model": _single_model,
 }

@@ -15,7 +15,7 @@ Seconds = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 """Application Auto Scaling API reference, TargetTrackingScalingPolicyConfiguration."""
 
 
-class ScheduleStage(Part):
+class ScheduleConfig(Part):
     """Other limits from a time on: until another schedule changes them, for none ends by itself."""
 
     at: Annotated[str, AfterValidator(expression)]
@@ -29,7 +29,7 @@ class ScheduleStage(Part):
     """Most instances from then on."""
 
 
-class ScalingStage(Part):
+class ScalingConfig(Part):
     """Between how many instances, and by what."""
 
     min_count: Count
@@ -51,7 +51,7 @@ class ScalingStage(Part):
     scale_in_cooldown_seconds: Seconds | None = None
     """Time in which no further instances are removed. Left out: 300, and 600 by gpu_percent and
     cpu_percent."""
-    schedules: dict[Name, ScheduleStage] = {}
+    schedules: dict[Name, ScheduleConfig] = {}
     """Other limits from a time on, by the names of the schedules."""
 
     @model_validator(mode="after")
@@ -72,6 +72,6 @@ class ScalingStage(Part):
         return self
 
 
-def _limits(limits: "ScalingStage | ScheduleStage") -> Found:
+def _limits(limits: "ScalingConfig | ScheduleConfig") -> Found:
     if limits.max_count < limits.min_count:
         yield (), f"max_count {limits.max_count} is less than min_count: write more"

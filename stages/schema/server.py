@@ -33,7 +33,7 @@ def _short(text: str) -> str:
     return text
 
 
-class ServerStage(Part):
+class ServerConfig(Part):
     """Options of the Triton server; what is left out is NVIDIA's default."""
 
     log_verbose: NotNegative = 0

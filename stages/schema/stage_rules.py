@@ -10,11 +10,11 @@ from stages.schema.alarms import MAX_ALARM_ACTIONS
 from stages.schema.part import Found
 
 if TYPE_CHECKING:
-    from stages.schema.endpoint import EndpointStage
-    from stages.schema.stage import Stage
+    from stages.schema.endpoint import EndpointConfig
+    from stages.schema.stage import StageConfig
 
 
-def misfits(stage: "Stage") -> Found:
+def misfits(stage: "StageConfig") -> Found:
     """Yield what does not fit together; without an image, nothing else is asked."""
     try:
         platform_facts.image_uri(
@@ -33,7 +33,7 @@ def misfits(stage: "Stage") -> Found:
     yield from _notify(stage)
 
 
-def _region(stage: "Stage") -> Found:
+def _region(stage: "StageConfig") -> Found:
     if missing := platform_facts.region(stage.region).missing:
         yield (
             ("region",),
@@ -41,7 +41,7 @@ def _region(stage: "Stage") -> Found:
         )
 
 
-def _zones(stage: "Stage") -> Found:
+def _zones(stage: "StageConfig") -> Found:
     zones = stage.zones or []
     if zones and not stage.private_network:
         yield ("zones",), "only a private network has subnets: write private_network: true"
@@ -56,7 +56,7 @@ def _zones(stage: "Stage") -> Found:
             )
 
 
-def _gpu_build_images(stage: "Stage") -> Found:
+def _gpu_build_images(stage: "StageConfig") -> Found:
     for release, image in stage.gpu_build_images.items():
         place = ("gpu_build_images", release)
         if not platform_facts.region(stage.region).codebuild_gpu:
@@ -66,7 +66,7 @@ def _gpu_build_images(stage: "Stage") -> Found:
             yield place, f"the image is in another region than {stage.region}: copy it there"
 
 
-def _notify(stage: "Stage") -> Found:
+def _notify(stage: "StageConfig") -> Found:
     told = [*stage.notify.email, *stage.notify.topics]
     if stage.production and not told:
         yield (
@@ -95,7 +95,7 @@ def _notify(stage: "Stage") -> Found:
             )
 
 
-def _endpoint(stage: "Stage", name: str, endpoint: "EndpointStage") -> Found:
+def _endpoint(stage: "StageConfig", name: str, endpoint: "EndpointConfig") -> Found:
     release = platform_facts.release(stage.release)
     places = {endpoint.place_of_type(it): endpoint.variant_instance_type(it)
               for it in endpoint.variants}  # fmt: skip
@@ -127,7 +127,7 @@ def _endpoint(stage: "Stage", name: str, endpoint: "EndpointStage") -> Found:
 
 
 def _too_new(
-    endpoint: "EndpointStage", release: platform_facts.Release
+    endpoint: "EndpointConfig", release: platform_facts.Release
 ) -> Iterator[checked_yaml.Keys]:
     """Yield the options whose variables the release's `serve` does not read."""
     asked = [("server", it) for it, value in endpoint.server if value is not None]
@@ -137,7 +137,7 @@ def _too_new(
             yield keys
 
 
-def _alone(endpoint: "EndpointStage") -> Iterator[tuple[checked_yaml.Keys, str]]:
+def _alone(endpoint: "EndpointConfig") -> Iterator[tuple[checked_yaml.Keys, str]]:
     """Yield where one instance may be all there is, and the key that says so."""
     scaling = endpoint.scaling
     if endpoint.instance_count < 2:

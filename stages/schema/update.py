@@ -7,7 +7,7 @@ from pydantic import Field, FiniteFloat
 from stages.schema.part import Part
 
 
-class UpdateStage(Part):
+class UpdateConfig(Part):
     """How the endpoint moves to a new configuration."""
 
     strategy: Literal["all-at-once", "canary", "linear", "rolling"]

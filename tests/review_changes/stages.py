@@ -12,7 +12,7 @@ from aws_cdk import App
 import app as stage_app
 from release.stage_file import StageFile
 from release.tree import AS_THE_CLI, Template, templates
-from stages import Stage, load_stage
+from stages import StageConfig, load_stage
 from tests.synth.every_stage import EVERY_STAGE, every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -43,5 +43,5 @@ def synthesised(name: str) -> Synthesised:
         return Synthesised(name, file, templates(Path(folder)))
 
 
-def _stage(name: str) -> Stage:
+def _stage(name: str) -> StageConfig:
     return every_stage(name) if name in EVERY_STAGE else load_stage(name)

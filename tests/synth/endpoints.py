@@ -8,7 +8,7 @@ from aws_cdk.assertions import Template
 
 from platform_facts import Processor, instance_type, region, release
 from stacks import ModelStack
-from stages import Stage
+from stages import StageConfig
 from triton_sagemaker import (
     Instances,
     ModelBucket,
@@ -21,15 +21,15 @@ from triton_sagemaker import (
 )
 
 
-def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> Stage:
+def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> StageConfig:
     """A stage with one endpoint, `text`, which serves minilm."""
     settings = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **endpoint}
-    return Stage.model_validate(
+    return StageConfig.model_validate(
         {"region": region, "release": "25.09", "endpoints": {"text": settings}}
     )
 
 
-def model_stack(app: App, stage: Stage) -> ModelStack:
+def model_stack(app: App, stage: StageConfig) -> ModelStack:
     """What stays of a trial stage."""
     env = Environment(region=stage.region)
     return ModelStack(app, "trial-models", stage_name="trial", stage=stage, env=env)

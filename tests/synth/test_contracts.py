@@ -33,7 +33,7 @@ from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
-from stages.schema import AlarmsStage
+from stages.schema import AlarmsConfig
 from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates
@@ -178,7 +178,7 @@ def test_the_local_aws_names_its_python_as_the_app_reads_it() -> None:
 
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:
-    assert set(AlarmsStage.model_fields) == {it.name for it in fields(AlarmThresholds)}
+    assert set(AlarmsConfig.model_fields) == {it.name for it in fields(AlarmThresholds)}
 
 
 def test_a_stage_can_keep_logs_as_long_as_cloudwatch_does() -> None:

@@ -10,7 +10,7 @@ from aws_cdk.assertions import Template
 
 import app as stage_app
 from stacks import DeliveryStack
-from stages import DeliveryStage, Stage
+from stages import DeliveryConfig, StageConfig
 from tests.synth.conftest import CONTEXT
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
@@ -23,7 +23,7 @@ def template(**delivery: Any) -> Template:
         App(context=CONTEXT),
         "prod-delivery",
         stage_name="prod",
-        delivery=DeliveryStage(**{"repository": "octo-org/octo-repo", **delivery}),
+        delivery=DeliveryConfig(**{"repository": "octo-org/octo-repo", **delivery}),
         env=Environment(account=ACCOUNT, region=REGION),
     )
     return Template.from_stack(stack)
@@ -135,7 +135,7 @@ def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stage = Stage.model_validate(
+    stage = StageConfig.model_validate(
         {
             "account": account,
             "region": REGION,

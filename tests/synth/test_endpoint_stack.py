@@ -11,7 +11,7 @@ from aws_cdk.assertions import Match, Template
 
 from checked_yaml import Misfits
 from stacks import EndpointStack, ModelStack
-from stages import ServerStage, Stage
+from stages import ServerConfig, StageConfig
 from tests.synth.conftest import Templates
 from triton_sagemaker import CatalogEntry, ServerOptions
 
@@ -36,7 +36,7 @@ def text_endpoint(
         **{"models": ["minilm"], "instance_type": "ml.g5.xlarge", "instance_count": 2},
         **settings,
     }
-    stage = Stage.model_validate(
+    stage = StageConfig.model_validate(
         {
             **{
                 "region": region,
@@ -458,7 +458,7 @@ def test_a_stage_can_set_every_option_that_reaches_the_server() -> None:
     ports = {"grpc_port", "metrics_port", "port", "safe_port_range"}  # nobody reaches them
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {it.name for it in fields(ServerOptions)} - ports - in_mib - {"publish_metrics"}
-    assert set(ServerStage.model_fields) == options | {f"{it}_mib" for it in in_mib}
+    assert set(ServerConfig.model_fields) == options | {f"{it}_mib" for it in in_mib}
 
 
 def test_variables_of_one_s_own_stand_beside_the_server_s() -> None:

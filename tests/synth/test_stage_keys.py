@@ -4,10 +4,10 @@ import pytest
 
 from checked_yaml import Misfits
 from stacks import naming_keys
-from stages import EndpointStage
+from stages import EndpointConfig
 from triton_sagemaker import InvalidEndpoint, Problem
 
-ENDPOINT = EndpointStage.model_validate(
+ENDPOINT = EndpointConfig.model_validate(
     {
         "models": ["minilm"],
         "instance_type": "ml.g5.xlarge",

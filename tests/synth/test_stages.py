@@ -18,7 +18,7 @@ from syrupy.assertion import SnapshotAssertion
 import app as stage_app
 import checked_yaml
 from model_build import BuildError
-from stages import DataCaptureStage, DeliveryStage, load_stage, naming_lines
+from stages import DataCaptureConfig, DeliveryConfig, load_stage, naming_lines
 from stages.schema import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates
 
@@ -67,10 +67,10 @@ def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
 
 def test_no_endpoint_can_be_called_as_another_stack_is(monkeypatch: pytest.MonkeyPatch) -> None:
     prod = load_stage("prod")
-    recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureStage()})
+    recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
     everything = prod.model_copy(
         update={
-            "delivery": DeliveryStage(repository="octo-org/octo-repo"),
+            "delivery": DeliveryConfig(repository="octo-org/octo-repo"),
             "endpoints": {**prod.endpoints, "text": recorded},
         }
     )

@@ -17,7 +17,7 @@ from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
 from stacks import time_budget
 from stacks.time_budget import JOB_MINUTES
-from stages import Stage, load_stage
+from stages import StageConfig, load_stage
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, templates_of
 from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index
@@ -40,16 +40,16 @@ CUSTOM_RESOURCE_MINUTES = 60
 Templates = dict[str, dict[str, Any]]
 
 
-def generated(scaling: dict[str, Any] | None = None, **update: Any) -> Stage:
+def generated(scaling: dict[str, Any] | None = None, **update: Any) -> StageConfig:
     """Return prod with endpoints of one variant, which are all updated and scaled so."""
     content = load_stage("prod").model_dump(exclude_none=True)
     for endpoint in content["endpoints"].values():
         endpoint.update(update=update, scaling=scaling, variants={"AllTraffic": {}})
-    return Stage.model_validate(content)
+    return StageConfig.model_validate(content)
 
 
 def synthesised(
-    stage: Stage, folder: Path, monkeypatch: pytest.MonkeyPatch
+    stage: StageConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Templates, TimeBudget]:
     """Return templates by stack, and the budget as a delivery reads it."""
     monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from local_aws.environment import ACCOUNT, REGION
 from model_build import ModelPlan, find_model, plan_model
 from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack, endpoint_stack
-from stages import Stage
+from stages import StageConfig
 from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed
 from triton_sagemaker import InvalidEndpoint
@@ -53,17 +53,17 @@ class Templates:
         app = App(context=CONTEXT, outdir=str(self.app), stack_traces=False)
         env = Environment(account=ACCOUNT, region=REGION)
         # What the stack that stays is called is all that the others take of it.
-        any_stage = Stage.model_validate(stage_of(states[0]))
+        any_stage = StageConfig.model_validate(stage_of(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env)
         records = changed(stage_of(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}})
         capture = CaptureStack(
-            app, f"{STAGE}-capture", stage=Stage.model_validate(records), env=env
+            app, f"{STAGE}-capture", stage=StageConfig.model_validate(records), env=env
         )
         made: list[EndpointStack | str] = []
         for number, state in enumerate(states):
             try:
-                stage = Stage.model_validate(stage_of(state))
+                stage = StageConfig.model_validate(stage_of(state))
                 made.append(
                     self._stack(app, f"stack-{number}", state, stage, models, network, capture, env)
                 )
@@ -85,7 +85,7 @@ class Templates:
         app: App,
         construct_id: str,
         state: State,
-        stage: Stage,
+        stage: StageConfig,
         models: ModelStack,
         network: NetworkStack,
         capture: CaptureStack,

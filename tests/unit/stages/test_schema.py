@@ -9,16 +9,16 @@ from pydantic import ValidationError
 import checked_yaml
 import platform_facts
 from stages import (
-    DataCaptureStage,
-    DeliveryStage,
-    EndpointStage,
-    NotifyStage,
-    ScalingStage,
-    ScheduleStage,
-    ServerStage,
-    Stage,
-    UpdateStage,
-    VariantStage,
+    DataCaptureConfig,
+    DeliveryConfig,
+    EndpointConfig,
+    NotifyConfig,
+    ScalingConfig,
+    ScheduleConfig,
+    ServerConfig,
+    StageConfig,
+    UpdateConfig,
+    VariantConfig,
     load_stage,
 )
 
@@ -51,10 +51,10 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
     return problems_of
 
 
-def stage(text: str, folder: Path) -> Stage:
+def stage(text: str, folder: Path) -> StageConfig:
     path = folder / "stage.yaml"
     path.write_text(text)
-    return checked_yaml.load(path, Stage)
+    return checked_yaml.load(path, StageConfig)
 
 
 def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
     assert read.account is None
     assert read.production is False
     endpoint = read.endpoints["text"]
-    assert endpoint == EndpointStage(models=["minilm"], instance_type="ml.g5.xlarge")
+    assert endpoint == EndpointConfig(models=["minilm"], instance_type="ml.g5.xlarge")
     assert (endpoint.instance_count, endpoint.scaling) == (1, None)
     assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
 
@@ -77,16 +77,16 @@ def test_a_stage_cannot_be_changed() -> None:
 
 def test_every_key_of_the_schema_is_explained() -> None:
     for schema in (
-        Stage,
-        DataCaptureStage,
-        DeliveryStage,
-        EndpointStage,
-        NotifyStage,
-        ScalingStage,
-        ScheduleStage,
-        ServerStage,
-        UpdateStage,
-        VariantStage,
+        StageConfig,
+        DataCaptureConfig,
+        DeliveryConfig,
+        EndpointConfig,
+        NotifyConfig,
+        ScalingConfig,
+        ScheduleConfig,
+        ServerConfig,
+        UpdateConfig,
+        VariantConfig,
     ):
         for name, field in schema.model_fields.items():
             assert field.description, name
@@ -108,7 +108,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
             "    instance_type: ml.g5.xlarge\n    min: 1\n",
             [
                 "prod.yaml:7: endpoints.text.min: unknown key; known keys: "
-                + ", ".join(sorted(EndpointStage.model_fields))
+                + ", ".join(sorted(EndpointConfig.model_fields))
             ],
         ),
         (
@@ -810,7 +810,7 @@ def test_a_mirrored_image_is_one_of_the_region_by_its_digest(
 def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
     arn = "arn:aws:sns:us-east-1:123456789012:on-call"
     text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"
-    assert stage(text, tmp_path).notify == NotifyStage(topics=[arn])
+    assert stage(text, tmp_path).notify == NotifyConfig(topics=[arn])
 
 
 def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
@@ -879,7 +879,7 @@ def test_a_stage_is_delivered_by_the_workflows_of_one_repository(
     repository: str, tmp_path: Path
 ) -> None:
     delivery = stage(f"delivery: {{ repository: {repository} }}\n" + FITTING, tmp_path).delivery
-    assert delivery == DeliveryStage(repository=repository, provider_exists=False)
+    assert delivery == DeliveryConfig(repository=repository, provider_exists=False)
     assert stage(FITTING, tmp_path).delivery is None
 
 
