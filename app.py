@@ -53,7 +53,7 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     endpoints = {}
     with naming_lines(stage_name):
         for name, it in stage.endpoints.items():
-            with naming_keys(name, it):
+            with naming_keys(name):
                 stack = add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it)
             endpoints[name] = stack.endpoint
         TimeBudget.of(stage_name, endpoints).attach_to(models)

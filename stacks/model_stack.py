@@ -24,7 +24,7 @@ from triton_sagemaker import (
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
-PRICES = "/platform_facts/prices.toml"
+NOT_OF_BUILDS = ("/platform_facts/prices.toml", "/platform_facts/rules")
 BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt", "stage_record.py")
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
 """Patterns of the keys of archives and their manifests: below an endpoint, below a target."""
@@ -103,14 +103,14 @@ class ModelStack(Stack):
         )
 
     def _builder_source(self) -> s3_assets.Asset:
-        """The code that builds, without models and prices: their changes leave it as it is."""
+        """The code that builds; what it does not use may change without a change of the asset."""
         kept = [f"!/{name}/**" for name in BUILDER_SOURCE] + [f"!/{name}" for name in BUILDER_FILES]
         folders = [f"!/{name}" for name in BUILDER_SOURCE]
         return s3_assets.Asset(
             self,
             "BuilderSource",
             path=str(ROOT),
-            exclude=["/*", *folders, *kept, "__pycache__", PRICES],
+            exclude=["/*", *folders, *kept, "__pycache__", *NOT_OF_BUILDS],
             ignore_mode=IgnoreMode.GIT,
         )
 

@@ -4,10 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checked_yaml
+from platform_facts.rules.names import MAX_NAME
 from stages.schema import STACKS, StageConfig
-
-MAX_ENDPOINT_NAME = 63
-"""SageMaker API reference, CreateEndpoint: EndpointName."""
 
 
 def wrong_names(
@@ -21,11 +19,11 @@ def wrong_names(
     """
     for endpoint in stage.endpoints:
         full = f"{name}-{endpoint}"
-        if len(full) > MAX_ENDPOINT_NAME:
+        if len(full) > MAX_NAME:
             yield (
                 ("endpoints", endpoint),
                 f"the endpoint would be called {full}, of {len(full)} characters, and SageMaker "
-                f"takes {MAX_ENDPOINT_NAME}: shorten its name or the stage's",
+                f"takes {MAX_NAME}: shorten its name or the stage's",
             )
     for path in sorted(folder.glob("*.yaml")):
         other = path.stem

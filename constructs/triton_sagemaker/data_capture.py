@@ -7,8 +7,9 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
+from platform_facts.rules import observed, ranges
 from triton_sagemaker.argument_types import typed
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.problems import Problem, of_rules
 
 
 @typed
@@ -40,7 +41,5 @@ class DataCapture:
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        if not 0 < self.percent <= 100:
-            yield Problem("percent", f"{self.percent} % is out of range: write 1 to 100")
-        if not (self.requests or self.responses):
-            yield Problem("requests", "neither requests nor responses are recorded: record one")
+        yield from of_rules(ranges.CAPTURED_PERCENT(self.percent), self.percent)
+        yield from of_rules(observed.something_captured(self.requests, self.responses))

@@ -1,15 +1,37 @@
 """What is wrong with an endpoint, all at once."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from aws_cdk import Token
+
+from platform_facts import rules
+
+ARGUMENTS = {
+    "instance_count": "instances.initial_count",
+    "instance_type": "instances.instance_type",
+    "publish_metrics": "container.options.publish_metrics",
+    "server": "container.options",
+    "environment": "container.environment",
+    "release": "container.release",
+    "update.wait_seconds": "update.wait",
+    "update.rollback_error_rate": "rollback_error_rate",
+    "update.strategy": "update",
+    "notify": "topics",
+}
+"""The key of a rule's path -> the argument that holds the same, where its name differs."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that cannot be deployed: `where` is a dotted argument, `what` says the rest."""
+    """One thing that cannot be deployed: `where` is a dotted argument, `what` says the rest.
+
+    `path` is the rule's that found it, () of what no stage can say.
+    """
 
     where: str
     what: str
+    path: rules.Keys = ()
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
@@ -27,4 +49,18 @@ class InvalidEndpoint(ValueError):
 def inside(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield the problems of a part as problems of the whole."""
     for problem in problems:
-        yield Problem(f"{where}.{problem.where}", problem.what)
+        yield replace(problem, where=f"{where}.{problem.where}")
+
+
+def of_rules(problems: Iterable[rules.Problem], *values: object) -> Iterator[Problem]:
+    """Yield what rules say of `values`, by arguments; nothing where only a deploy knows a value."""
+    for path, message in problems:
+        if not any(Token.is_unresolved(value) for value in values):
+            yield Problem(_argument(".".join(map(str, path))), message, path)
+
+
+def _argument(key: str) -> str:
+    for prefix, argument in ARGUMENTS.items():
+        if key == prefix or key.startswith(f"{prefix}."):
+            return argument + key.removeprefix(prefix)
+    return key

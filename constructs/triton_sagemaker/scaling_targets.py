@@ -1,13 +1,15 @@
 """What the number of instances follows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from aws_cdk import Duration
 
+from platform_facts.rules import Keys, ranges, scaling, schedules
 from triton_sagemaker.argument_types import typed
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.variant import Variant
 
 ONE_MINUTE, FIVE_MINUTES = Duration.minutes(1), Duration.minutes(5)
@@ -105,58 +107,53 @@ def scaling_problems(
     min_count: int,
     max_count: int,
     targets: Sequence[Target],
-    schedules: Sequence[ScheduledCapacity],
+    scheduled: Sequence[ScheduledCapacity],
 ) -> list[Problem]:
     """Return everything that is wrong with how a variant shall scale."""
-    limits = {"scaling": (min_count, max_count)} | {
-        f"scaling.schedules.{it.name}": (it.min_count, it.max_count) for it in schedules
-    }
-    problems = []
-    for where, (low, high) in limits.items():
-        if low < 1:
-            problems.append(
-                Problem(
-                    f"{where}.min_count",
-                    f"{low} is too few: write 1 or more; only asynchronous endpoints, and those "
-                    "of inference components, scale to zero",
-                )
-            )
-        if high < low:
-            problems.append(
-                Problem(f"{where}.max_count", f"{high} is less than min_count {low}: write more")
-            )
     initial = variant.instances.initial_count
-    if min_count <= max_count and not min_count <= initial <= max_count:
-        problems.append(
-            Problem(
-                "instances.initial_count",
-                f"{initial} is outside the scaling limits: write {min_count} to {max_count}",
-            )
-        )
-    if not targets and not schedules:
-        problems.append(Problem("scaling.targets", "nothing to scale by: write a target"))
-    kinds = [type(target) for target in targets]
-    problems += [
-        Problem("scaling.targets", f"{name} is given twice: keep one")
-        for name in sorted({kind.__name__ for kind in kinds if kinds.count(kind) > 1})
+    names = [type(target).__name__ for target in targets]
+    return [
+        *_limits(("scaling",), min_count, max_count),
+        *(problem for capacity in scheduled for problem in _schedule(capacity)),
+        *of_rules(
+            scaling.count_within_limits(initial, min_count, max_count),
+            *(initial, min_count, max_count),
+        ),
+        *of_rules(scaling.something_to_scale_by(names, [it.name for it in scheduled])),
+        *(
+            Problem("scaling.targets", f"{name} is given twice: keep one")
+            for name in sorted({name for name in names if names.count(name) > 1})
+        ),
+        *(problem for target in targets for problem in _target(target, variant)),
     ]
-    for target in targets:
-        problems += _target_problems(target, variant)
-    return problems
 
 
-def _target_problems(target: Target, variant: Variant) -> list[Problem]:
+def _limits(path: Keys, least: int, most: int) -> Iterator[Problem]:
+    wrong = [
+        *ranges.MIN_COUNT.at(*path, "min_count")(least),
+        *ranges.MAX_COUNT.at(*path, "max_count")(most),
+    ]
+    yield from of_rules(wrong or scaling.limits.at(*path, "max_count")(least, most), *(least, most))
+
+
+def _schedule(capacity: ScheduledCapacity) -> Iterator[Problem]:
+    path = ("scaling", "schedules", capacity.name)
+    yield from _limits(path, capacity.min_count, capacity.max_count)
+    yield from of_rules(schedules.expression.at(*path, "schedule")(capacity.schedule))
+    yield from of_rules(schedules.time_zone.at(*path, "timezone")(capacity.timezone))
+
+
+def _target(target: Target, variant: Variant) -> Iterator[Problem]:
+    instance_type = variant.instances.instance_type
     match target:
-        case GpuTarget(percent=percent):
-            if variant.instances.instance_type.gpu is None:
-                name = variant.instances.instance_type.name
-                return [Problem("scaling.targets", f"{name} has no GPU to scale by: remove it")]
-            if not 0 < percent <= 100:
-                return [Problem("scaling.targets", f"{percent} % of a GPU: write 1 to 100")]
-        case CpuTarget(percent=percent):
-            if not 0 < percent <= 100:
-                return [Problem("scaling.targets", f"{percent} % of a vCPU: write 1 to 100")]
-        case InvocationsTarget(per_minute=value) | ConcurrencyTarget(per_instance=value):
-            if value <= 0:
-                return [Problem("scaling.targets", f"a target of {value}: write more than 0")]
-    return []
+        case GpuTarget(percent=value):
+            yield from of_rules(ranges.GPU_PERCENT(value), value)
+            yield from of_rules(scaling.utilization_of_a_gpu(value, instance_type))
+        case CpuTarget(percent=value):
+            yield from of_rules(ranges.CPU_PERCENT(value), value)
+        case InvocationsTarget(per_minute=value):
+            yield from of_rules(ranges.MAX_RPS(value), value)
+        case ConcurrencyTarget(per_instance=value):
+            yield from of_rules(ranges.CONCURRENCY(value), value)
+            if isinstance(variant.hosting, MultiModelHosting):
+                yield from of_rules(scaling.concurrency_of_one_model(value))

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from math import ceil
 from typing import Literal
 
-from aws_cdk import Size
+from aws_cdk import Size, SizeRoundingBehavior
 
-from platform_facts import Release, serve_option_since
+from platform_facts import Release
+from platform_facts.rules import ranges, server
 from triton_sagemaker.argument_types import typed
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.problems import Problem, of_rules
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
@@ -124,28 +126,19 @@ class ServerOptions:
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
-        for field in fields(self):
-            value, since = getattr(self, field.name), serve_option_since(field.name)
-            if value is not None and since and release.name < since:
-                yield Problem(
-                    field.name, f"release {release.name} does not have it: use {since} or newer, "
-                    "or leave it out"
-                )  # fmt: skip
-            if field.name == "thread_count" and value is not None and value < 1:
-                yield Problem(field.name, f"{value} is too small: write 1 or more")
-            if isinstance(value, Size) and not value.to_bytes():
-                yield Problem(field.name, "no bytes are too few: write Size.mebibytes(1) or more")
-            if field.name in _PORTS and value is not None and not 1 <= value <= 65535:
-                yield Problem(field.name, f"{value} is not a port: write 1 to 65535")
-        limit = self.model_load_gpu_limit
-        if limit is not None and not 0 < limit <= 1:
-            yield Problem(
-                "model_load_gpu_limit",
-                f"{limit} is not a fraction: write more than 0 and at most 1",
-            )
+        for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
+            yield from of_rules(server.option_of_release.at("server", name)(name, release))
+            if name in ranges.SERVER_OPTIONS:
+                value = _number(getattr(self, name))
+                rule = ranges.SERVER_OPTIONS[name].at("server", name)
+                yield from of_rules(rule(value), value)
 
 
-_PORTS = ("grpc_port", "metrics_port", "port")
+def _number(value: Size | float) -> float:
+    """Return a number, of a size in MiB."""
+    if not isinstance(value, Size):
+        return value
+    return ceil(value.to_mebibytes(rounding=SizeRoundingBehavior.NONE))
 
 
 def _bytes(size: Size | None) -> int | None:

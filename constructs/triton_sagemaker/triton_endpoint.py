@@ -12,6 +12,8 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from platform_facts.rules import observed
+from platform_facts.rules.updates import LONGEST_SECONDS
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
 from triton_sagemaker.argument_types import typed
 from triton_sagemaker.data_capture import DataCapture
@@ -23,16 +25,14 @@ from triton_sagemaker.endpoint_metrics import MINUTE, VariantMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
 from triton_sagemaker.endpoint_role import EndpointRole
 from triton_sagemaker.endpoint_scaling import EndpointScaling
-from triton_sagemaker.problems import InvalidEndpoint, Problem
+from triton_sagemaker.problems import InvalidEndpoint, Problem, of_rules
 from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
 from triton_sagemaker.update_checks import CheckedUpdates
-from triton_sagemaker.updates import LONGEST_SECONDS, AllAtOnce, UpdatePolicy
+from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
 
 DEFAULT_UPDATE = AllAtOnce()
-MAX_TOPICS = 5
-"""CloudWatch user guide, cloudwatch_limits: actions of an alarm."""
 ROLLBACK_SERVER_ERROR_RATE = 0.05
 """Share of 5xx answers of new instances, over a minute, that rolls an update back."""
 
@@ -177,10 +177,17 @@ class TritonEndpoint(ITritonEndpoint):
     ) -> EndpointMonitoring:
         """Add alarms and a dashboard; the alarms are told to `topics`, or to one that is made.
 
-        Raises `InvalidEndpoint` for more topics than an alarm can tell.
+        Raises `InvalidEndpoint` for more topics than an alarm can notify, and for thresholds that
+        no value reaches.
         """
-        if len(topics) > MAX_TOPICS:
-            raise self._invalid("topics", f"{len(topics)} given: write at most {MAX_TOPICS}")
+        limits = vars(thresholds) if thresholds else {}
+        values = [level for levels in limits.values() for level in levels.values()]
+        problems = [
+            *of_rules(observed.number_of_topics(len(topics))),
+            *of_rules(observed.thresholds(limits), *values),
+        ]
+        if problems:
+            raise InvalidEndpoint(self.endpoint_name, problems)
         return EndpointMonitoring(
             self,
             "Monitoring",

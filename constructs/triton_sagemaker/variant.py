@@ -1,22 +1,19 @@
 """One production variant."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import Processor
+from platform_facts.rules import names, ranges, server
 from triton_sagemaker.argument_types import typed
 from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_interface import DEFAULT_VARIANT
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
-from triton_sagemaker.problems import Problem, inside
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.triton_container import TritonContainer
-
-NAME = re.compile(r"(?=.{1,63}$)[a-zA-Z0-9](-*[a-zA-Z0-9])*")
-"""The names that SageMaker allows for variants and endpoints (API reference, EndpointName)."""
 
 
 @typed
@@ -63,17 +60,18 @@ class Variant:
 
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
-        if not NAME.fullmatch(self.name):
-            yield Problem("name", f'"{self.name}" is not a variant name: write letters and digits')
-        if self.weight < 0:
-            yield Problem("weight", f"{self.weight} is negative: write 0 or more")
-        yield from self.hosting.problems(self.container.options, self.instances.instance_type)
-        yield from inside("container", self.container.problems(self.hosting))
-        yield from inside("instances", self.instances.problems(self.container.release))
-        gpu = self.instances.instance_type.gpu
+        instance_type = self.instances.instance_type
+        limit = self.container.options.model_load_gpu_limit
+        yield from of_rules(names.variant_name(self.name), self.name)
+        yield from of_rules(ranges.WEIGHT.at("weight")(self.weight), self.weight)
+        yield from self.hosting.problems(self.container.options, instance_type)
+        yield from self.container.problems(self.hosting)
+        yield from of_rules(server.memory_of_a_gpu(limit, instance_type), limit)
+        yield from self.instances.problems(self.container.release)
+        gpu = instance_type.gpu
         if (self.container.processor is Processor.GPU) != bool(gpu):
             yield Problem(
                 "container.processor",
-                f"{self.instances.instance_type.name} has {'a' if gpu else 'no'} GPU: write "
+                f"{instance_type.name} has {'a' if gpu else 'no'} GPU: write "
                 f"Processor.{'GPU' if gpu else 'CPU'}",
             )

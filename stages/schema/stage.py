@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
 from stages.schema.alarms import NotifyConfig
+from stages.schema.checks import stage_problems
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
 from stages.schema.part import Part, refuse
-from stages.schema.stage_rules import misfits
 from stages.schema.tags import Tags
 
 RetentionDays = Literal[
@@ -60,8 +60,8 @@ class StageConfig(Part):
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        refuse([*misfits(self)])
+    def _obeys(self) -> Self:
+        refuse(stage_problems(self))
         return self
 
     @property

@@ -102,7 +102,9 @@ def test_cpu_target_is_of_all_vcpus_because_the_metric_is(scene: Scene) -> None:
 
 def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
     cooldowns = Cooldowns(scale_in=Duration.seconds(10), scale_out=Duration.seconds(20))
-    tracking = _tracking(scene, ConcurrencyTarget(per_instance=5, cooldowns=cooldowns))
+    alone = scene.variant(hosting=scene.single_model())
+    target = ConcurrencyTarget(per_instance=5, cooldowns=cooldowns)
+    tracking = _tracking(scene, target, alone)
     assert tracking["PredefinedMetricSpecification"] == {
         "PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"
     }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Size
+from aws_cdk import CfnParameter, Duration, Size
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
@@ -13,6 +13,7 @@ from aws_cdk import aws_sns as sns
 from platform_facts import Processor, region, release
 from tests.synth.endpoints import Scene
 from triton_sagemaker import (
+    AlarmThresholds,
     AllAtOnce,
     Canary,
     ConcurrencyTarget,
@@ -24,6 +25,8 @@ from triton_sagemaker import (
     Linear,
     Rolling,
     ScheduledCapacity,
+    ServerOptions,
+    Severity,
 )
 
 Wrong = Callable[[Scene], Any]
@@ -85,21 +88,21 @@ HOUR = Duration.hours(1)
 CASES: dict[str, tuple[Wrong, str]] = {
     "endpoint name": (
         lambda s: s.endpoint(endpoint_name="my_endpoint"),
-        'endpoint_name: "my_endpoint" is not an endpoint name: write up to 63 letters, digits '
-        "and hyphens",
+        "endpoint_name: 'my_endpoint', of 11 characters, is not an endpoint name: write up to 63 "
+        "letters, digits, and hyphens between them",
     ),
     "endpoint name too long": (
         lambda s: s.endpoint(endpoint_name="e-" * 32 + "e"),
-        f'endpoint_name: "{"e-" * 32}e" is not an endpoint name: write up to 63 letters, digits '
-        "and hyphens",
+        f"endpoint_name: '{'e-' * 32}e', of 65 characters, is not an endpoint name: write up to 63 "
+        "letters, digits, and hyphens between them",
     ),
     "no variant": (
         lambda s: s.endpoint(variants=[]),
-        "variants: 0 given: write one to 10",
+        "variants: 0 variants: write one to 10",
     ),
     "too many variants": (
         lambda s: s.endpoint(*(s.variant(name=f"V{n}") for n in range(11))),
-        "variants: 11 given: write one to 10",
+        "variants: 11 variants: write one to 10",
     ),
     "too many rollback alarms": (
         lambda s: s.endpoint(rollback_alarms=[alarm(s, f"a{n}") for n in range(11)]),
@@ -107,11 +110,13 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "too many topics": (
         lambda s: s.endpoint().monitor(topics=[topic(s, f"t{n}") for n in range(6)]),
-        "topics: 6 given: write at most 5",
+        "topics: 6 topics, and an alarm notifies 5: remove some, or subscribe them to another's "
+        "topic",
     ),
     "variant name": (
         lambda s: s.endpoint(s.variant(name="all traffic")),
-        'variants.all traffic.name: "all traffic" is not a variant name: write letters and digits',
+        "variants.all traffic.name: 'all traffic' is not a variant name: write letters, digits, "
+        "and hyphens between them",
     ),
     "variant twice": (
         lambda s: s.endpoint(s.variant(), s.variant()),
@@ -119,11 +124,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "negative weight": (
         lambda s: s.endpoint(s.variant(weight=-1), s.variant(name="B", weight=2)),
-        f"{V}.weight: -1 is negative: write 0 or more",
+        f"{V}.weight: -1 is out of range: write 0 or more",
     ),
     "no weight": (
         lambda s: s.endpoint(s.variant(weight=0)),
-        "variants: no variant gets traffic: give one a weight above 0",
+        "variants: no variant gets traffic: write a weight above 0 for one of the variants",
     ),
     "mixed hosting": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B", hosting=s.single_model())),
@@ -173,41 +178,39 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "variable too long": (
         lambda s: s.endpoint(s.variant(container=s.container(environment={"V": "x" * 1025}))),
-        f"{V}.container.environment: V has more than 1024 bytes, which SageMaker refuses: shorten "
-        "it",
+        f"{V}.container.environment.V: has more than 1024 bytes: shorten it",
     ),
     "inference type before its release": (
         lambda s: old_release(s, "24.09", inference_type="infer"),
-        f"{V}.container.options.inference_type: release 24.09 does not have it: use 25.03 or "
-        "newer, or leave it out",
+        f"{V}.container.options.inference_type: release 24.09 does not have it: remove it, or "
+        "write release 25.03 or newer",
     ),
     "gRPC before its release": (
         lambda s: old_release(s, "23.02", grpc_port=8001),
-        f"{V}.container.options.grpc_port: release 23.02 does not have it: use 23.07 or newer, or "
-        "leave it out",
+        f"{V}.container.options.grpc_port: release 23.02 does not have it: remove it, or "
+        "write release 23.07 or newer",
     ),
     "additional arguments before their release": (
         lambda s: old_release(s, "23.03", additional_args="--x"),
-        f"{V}.container.options.additional_args: release 23.03 does not have it: use 23.07 or "
-        "newer, or leave it out",
+        f"{V}.container.options.additional_args: release 23.03 does not have it: remove it, or "
+        "write release 23.07 or newer",
     ),
     "no threads": (
         lambda s: s.endpoint(s.with_options(thread_count=0)),
-        f"{V}.container.options.thread_count: 0 is too small: write 1 or more",
+        f"{V}.container.options.thread_count: 0 is out of range: write 1 to 2147483647",
     ),
     "no shared memory": (
         lambda s: s.endpoint(s.with_options(python_shm_default=Size.bytes(0))),
-        f"{V}.container.options.python_shm_default: no bytes are too few: write Size.mebibytes(1) "
-        "or more",
+        f"{V}.container.options.python_shm_default: 0 is out of range: write 1 to 2147483647",
     ),
     "port": (
         lambda s: s.endpoint(s.with_options(metrics_port=70000)),
-        f"{V}.container.options.metrics_port: 70000 is not a port: write 1 to 65535",
+        f"{V}.container.options.metrics_port: 70000 is out of range: write 1 to 65535",
     ),
     "GPU limit": (
         lambda s: s.endpoint(s.with_options(model_load_gpu_limit=80)),
-        f"{V}.container.options.model_load_gpu_limit: 80 is not a fraction: write more than 0 and "
-        "at most 1",
+        f"{V}.container.options.model_load_gpu_limit: 80 is out of range: write more than 0, at "
+        "most 1",
     ),
     "generate on a multi-model endpoint": (
         lambda s: s.endpoint(s.with_options(inference_type="generate")),
@@ -221,7 +224,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "no instance": (
         lambda s: s.endpoint(s.with_instances(initial_count=0)),
-        f"{V}.instances.initial_count: 0 is too few: write 1 or more",
+        f"{V}.instances.initial_count: 0 is out of range: write 1 to 2147483647",
     ),
     "startup time-out": (
         lambda s: s.endpoint(s.with_instances(startup_timeout=Duration.seconds(10))),
@@ -247,13 +250,14 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "four GPUs for many models": (
         lambda s: s.endpoint(s.with_instances("ml.g5.12xlarge")),
-        f"{V}.instances.instance_type: ml.g5.12xlarge cannot host GPU multi-model endpoints, which "
-        "take one GPU: write a single-GPU type such as ml.g5.xlarge, or host a single model",
+        f"{V}.instances.instance_type: ml.g5.12xlarge cannot host a GPU multi-model endpoint, "
+        "which takes one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, "
+        "ml.g5.16xlarge, or host a single model",
     ),
     "GPU too old": (
         lambda s: s.endpoint(s.with_instances("ml.p2.xlarge")),
-        f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, Triton "
-        "25.09 needs 7.5 or more: write another type or another release",
+        f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, release "
+        "25.09 needs 7.5 or more: write another instance type or another release",
     ),
     "GPU too new": (
         lambda s: s.endpoint(
@@ -262,8 +266,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
                 instances=s.instances("ml.g6e.xlarge"),
             )
         ),
-        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, Triton "
-        "22.07 needs 8.6 or less: write another type or another release",
+        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, release "
+        "22.07 needs 8.6 or less: write another instance type or another release",
     ),
     "AMI too old": (
         lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
@@ -290,7 +294,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "canary of everything": (
         lambda s: s.endpoint(update=Canary(percent=60)),
-        "update.percent: 60 % is out of range: write 1 to 50",
+        "update.percent: 60 % is out of range for canary: write 1 to 50",
     ),
     "canary for too long": (
         lambda s: s.endpoint(update=Canary(wait=Duration.seconds(4000))),
@@ -298,11 +302,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "steps too small": (
         lambda s: s.endpoint(update=Linear(percent=5)),
-        "update.percent: 5 % is out of range: write 10 to 50",
+        "update.percent: 5 % is out of range for linear: write 10 to 50",
     ),
     "batch too small": (
         lambda s: s.endpoint(update=Rolling(percent=1)),
-        "update.percent: 1 % is out of range: write 5 to 50",
+        "update.percent: 1 % is out of range for rolling: write 5 to 50",
     ),
     "nine hours of linear steps": (
         lambda s: s.endpoint(update=Linear(percent=10, wait=HOUR)),
@@ -321,11 +325,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "rolling with two variants": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
-        "update: a rolling update takes one variant: write AllAtOnce, Canary or Linear",
+        "update: a rolling update takes one variant: choose canary, linear or all-at-once",
     ),
     "rolled back by nothing at all": (
         lambda s: s.endpoint(rollback_error_rate=0),
-        "rollback_error_rate: 0 is not a share: write more than 0 and at most 1",
+        "rollback_error_rate: 0 is out of range: write more than 0, at most 1",
     ),
     "half a second": (
         lambda s: s.endpoint(update=AllAtOnce(keep_old=Duration.millis(500))),
@@ -362,7 +366,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "capture of more than all": (
         lambda s: s.endpoint(data_capture=DataCapture(bucket=bucket(s), prefix="c", percent=101)),
-        "data_capture.percent: 101 % is out of range: write 1 to 100",
+        "data_capture.percent: 101 is out of range: write 1 to 100",
     ),
     "capture of nothing": (
         lambda s: s.endpoint(
@@ -372,12 +376,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "scaling to zero": (
         scaled(min_count=0),
-        "scaling.min_count: 0 is too few: write 1 or more; only asynchronous endpoints, and those "
-        "of inference components, scale to zero",
+        "scaling.min_count: 0 is out of range: write 1 to 2147483647",
     ),
     "scaling limits turned round": (
-        scaled(min_count=1, max_count=0),
-        "scaling.max_count: 0 is less than min_count 1: write more",
+        scaled(min_count=3, max_count=2),
+        "scaling.max_count: 2 is less than the smallest number of instances, 3: write 3 or more",
     ),
     "fewer instances than scaling allows": (
         scaled(min_count=2),
@@ -389,7 +392,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "nothing to scale by": (
         scaled(targets=[]),
-        "scaling.targets: nothing to scale by: write a target",
+        "scaling: nothing to scale by: write max_rps, concurrency, gpu_percent, cpu_percent or "
+        "schedules",
     ),
     "one target twice": (
         scaled(targets=[GpuTarget(percent=50), GpuTarget(percent=60)]),
@@ -397,19 +401,45 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "scaling by a GPU that is not there": (
         scaled(targets=[GpuTarget(percent=50)], type_name="ml.m5.xlarge", processor=Processor.CPU),
-        "scaling.targets: ml.m5.xlarge has no GPU to scale by: remove it",
+        "scaling.gpu_percent: ml.m5.xlarge has no GPU: remove gpu_percent",
     ),
     "GPU target of more than one GPU": (
         scaled(targets=[GpuTarget(percent=150)]),
-        "scaling.targets: 150 % of a GPU: write 1 to 100",
+        "scaling.gpu_percent: 150 is out of range: write more than 0, at most 100",
     ),
     "CPU target of more than one vCPU": (
         scaled(targets=[CpuTarget(percent=400)]),
-        "scaling.targets: 400 % of a vCPU: write 1 to 100",
+        "scaling.cpu_percent: 400 is out of range: write more than 0, at most 100",
     ),
     "target of nothing": (
-        scaled(targets=[ConcurrencyTarget(per_instance=0)]),
-        "scaling.targets: a target of 0: write more than 0",
+        scaled(targets=[InvocationsTarget(per_minute=0)]),
+        "scaling.max_rps: 0 is out of range: write more than 0",
+    ),
+    "concurrency of many models": (
+        scaled(targets=[ConcurrencyTarget(per_instance=4)]),
+        "scaling.concurrency: AWS documents no such metric of multi-model endpoints: scale by "
+        "requests (max_rps), or host a single model",
+    ),
+    "GPU limit on a CPU": (
+        lambda s: s.endpoint(
+            s.variant(
+                container=s.container(
+                    processor=Processor.CPU, options=ServerOptions(model_load_gpu_limit=0.8)
+                ),
+                instances=s.instances("ml.m5.xlarge"),
+            )
+        ),
+        f"{V}.container.options.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove "
+        "model_load_gpu_limit",
+    ),
+    "threshold that nothing reaches": (
+        lambda s: s.endpoint().monitor(AlarmThresholds(server_error_rate={Severity.CRITICAL: 5})),
+        "alarms.server_error_rate.critical: 5 is out of range: write 0 to 1",
+    ),
+    "schedule of no form": (
+        scaled(schedules=[ScheduledCapacity(name="n", schedule="noon", min_count=1, max_count=2)]),
+        "scaling.schedules.n.schedule: 'noon' is no schedule: write cron(0 8 ? * MON-FRI *), "
+        "rate(12 hours) or at(2027-01-31T08:00:00)",
     ),
     "schedule turned round": (
         scaled(
@@ -417,7 +447,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
                 ScheduledCapacity(name="n", schedule="rate(1 day)", min_count=3, max_count=2)
             ]
         ),
-        "scaling.schedules.n.max_count: 2 is less than min_count 3: write more",
+        "scaling.schedules.n.max_count: 2 is less than the smallest number of instances, 3: write "
+        "3 or more",
     ),
 }
 
@@ -456,3 +487,11 @@ def test_everything_wrong_is_listed_at_once() -> None:
         )
     assert str(error.value).splitlines()[0] == "endpoint my endpoint cannot be deployed:"
     assert len(error.value.problems) == 5
+
+
+def test_a_value_that_only_a_deploy_knows_is_not_checked() -> None:
+    scene = Scene()
+    name = CfnParameter(scene.stack, "Name").value_as_string
+    weight = CfnParameter(scene.stack, "Weight", type="Number").value_as_number
+    scene.endpoint(scene.variant(weight=weight), endpoint_name=name)
+    assert scene.properties("AWS::SageMaker::Endpoint")["EndpointName"] == {"Ref": "Name"}

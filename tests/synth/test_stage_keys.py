@@ -4,61 +4,25 @@ import pytest
 
 from checked_yaml import Misfits
 from stacks import naming_keys
-from stages import EndpointConfig
+from tests.synth.endpoints import Scene
 from triton_sagemaker import InvalidEndpoint, Problem
 
-ENDPOINT = EndpointConfig.model_validate(
-    {
-        "models": ["minilm"],
-        "instance_type": "ml.g5.xlarge",
-        "variants": {"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}},
-    }
-)
+TOO_MANY = {f"V{number:03}": "" for number in range(100)}
 
 
-@pytest.mark.parametrize(
-    ("where", "keys"),
-    [
-        ("variants.Old.container.release", "release"),
-        ("variants.Old.instances.instance_type", "endpoints.text.instance_type"),
-        ("variants.New.instances.instance_type", "endpoints.text.variants.New.instance_type"),
-        ("variants.New.instances.initial_count", "endpoints.text.instance_count"),
-        ("instances.initial_count", "endpoints.text.instance_count"),
-        ("variants.New.container.environment", "endpoints.text.environment"),
-        ("variants.New.container.options.ping_mode", "endpoints.text.server.ping_mode"),
-        (
-            "variants.New.container.options.python_shm_growth",
-            "endpoints.text.server.python_shm_growth_mib",
-        ),
-        ("variants.New.weight", "endpoints.text.variants.New.weight"),
-        ("variants", "endpoints.text.variants"),
-        ("update", "endpoints.text.update"),
-        ("update.percent", "endpoints.text.update.percent"),
-        ("update.wait", "endpoints.text.update.wait_seconds"),
-        ("rollback_error_rate", "endpoints.text.update.rollback_error_rate"),
-        ("scaling.max_count", "endpoints.text.scaling.max_count"),
-        ("scaling.targets", "endpoints.text.scaling"),
-        ("scaling.schedules.noon.min_count", "endpoints.text.scaling.schedules.noon.min_count"),
-        ("data_capture.percent", "endpoints.text.data_capture.percent"),
-    ],
-)
-def test_what_a_construct_refuses_has_the_keys_of_the_stage(where: str, keys: str) -> None:
-    assert refused(where) == [(tuple(keys.split(".")), "is wrong")]
+def test_what_a_construct_refuses_has_the_key_of_the_stage_once() -> None:
+    scene = Scene()
+    container = scene.container(environment=TOO_MANY)
+    variants = [scene.variant(name=name, container=container) for name in ("Old", "New")]
+    with pytest.raises(Misfits) as raised, naming_keys("text"):
+        scene.endpoint(*variants)
+    ((keys, message),) = raised.value.found
+    assert keys == ("endpoints", "text", "environment")
+    assert message.startswith("103 entries of 502 bytes")
 
 
 def test_what_no_stage_can_say_is_named_as_the_construct_names_it() -> None:
     where = "variants.Old.hosting.prefix"
-    assert refused(where) == [(("endpoints", "text"), f"{where}: is wrong")]
-
-
-def test_what_every_variant_has_wrong_is_said_once() -> None:
-    both = [Problem(f"variants.{it}.container.environment", "is wrong") for it in ("Old", "New")]
-    with pytest.raises(Misfits) as raised, naming_keys("text", ENDPOINT):
-        raise InvalidEndpoint("dev-text", both)
-    assert raised.value.found == [(("endpoints", "text", "environment"), "is wrong")]
-
-
-def refused(where: str) -> list[tuple[tuple[str | int, ...], str]]:
-    with pytest.raises(Misfits) as raised, naming_keys("text", ENDPOINT):
+    with pytest.raises(Misfits) as raised, naming_keys("text"):
         raise InvalidEndpoint("dev-text", [Problem(where, "is wrong")])
-    return raised.value.found
+    assert raised.value.found == [(("endpoints", "text"), f"{where}: is wrong")]

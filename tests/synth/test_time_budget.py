@@ -12,6 +12,7 @@ from aws_cdk.cx_api import CloudAssembly
 import app as stage_app
 import checked_yaml
 from endpoint_client import EndpointClient, _client
+from platform_facts.rules.updates import PROVISIONING_SECONDS
 from release.delivery import time_budget as delivered
 from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
@@ -21,7 +22,6 @@ from stages import StageConfig, load_stage
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, templates_of
 from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index
-from triton_sagemaker.instances import PROVISIONING_SECONDS
 
 UPDATES: dict[str, dict[str, Any]] = {
     "all at once": {"strategy": "all-at-once"},
