@@ -1,16 +1,28 @@
-"""What a stage says of an endpoint, as the constructs take it."""
+"""Values of a stage as arguments of the constructs."""
+
+from typing import Any, get_args
 
 from aws_cdk import Duration, Size
 from aws_cdk import aws_logs as logs
 
-from stages import AlarmsConfig, ScalingConfig, ScheduleConfig, ServerConfig, UpdateConfig
+from stages import (
+    AlarmsConfig,
+    EndpointConfig,
+    ScalingConfig,
+    ScheduleConfig,
+    ServerConfig,
+    UpdateConfig,
+)
+from stages.schema.stage import RetentionDays
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
     Canary,
+    CaptureBucket,
     ConcurrencyTarget,
     Cooldowns,
     CpuTarget,
+    DataCapture,
     GpuTarget,
     InvocationsTarget,
     Linear,
@@ -38,31 +50,25 @@ def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> 
     )
 
 
-def scaling_targets(settings: ScalingConfig) -> list[Target]:
-    """Return what the number of instances follows."""
-    found: list[Target] = []
+def scaling_arguments(settings: ScalingConfig) -> dict[str, Any]:
+    """Return the limits, schedules and target-tracking metrics of `TritonEndpoint.auto_scale`."""
+    targets: list[Target] = []
     if settings.max_rps is not None:
-        found.append(
-            InvocationsTarget.for_load(
-                max_rps=settings.max_rps, cooldowns=_cooldowns(settings, InvocationsTarget)
-            )
-        )
-    if settings.concurrency is not None:
-        found.append(
-            ConcurrencyTarget(
-                per_instance=settings.concurrency,
-                cooldowns=_cooldowns(settings, ConcurrencyTarget),
-            )
-        )
-    if settings.gpu_percent is not None:
-        found.append(
-            GpuTarget(percent=settings.gpu_percent, cooldowns=_cooldowns(settings, GpuTarget))
-        )
-    if settings.cpu_percent is not None:
-        found.append(
-            CpuTarget(percent=settings.cpu_percent, cooldowns=_cooldowns(settings, CpuTarget))
-        )
-    return found
+        cooldowns = _cooldowns(settings, InvocationsTarget)
+        targets.append(InvocationsTarget.for_load(max_rps=settings.max_rps, cooldowns=cooldowns))
+    for value, kind, argument in (
+        (settings.concurrency, ConcurrencyTarget, "per_instance"),
+        (settings.gpu_percent, GpuTarget, "percent"),
+        (settings.cpu_percent, CpuTarget, "percent"),
+    ):
+        if value is not None:
+            targets.append(kind(**{argument: value}, cooldowns=_cooldowns(settings, kind)))
+    return {
+        "min_count": settings.min_count,
+        "max_count": settings.max_count,
+        "schedules": _scheduled(settings.schedules),
+        "targets": targets,
+    }
 
 
 def _cooldowns(settings: ScalingConfig, target: type[Target]) -> Cooldowns:
@@ -75,7 +81,7 @@ def _cooldowns(settings: ScalingConfig, target: type[Target]) -> Cooldowns:
     )
 
 
-def scheduled(schedules: dict[str, ScheduleConfig]) -> list[ScheduledCapacity]:
+def _scheduled(schedules: dict[str, ScheduleConfig]) -> list[ScheduledCapacity]:
     """Return the limits from a time on."""
     return [
         ScheduledCapacity(
@@ -90,7 +96,7 @@ def scheduled(schedules: dict[str, ScheduleConfig]) -> list[ScheduledCapacity]:
 
 
 def thresholds(settings: AlarmsConfig) -> AlarmThresholds:
-    """Return when somebody is told."""
+    """Return the thresholds of alarms."""
     chosen = settings.model_dump(exclude_none=True)
     return AlarmThresholds(
         **{
@@ -114,28 +120,22 @@ def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
             return Rolling(percent=percent, wait=wait)
 
 
-RETENTION = {
-    1: logs.RetentionDays.ONE_DAY,
-    3: logs.RetentionDays.THREE_DAYS,
-    5: logs.RetentionDays.FIVE_DAYS,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    60: logs.RetentionDays.TWO_MONTHS,
-    90: logs.RetentionDays.THREE_MONTHS,
-    120: logs.RetentionDays.FOUR_MONTHS,
-    150: logs.RetentionDays.FIVE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-    400: logs.RetentionDays.THIRTEEN_MONTHS,
-    545: logs.RetentionDays.EIGHTEEN_MONTHS,
-    731: logs.RetentionDays.TWO_YEARS,
-    1096: logs.RetentionDays.THREE_YEARS,
-    1827: logs.RetentionDays.FIVE_YEARS,
-    2192: logs.RetentionDays.SIX_YEARS,
-    2557: logs.RetentionDays.SEVEN_YEARS,
-    2922: logs.RetentionDays.EIGHT_YEARS,
-    3288: logs.RetentionDays.NINE_YEARS,
-    3653: logs.RetentionDays.TEN_YEARS,
-}
-"""The stage's `log_retention_days`, as the CDK calls them."""
+def data_capture(
+    config: EndpointConfig, captured: CaptureBucket | None, *, prefix: str
+) -> DataCapture | None:
+    """Return what is recorded of requests, below `prefix` of the stage's bucket."""
+    settings = config.data_capture
+    if settings is None or captured is None:
+        return None
+    return DataCapture(
+        bucket=captured.bucket,
+        encryption_key=captured.key,
+        percent=settings.percent,
+        prefix=prefix,
+        requests=settings.requests,
+        responses=settings.responses,
+    )
+
+
+RETENTION = dict(zip(get_args(RetentionDays), logs.RetentionDays, strict=False))
+"""The stage's `log_retention_days`, as the CDK calls them: both in their order, and forever."""

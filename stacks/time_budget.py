@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Self
-
-from constructs import IConstruct
+from typing import Any, Self
 
 import checked_yaml
 from triton_sagemaker import ModelBuilder, TritonEndpoint
@@ -35,10 +33,6 @@ ANSWER_MINUTES = 7
 """A model that loads is asked five times, 70 s each, 15 s apart in all: `endpoint_client`."""
 LONGEST_BUILD_MINUTES = 220
 """A build may wait no longer: `ModelBuilder` ends it after 240."""
-
-
-METADATA = "triton:time-budget"
-"""The kind of metadata by which `release.delivery` finds it."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +81,6 @@ class TimeBudget:
         wait = min(LONGEST_BUILD_MINUTES, left)
         return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
 
-    def attach_to(self, construct: IConstruct) -> None:
-        """Write it into the metadata of a construct, for whoever delivers the assembly."""
-        rows = [{"what": what, "minutes": minutes} for what, minutes in self.rows.items()]
-        construct.node.add_metadata(METADATA, {"rows": rows, "builds": self.build_minutes})
+    def as_json(self) -> dict[str, Any]:
+        """Return the budget as a delivery reads it."""
+        return {"rows": dict(self.rows), "build_minutes": self.build_minutes}

@@ -11,7 +11,9 @@ from unittest.mock import MagicMock
 
 import boto3
 import pytest
+from aws_cdk import Stack
 from aws_cdk import aws_logs as logs
+from aws_cdk.assertions import Template
 from botocore.response import StreamingBody
 from botocore.stub import Stubber
 
@@ -29,10 +31,10 @@ from model_build.publishing.catalog import Catalog
 from release import parameters
 from release.delivery import archive_bucket, building, declared, moving
 from stacks.acknowledged import FUNCTIONS
-from stacks.endpoint_stack import MODELS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
+from stages.plan import MODELS
 from stages.schema import AlarmsConfig
 from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
@@ -182,8 +184,13 @@ def test_a_stage_can_set_every_alarm_threshold() -> None:
 
 
 def test_a_stage_can_keep_logs_as_long_as_cloudwatch_does() -> None:
-    assert set(RETENTION) == set(get_args(RetentionDays))
     assert set(RETENTION.values()) == set(logs.RetentionDays) - {logs.RetentionDays.INFINITE}
+    stack = Stack()
+    for days in get_args(RetentionDays):
+        logs.LogGroup(stack, f"{days}", retention=RETENTION[days])
+    groups = Template.from_stack(stack).find_resources("AWS::Logs::LogGroup")
+    for name, group in groups.items():
+        assert name.startswith(str(group["Properties"]["RetentionInDays"]))
 
 
 @pytest.fixture

@@ -8,10 +8,9 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
-import app as stage_app
 from stacks import DeliveryStack
 from stages import DeliveryConfig, StageConfig
-from tests.synth.conftest import CONTEXT
+from tests.synth.conftest import CONTEXT, add_stage
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 ISSUER = "token.actions.githubusercontent.com"
@@ -133,7 +132,6 @@ def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
     account: str | None,
     promotes_from: str | None,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     stage = StageConfig.model_validate(
         {
@@ -144,13 +142,12 @@ def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
             "endpoints": {"text": {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}},
         }
     )
-    monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "prod")
+    add_stage(app, "prod", stage)
     assert "prod-delivery" in {stack.stack_name for stack in app.synth().stacks}
 
 
 def test_a_stage_without_delivery_has_no_such_stack(tmp_path: Path) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "dev")
+    add_stage(app, "dev")
     assert "dev-delivery" not in {stack.stack_name for stack in app.synth().stacks}

@@ -12,8 +12,9 @@ from aws_cdk.assertions import Match, Template
 from checked_yaml import Misfits
 from stacks import EndpointStack, ModelStack
 from stages import ServerConfig, StageConfig
+from stages.plan import StagePlan
 from tests.synth.conftest import Templates
-from triton_sagemaker import CatalogEntry, ServerOptions
+from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
@@ -53,11 +54,9 @@ def text_endpoint(
         "dev-text",
         stage_name="dev",
         stage=stage,
-        endpoint_name="text",
-        endpoint=stage.endpoints["text"],
+        plan=StagePlan.of("dev", stage, python=python).endpoints["text"],
         models=ModelStack(app, "dev-models", stage_name="dev", stage=stage, env=env),
         network=None,
-        python=python,
         env=env,
     )
     return Template.from_stack(stack)
@@ -175,15 +174,6 @@ def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates:
     template = Template.from_json(templates("prod")["prod-search"])
     (entry,) = template.find_resources(ENTRY).values()
     assert json.loads(entry["Properties"]["Value"])["target_model"] is None
-
-
-def test_a_model_whose_entry_is_too_long_is_named_where_the_stage_asks_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(CatalogEntry, "json", lambda _: "x" * 4097)
-    with pytest.raises(Misfits, match="minilm has 4097 characters") as raised:
-        text_endpoint()
-    assert [keys for keys, _ in raised.value.found] == [("endpoints", "text", "models", 0)]
 
 
 # Settings

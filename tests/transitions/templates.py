@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from local_aws.environment import ACCOUNT, REGION
 from model_build import ModelPlan, find_model, plan_model
-from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack, endpoint_stack
-from stages import StageConfig
+from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack
+from stages import StageConfig, plan
 from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed
 from triton_sagemaker import InvalidEndpoint
@@ -92,20 +92,20 @@ class Templates:
         env: Environment,
     ) -> EndpointStack:
         with patch.object(
-            endpoint_stack, "_plan", lambda name: self._plan(name, state["models"][name])
+            plan, "planned_model", lambda name: self._plan(name, state["models"][name])
         ):
-            return EndpointStack(
-                app,
-                construct_id,
-                stage_name=STAGE,
-                stage=stage,
-                endpoint_name=ENDPOINT,
-                endpoint=stage.endpoints[ENDPOINT],
-                models=models,
-                network=network if stage.private_network else None,
-                captured=capture.bucket if stage.captures else None,
-                env=env,
-            )
+            planned = plan.StagePlan.of(STAGE, stage).endpoints[ENDPOINT]
+        return EndpointStack(
+            app,
+            construct_id,
+            stage_name=STAGE,
+            stage=stage,
+            plan=planned,
+            models=models,
+            network=network if stage.private_network else None,
+            captured=capture.bucket if stage.captures else None,
+            env=env,
+        )
 
     def _plan(self, name: str, version: int) -> ModelPlan:
         if (name, version) not in self._plans:
