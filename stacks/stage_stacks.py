@@ -18,7 +18,7 @@ from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stacks.template_limits import check_templates, take_limits_over
 from stacks.time_budget import TimeBudget
-from stages import UnknownStage, load_stage, naming_lines
+from stages import UnknownStage, at_lines_of_stage, load_stage
 from stages.load import FOLDER
 from stages.plan import StagePlan
 from triton_sagemaker import InvalidEndpoint
@@ -38,7 +38,7 @@ def synthesise(
     release's image. Raises one of `USER_ERRORS`, with the line of the stage's file.
     """
     config = load_stage(stage_name, folder)
-    with naming_lines(stage_name, folder):
+    with at_lines_of_stage(stage_name, folder):
         plan = StagePlan.of(stage_name, config, python=python)
         budget = add_stacks(app, plan)
         assembly = app.synth()
@@ -51,7 +51,7 @@ def synthesise(
 def add_stacks(app: App, plan: StagePlan) -> TimeBudget:
     """Add the stacks of a stage, checked by cdk-nag in every synth; return how long they may take.
 
-    Raises `checked_yaml.Misfits` for what only the constructs see.
+    Raises `checked_yaml.LocatedErrors` for what only the constructs see.
     """
     take_limits_over(app)
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
@@ -80,7 +80,7 @@ def add_stacks(app: App, plan: StagePlan) -> TimeBudget:
 
 @contextmanager
 def _keys_of_rules(short_name: str) -> Iterator[None]:
-    """Raise `InvalidEndpoint` as `checked_yaml.Misfits`, each problem once for all variants."""
+    """Raise `InvalidEndpoint` by the keys of rules, each problem once for all variants."""
     try:
         yield
     except InvalidEndpoint as error:
@@ -88,4 +88,4 @@ def _keys_of_rules(short_name: str) -> Iterator[None]:
             (("endpoints", short_name, *it.path), it.what if it.path else str(it))
             for it in error.problems
         )
-        raise checked_yaml.Misfits(list(dict.fromkeys(problems))) from None
+        raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems))) from None

@@ -50,8 +50,8 @@ class TimeBudget:
     def of(cls, stage_name: str, endpoints: Mapping[str, TritonEndpoint]) -> Self:
         """Return the budget of a stage; `endpoints` are by their short names.
 
-        Raises `checked_yaml.Misfits` where it leaves builds less time than CloudFormation would
-        give them.
+        Raises `checked_yaml.LocatedErrors` where it leaves builds less time than CloudFormation
+        would give them.
         """
         name = max(endpoints, key=lambda it: endpoints[it].longest_update.to_seconds())
         update = ceil(endpoints[name].longest_update.to_minutes(integral=False))
@@ -77,7 +77,7 @@ class TimeBudget:
                 f"into the {JOB_MINUTES} of a delivery's job: write a shorter wait_seconds or a "
                 "larger percent, and for a rolling update fewer instances"
             )
-            raise checked_yaml.Misfits([(("endpoints", name, "update"), message)])
+            raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
         wait = min(LONGEST_BUILD_MINUTES, left)
         return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
 

@@ -1,6 +1,6 @@
 """What is deployed where: one YAML file per environment."""
 
-from stages.load import UnknownStage, load_stage, naming_lines, stage_names
+from stages.load import UnknownStage, at_lines_of_stage, load_stage, stage_names
 from stages.schema import (
     AlarmsConfig,
     DataCaptureConfig,
@@ -28,7 +28,7 @@ __all__ = [
     "UnknownStage",
     "UpdateConfig",
     "VariantConfig",
+    "at_lines_of_stage",
     "load_stage",
-    "naming_lines",
     "stage_names",
 ]

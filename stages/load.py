@@ -49,18 +49,18 @@ def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
             f"{folder.name}/{name}.yaml cannot be read: {error.strerror}: write a file there, or "
             "delete it"
         ) from None
-    with naming_lines(name, folder):
+    with at_lines_of_stage(name, folder):
         if found := list(wrong_names(name, stage, folder)):
-            raise checked_yaml.Misfits(found)
+            raise checked_yaml.LocatedErrors(found)
     return stage
 
 
-def naming_lines(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
+def at_lines_of_stage(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
     """Raise what a stage's values lead to, and only its stacks see, at the lines of its file.
 
-    They are raised as `checked_yaml.Misfits`; they become `checked_yaml.InvalidFile`.
+    They are raised as `checked_yaml.LocatedErrors`; they become `checked_yaml.InvalidFile`.
     """
-    return checked_yaml.naming_lines(_path(name, folder))
+    return checked_yaml.at_lines_of(_path(name, folder))
 
 
 def _path(name: str, folder: Path) -> Path:

@@ -157,8 +157,8 @@ class StagePlan:
         """Return the plan of a stage.
 
         `python` is the version that Python models run in, where it may be another than in the
-        release's image. Raises `checked_yaml.Misfits` with every model that is not there or cannot
-        be built, by its keys, and `BuildError` for a `python` that is no version.
+        release's image. Raises `checked_yaml.LocatedErrors` with every model that is not there or
+        cannot be built, by its keys, and `BuildError` for a `python` that is no version.
         """
         problems: list[Problem] = []
         endpoints = {}
@@ -179,7 +179,7 @@ class StagePlan:
                 ]
                 endpoints[short_name] = plan
         if problems:
-            raise checked_yaml.Misfits(list(dict.fromkeys(problems)))
+            raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
         return cls(name=name, config=config, endpoints=endpoints)
 
     def as_json(self) -> dict[str, Any]:

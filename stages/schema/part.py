@@ -26,7 +26,7 @@ class Part(BaseModel):
 def refuse(problems: Iterable[Problem], *, depth: int = 0) -> None:
     """Raise all problems, if any, for a part that stands `depth` keys below their root."""
     if listed := [(problem.path[depth:], problem.message) for problem in problems]:
-        raise checked_yaml.Misfits(listed)
+        raise checked_yaml.LocatedErrors(listed)
 
 
 def within(limits: Range) -> Any:

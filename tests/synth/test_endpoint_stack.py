@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Match, Template
 
-from checked_yaml import Misfits
+from checked_yaml import LocatedErrors
 from stacks import EndpointStack, ModelStack
 from stages import ServerConfig, StageConfig
 from stages.plan import StagePlan
@@ -74,7 +74,7 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
 
 def test_an_engine_is_refused_where_codebuild_has_no_gpu() -> None:
     place = r"models/minilm/recipe\.yaml: encoder/1/model\.plan: "
-    with pytest.raises(Misfits, match=place + "CodeBuild has no GPU in this region"):
+    with pytest.raises(LocatedErrors, match=place + "CodeBuild has no GPU in this region"):
         text_endpoint(region="eu-north-1")
     text_endpoint(region="eu-north-1", instance_type="ml.m5.xlarge")
 
@@ -130,7 +130,7 @@ def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
 
 
 def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:
-    with pytest.raises(Misfits) as raised:
+    with pytest.raises(LocatedErrors) as raised:
         text_endpoint(instance_type="ml.g4dn.xlarge")
     assert str(raised.value) == (
         "models/minilm/recipe.yaml: encoder/1/model.plan: an "

@@ -130,6 +130,6 @@ def refused(folder: Path, stack: str, size: int) -> list[tuple[checked_yaml.Keys
     )
     try:
         check_templates("prod", assembly)
-    except checked_yaml.Misfits as error:
-        return error.found
+    except checked_yaml.LocatedErrors as error:
+        return error.errors
     return []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checked_yaml import Misfits
+from checked_yaml import LocatedErrors
 from model_build import BuildError
 from model_build.manifest import Signature
 from stages import StageConfig
@@ -28,9 +28,9 @@ def plan(python: str | None = None, **settings: Any) -> EndpointPlan:
 
 
 def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
-    with pytest.raises(Misfits) as raised:
+    with pytest.raises(LocatedErrors) as raised:
         StagePlan.of("dev", stage(**settings))
-    return dict(raised.value.found)
+    return dict(raised.value.errors)
 
 
 def test_variants_of_one_kind_of_gpu_share_an_archive() -> None:
