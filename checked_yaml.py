@@ -14,6 +14,8 @@ from pydantic_core import ErrorDetails
 Model = TypeVar("Model", bound=BaseModel)
 Keys = tuple[str | int, ...]
 """The keys that lead to a value, from the part that a validator checks, or from the file's top."""
+MAX_DEPTH = 50
+"""Levels of lists and mappings: far more than a schema of ours has, far fewer than Python calls."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ class _Loader(yaml.SafeLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         alias, line = isinstance(event, yaml.AliasEvent), event.start_mark.line + 1
         is_key, depth = parent is not None and index is None, len(self._trail)
+        if depth > MAX_DEPTH:
+            raise RecursionError
         self._trail += [] if index is None else [str(getattr(index, "value", index))]
         node: Any = super().compose_node(parent, index)
         self._trail += [node.value] if is_key and isinstance(node, yaml.ScalarNode) else []
@@ -232,7 +236,7 @@ def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
 
 def _range(here: dict[str, Any]) -> str:
     """Return the numbers that a schema allows, in words: `1 to 50`, `1 or more`, `more than 0`."""
-    above, least, most = (here.get(it) for it in ("exclusiveMinimum", "minimum", "maximum"))
+    above, least, most = (here.get(key) for key in ("exclusiveMinimum", "minimum", "maximum"))
     if least is not None:
         return f"{least} or more" if most is None else f"{least} to {most}"
     return f"more than {above}" if most is None else f"more than {above}, at most {most}"
@@ -244,10 +248,10 @@ def _schema_at(schema: type[BaseModel], location: Keys) -> dict[str, Any]:
     here = _resolved(root, root)
     for step in map(str, location):
         tagged = here.get("discriminator", {}).get("mapping", {})
-        named = {tag: {"$ref": it} for tag, it in tagged.items()} | here.get("properties", {})
+        named = {tag: {"$ref": name} for tag, name in tagged.items()} | here.get("properties", {})
         patterns = here.get("patternProperties", {}).values()
         any_key = [*patterns, here.get("additionalProperties"), here.get("items"), here]
-        child = named.get(step) or next(it for it in any_key if isinstance(it, dict))
+        child = named.get(step) or next(each for each in any_key if isinstance(each, dict))
         here = _resolved(child, root)
     return here
 

@@ -57,7 +57,7 @@ class EndpointStack(Stack):
             checked=CheckedUpdates(
                 checks=models.update_checks,
                 catalog=catalog.prefix,
-                archives=[it["target_model"] for it in plan.catalog if it["target_model"]],
+                archives=[model for entry in plan.catalog if (model := entry["target_model"])],
             ),
             data_capture=settings.data_capture(config, captured, prefix=plan.short_name),
             detailed_observability=config.detailed_observability,
@@ -68,7 +68,7 @@ class EndpointStack(Stack):
             vpc=network.vpc if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),
-            variants=[variant(it, plan, models.bucket.bucket) for it in plan.variants],
+            variants=[variant(planned, plan, models.bucket.bucket) for planned in plan.variants],
         )
         acknowledge_endpoint(
             self.endpoint.role,
@@ -81,7 +81,7 @@ class EndpointStack(Stack):
             prefix=f"{plan.short_name}/",
         )
         for model in self.endpoint.models.values():
-            model.node.add_dependency(*(it for builds in built.values() for it in builds))
+            model.node.add_dependency(*(build for builds in built.values() for build in builds))
         if config.scaling:
             for scaled in plan.variants:
                 self.endpoint.auto_scale(
@@ -100,8 +100,10 @@ class EndpointStack(Stack):
         """Return the builds of each model."""
         built: dict[str, list[BuiltModel]] = {}
         sources = {
-            it.name: source_of(self, f"{it.name}-source", folder=it.folder, digest=it.digest)
-            for it in self._plan.models
+            model.name: source_of(
+                self, f"{model.name}-source", folder=model.folder, digest=model.digest
+            )
+            for model in self._plan.models
         }
         for archive in self._plan.archives:
             model, target = archive.model, archive.target

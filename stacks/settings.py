@@ -86,12 +86,12 @@ def _scheduled(schedules: dict[str, ScheduleConfig]) -> list[ScheduledCapacity]:
     return [
         ScheduledCapacity(
             name=name,
-            schedule=it.at,
-            timezone=it.timezone,
-            min_count=it.min_count,
-            max_count=it.max_count,
+            schedule=capacity.at,
+            timezone=capacity.timezone,
+            min_count=capacity.min_count,
+            max_count=capacity.max_count,
         )
-        for name, it in schedules.items()
+        for name, capacity in schedules.items()
     ]
 
 

@@ -85,7 +85,7 @@ def _keys_of_rules(short_name: str) -> Iterator[None]:
         yield
     except InvalidEndpoint as error:
         problems = (
-            (("endpoints", short_name, *it.path), it.what if it.path else str(it))
-            for it in error.problems
+            (("endpoints", short_name, *each.path), each.what if each.path else str(each))
+            for each in error.problems
         )
         raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems))) from None

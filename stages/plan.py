@@ -20,7 +20,7 @@ from model_build import (
     find_model,
     plan_model,
 )
-from platform_facts.rules import Problem
+from platform_facts.rules import Violation
 from platform_facts.rules.catalog import catalog_entry
 from stages.schema import EndpointConfig, StageConfig
 
@@ -103,7 +103,7 @@ class EndpointPlan:
         """Whether there are volumes to encrypt: types with NVMe storage have none."""
         return not any(variant.instance_type.local_nvme for variant in self.variants)
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[Violation]:
         """Yield models that cannot be built for the instances, or have no room in the catalog."""
         builder = platform_facts.codebuild_gpu().compute_capability
         for archive in self.archives:
@@ -113,7 +113,7 @@ class EndpointPlan:
                     archive.target, builder=builder if self.region.codebuild_gpu else None
                 )
             except BuildError as error:
-                yield Problem(place, str(error))
+                yield Violation(place, str(error))
         for number, entry in enumerate(self.catalog):
             text = json.dumps(entry, separators=(",", ":"))
             yield from catalog_entry.at("models", number)(entry["model"], text)
@@ -160,7 +160,7 @@ class StagePlan:
         release's image. Raises `checked_yaml.LocatedErrors` with every model that is not there or
         cannot be built, by its keys, and `BuildError` for a `python` that is no version.
         """
-        problems: list[Problem] = []
+        problems: list[Violation] = []
         endpoints = {}
         for short_name, endpoint in config.endpoints.items():
             models: list[ModelPlan] = []
@@ -169,12 +169,12 @@ class StagePlan:
                     models.append(planned_model(model))
                 except ModelNotFound as error:
                     problems.append(
-                        Problem(("endpoints", short_name, "models", number), str(error))
+                        Violation(("endpoints", short_name, "models", number), str(error))
                     )
             if len(models) == len(endpoint.models):
                 plan = _endpoint(name, config, short_name, models, python)
                 problems += [
-                    Problem(("endpoints", short_name, *path), message)
+                    Violation(("endpoints", short_name, *path), message)
                     for path, message in plan.problems()
                 ]
                 endpoints[short_name] = plan

@@ -44,5 +44,5 @@ def _shared(name: str, stage: StageConfig, other: str, path: Path) -> Iterator[s
         return
     accounts = {stage.account, beside.account} - {None}
     if stage.region == beside.region and len(accounts) < 2:
-        taken = {f"{other}-{it}" for it in (*STACKS, *beside.endpoints)}
-        yield from (it for it in stage.endpoints if f"{name}-{it}" in taken)
+        taken = {f"{other}-{endpoint}" for endpoint in (*STACKS, *beside.endpoints)}
+        yield from (endpoint for endpoint in stage.endpoints if f"{name}-{endpoint}" in taken)

@@ -52,7 +52,7 @@ def inside(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
         yield replace(problem, where=f"{where}.{problem.where}")
 
 
-def of_rules(problems: Iterable[rules.Problem], *values: object) -> Iterator[Problem]:
+def of_rules(problems: Iterable[rules.Violation], *values: object) -> Iterator[Problem]:
     """Yield what rules say of `values`, by arguments; nothing where only a deploy knows a value."""
     for path, message in problems:
         if not any(Token.is_unresolved(value) for value in values):

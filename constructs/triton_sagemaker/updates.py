@@ -32,7 +32,7 @@ class TimedUpdate(ABC):
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        times = {name: it for name, it in vars(self).items() if isinstance(it, Duration)}
+        times = {name: value for name, value in vars(self).items() if isinstance(value, Duration)}
         wrong = [
             problem
             for name, time in times.items()

@@ -22,7 +22,9 @@ def page() -> str:
     for module in pkgutil.iter_modules(rules.__path__):
         if module.name != "__main__":
             importlib.import_module(f"{rules.__name__}.{module.name}")
-    rows = sorted((".".join(map(str, it.path)), it.statement, it.source) for it in rules.RULES)
+    rows = sorted(
+        (".".join(map(str, rule.path)), rule.statement, rule.source) for rule in rules.RULES
+    )
     table = (f"| `{key}` | {statement} | {source} |" for key, statement, source in rows)
     return "\n".join([HEAD, *table, ""])
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from math import inf
 
 from platform_facts.rules.ranges import API
-from platform_facts.rules.rule import Problem, rule
+from platform_facts.rules.rule import Violation, rule
 
 MAX_ALARM_ACTIONS = 5
 
 
-def thresholds(measures: Mapping[str, Mapping[str, float]]) -> list[Problem]:
+def thresholds(measures: Mapping[str, Mapping[str, float]]) -> list[Violation]:
     """Return thresholds that no value reaches, and warnings that come after their alarm."""
-    problems: list[Problem] = []
+    problems: list[Violation] = []
     for measure, levels in measures.items():
         for severity, level in levels.items():
             problems += _reachable.at("alarms", measure, severity)(measure, level)
@@ -28,8 +28,8 @@ def _reachable(measure: str, threshold: float) -> str | None:
     most = {"rate": 1, "percent": 100}.get(unit, inf)
     if 0 <= threshold <= most:
         return None
-    wanted = "0 or more" if most == inf else f"0 to {most}"
-    return f"{threshold:g} is out of range: write {wanted}"
+    needed = "0 or more" if most == inf else f"0 to {most}"
+    return f"{threshold:g} is out of range: write {needed}"
 
 
 @rule("alarms", "our choice: a warning is of no use after the alarm")

@@ -1,6 +1,6 @@
 """Ranges of single values, for the schema of a stage and for the constructs."""
 
-from platform_facts.rules.rule import RULES, Problem, Rule
+from platform_facts.rules.rule import RULES, Rule, Violation
 
 API = "docs.aws.amazon.com/sagemaker/latest/APIReference/API_"
 SCALING_API = "docs.aws.amazon.com/autoscaling/application/APIReference/API_"
@@ -25,7 +25,7 @@ class Range:
         self._rule = Rule(tuple(key.split(".")), f"{self}.", source, self._check)
         RULES.append(self._rule)
 
-    def __call__(self, value: float | None) -> list[Problem]:
+    def __call__(self, value: float | None) -> list[Violation]:
         """Return that a value is out of range; None is a value that is left out."""
         return [] if value is None else self._rule(value)
 

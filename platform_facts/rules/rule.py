@@ -8,7 +8,7 @@ Keys = tuple[str | int, ...]
 P = ParamSpec("P")
 
 
-class Problem(NamedTuple):
+class Violation(NamedTuple):
     """One wrong value: `path` leads to it, `message` is the problem and its fix."""
 
     path: Keys
@@ -30,10 +30,10 @@ class Rule(Generic[P]):
     source: str
     check: Callable[P, str | None]
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[Problem]:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> list[Violation]:
         """Return the problem at the rule's key, or nothing."""
         message = self.check(*args, **kwargs)
-        return [Problem(self.path, message)] if message else []
+        return [Violation(self.path, message)] if message else []
 
     def at(self, *path: str | int) -> "Rule[P]":
         """Return the rule for a value that stands elsewhere."""
@@ -56,6 +56,6 @@ def rule(key: str, source: str) -> Callable[[Callable[P, str | None]], Rule[P]]:
     return register
 
 
-def inside(keys: Keys, problems: Iterable[Problem]) -> list[Problem]:
+def inside(keys: Keys, problems: Iterable[Violation]) -> list[Violation]:
     """Return the problems of a part as problems of the whole."""
-    return [Problem((*keys, *problem.path), problem.message) for problem in problems]
+    return [Violation((*keys, *problem.path), problem.message) for problem in problems]

@@ -97,18 +97,18 @@ def _at(inside: str) -> Iterator[str]:
 
 
 def _cron(inside: str) -> Iterator[str]:
-    given = inside.split()
-    if len(given) != len(FIELDS):
+    values = inside.split()
+    if len(values) != len(FIELDS):
         names = ", ".join(field.name for field in FIELDS)
-        yield f"{len(given)} fields, and not six: {names}"
+        yield f"{len(values)} fields, and not six: {names}"
         return
-    for field, value in zip(FIELDS, given, strict=True):
+    for field, value in zip(FIELDS, values, strict=True):
         parts = value.split(",")
         if not all(_fits(field, part) for part in parts):
-            yield f"{value!r} is no {field.name}: write {_wanted(field)}"
+            yield f"{value!r} is no {field.name}: write {_allowed(field)}"
         elif len(parts) > 1 and ("?" in value or "#" in value):
             yield f"{value!r} has more than one {field.name}: write ? and # alone"
-    if [given[2], given[4]].count("?") != 1:
+    if [values[2], values[4]].count("?") != 1:
         yield (
             "write ? for the day of month or for the day of week, whichever the other decides: "
             "cron(0 8 ? * MON-FRI *)"
@@ -125,8 +125,8 @@ def _fits(field: _Field, part: str) -> bool:
     if slash and first == "*":
         return True
     low, dash, high = first.partition("-")
-    values = [_number(field, it) for it in ([low, high] if dash else [low])]
-    return all(it is not None for it in values)
+    values = [_number(field, text) for text in ([low, high] if dash else [low])]
+    return None not in values
 
 
 def _number(field: _Field, text: str) -> int | None:
@@ -137,6 +137,6 @@ def _number(field: _Field, text: str) -> int | None:
     return None
 
 
-def _wanted(field: _Field) -> str:
+def _allowed(field: _Field) -> str:
     words = f" or {field.words[0]} to {field.words[-1]}" if field.words else ""
     return f"{field.least} to {field.most}{words}, or *"

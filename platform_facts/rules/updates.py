@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from platform_facts.rules.ranges import API
-from platform_facts.rules.rule import Problem, rule
+from platform_facts.rules.rule import Violation, rule
 from platform_facts.rules.variants import GUIDE
 
 LONGEST_SECONDS = 28_800
@@ -71,7 +71,7 @@ class UpdateTimes:
         return max(1, instances * self.percent // 100)
 
 
-def update(times: UpdateTimes) -> list[Problem]:
+def update(times: UpdateTimes) -> list[Violation]:
     """Return what is wrong with the steps and the duration of an update."""
     return _percent(times.strategy, times.percent) or _duration(times)
 

@@ -57,11 +57,11 @@ def image(release: Release, region: Region) -> str | None:
 def gpu_of_release(instance_type: InstanceType, release: Release) -> str | None:
     """The release runs on the GPU of the instance type."""
     gpu = instance_type.gpu
-    if gpu is None or not (wanted := release.wants_gpu(gpu.compute_capability)):
+    if gpu is None or not (needed := release.wants_gpu(gpu.compute_capability)):
         return None
     return (
         f"{instance_type.name} has a {gpu.name} of compute capability {gpu.compute_capability}, "
-        f"release {release.name} needs {wanted}: write another instance type or another release"
+        f"release {release.name} needs {needed}: write another instance type or another release"
     )
 
 

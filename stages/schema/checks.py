@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import platform_facts
 from platform_facts.rules import (
-    Problem,
+    Violation,
     inside,
     observed,
     scaling,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stages.schema.stage import StageConfig
 
 
-def endpoint_problems(endpoint: "EndpointConfig") -> Iterator[Problem]:
+def endpoint_problems(endpoint: "EndpointConfig") -> Iterator[Violation]:
     """Yield what does not fit together in an endpoint, below its key."""
     yield from variants.number_of_variants(len(endpoint.variants))
     yield from variants.traffic([variant.weight for variant in endpoint.variants.values()])
@@ -40,7 +40,7 @@ def endpoint_problems(endpoint: "EndpointConfig") -> Iterator[Problem]:
     )
 
 
-def _multi_model(endpoint: "EndpointConfig") -> Iterator[Problem]:
+def _multi_model(endpoint: "EndpointConfig") -> Iterator[Violation]:
     yield from server.answers_as_infer(endpoint.server.inference_type)
     yield from server.ping_of_many_models(endpoint.server.ping_mode)
     if endpoint.scaling:
@@ -52,12 +52,12 @@ def _multi_model(endpoint: "EndpointConfig") -> Iterator[Problem]:
             yield from stage.alarm_of_the_cache.at("alarms", name)(endpoint.cache_models)
 
 
-def _single_model(endpoint: "EndpointConfig") -> Iterator[Problem]:
+def _single_model(endpoint: "EndpointConfig") -> Iterator[Violation]:
     yield from stage.one_model(len(endpoint.models))
     yield from stage.cache_of_many_models(endpoint.cache_models)
 
 
-def stage_problems(config: "StageConfig") -> Iterator[Problem]:
+def stage_problems(config: "StageConfig") -> Iterator[Violation]:
     """Yield what does not fit together in a stage; without an image, that alone."""
     region = platform_facts.region(config.region)
     release = platform_facts.release(config.release)
@@ -85,7 +85,7 @@ def stage_problems(config: "StageConfig") -> Iterator[Problem]:
 
 def _endpoint(
     config: "StageConfig", endpoint: "EndpointConfig", release: platform_facts.Release
-) -> Iterator[Problem]:
+) -> Iterator[Violation]:
     for keys, instance_type in endpoint.instance_types.items():
         yield from inside(keys, variants.gpu_of_release(instance_type, release))
     yield from stage.metrics_of_a_private_network(endpoint.publish_metrics, config.private_network)
@@ -98,12 +98,12 @@ def _endpoint(
         yield from _smallest_counts(endpoint)
 
 
-def _smallest_counts(endpoint: "EndpointConfig") -> Iterator[Problem]:
+def _smallest_counts(endpoint: "EndpointConfig") -> Iterator[Violation]:
     """Yield where one instance may be all there is."""
     counts: dict[tuple[str, ...], int] = {("instance_count",): endpoint.instance_count}
     if endpoint.scaling and endpoint.instance_count >= 2:
         counts[("scaling", "min_count")] = endpoint.scaling.min_count
-        for name, it in endpoint.scaling.schedules.items():
-            counts[("scaling", "schedules", name, "min_count")] = it.min_count
+        for name, schedule in endpoint.scaling.schedules.items():
+            counts[("scaling", "schedules", name, "min_count")] = schedule.min_count
     for keys, count in counts.items():
         yield from stage.survives_a_zone.at(*keys)(keys[-1], count)

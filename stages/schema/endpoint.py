@@ -81,8 +81,8 @@ class EndpointConfig(Part):
     def instance_types(self) -> dict[Keys, platform_facts.InstanceType]:
         """The instance types of the variants, by the keys of what each is written for."""
         return {
-            ("variants", name) if it.instance_type else (): platform_facts.instance_type(
+            ("variants", name) if variant.instance_type else (): platform_facts.instance_type(
                 self.variant_instance_type(name)
             )
-            for name, it in self.variants.items()
+            for name, variant in self.variants.items()
         }

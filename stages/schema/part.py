@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 import checked_yaml
-from platform_facts.rules import Problem
+from platform_facts.rules import Violation
 from platform_facts.rules.ranges import Range
 
 Value = TypeVar("Value")
@@ -23,7 +23,7 @@ class Part(BaseModel):
     )
 
 
-def refuse(problems: Iterable[Problem], *, depth: int = 0) -> None:
+def refuse(problems: Iterable[Violation], *, depth: int = 0) -> None:
     """Raise all problems, if any, for a part that stands `depth` keys below their root."""
     if listed := [(problem.path[depth:], problem.message) for problem in problems]:
         raise checked_yaml.LocatedErrors(listed)
@@ -34,7 +34,7 @@ def within(limits: Range) -> Any:
     return Field(ge=limits.least, gt=limits.above, le=limits.most)
 
 
-def obeying(rule: Callable[[Value], list[Problem]]) -> AfterValidator:
+def obeying(rule: Callable[[Value], list[Violation]]) -> AfterValidator:
     """Return a validator of single values by a rule."""
 
     def check(value: Value) -> Value:

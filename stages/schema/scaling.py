@@ -64,8 +64,8 @@ class ScalingConfig(Limits):
     def _obeys(self) -> Self:
         problems = scaling.limits(self.min_count, self.max_count)
         problems += scaling.something_to_scale_by(self.targets, self.schedules)
-        for name, it in self.schedules.items():
+        for name, schedule in self.schedules.items():
             limits = scaling.limits.at("scaling", "schedules", name, "max_count")
-            problems += limits(it.min_count, it.max_count)
+            problems += limits(schedule.min_count, schedule.max_count)
         refuse(problems, depth=1)
         return self

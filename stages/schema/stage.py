@@ -68,7 +68,7 @@ class StageConfig(Part):
     def captures(self) -> dict[str, int]:
         """The endpoints that record requests, and for how many days."""
         return {
-            name: it.data_capture.keep_days
-            for name, it in self.endpoints.items()
-            if it.data_capture
+            name: endpoint.data_capture.keep_days
+            for name, endpoint in self.endpoints.items()
+            if endpoint.data_capture
         }

@@ -63,15 +63,17 @@ def test_the_plan_in_the_assembly_is_that_of_its_templates(stage: str, assembly:
     plan = json.loads(Path(cloud.directory, stage_stacks.PLAN).read_text())
     for endpoint in plan["endpoints"].values():
         resources = cloud.get_stack_by_name(endpoint["name"]).template["Resources"].values()
-        builds = [it["Properties"] for it in resources if it["Type"] == "Custom::TritonModel"]
-        assert endpoint["archives"] == {it["Key"]: it["Digest"] for it in builds}
-        entries = [it["Properties"] for it in resources if it["Type"] == "AWS::SSM::Parameter"]
-        assert endpoint["catalog"] == [json.loads(it["Value"]) for it in entries]
-        (config,) = (it for it in resources if it["Type"] == "AWS::SageMaker::EndpointConfig")
-        assert {name: it["instance_type"] for name, it in endpoint["variants"].items()} == {
-            it["VariantName"]: it["InstanceType"]
-            for it in config["Properties"]["ProductionVariants"]
-        }
+        by_kind: dict[str, list[Any]] = {}
+        for resource in resources:
+            by_kind.setdefault(resource["Type"], []).append(resource["Properties"])
+        builds = by_kind["Custom::TritonModel"]
+        assert endpoint["archives"] == {build["Key"]: build["Digest"] for build in builds}
+        entries = by_kind["AWS::SSM::Parameter"]
+        assert endpoint["catalog"] == [json.loads(entry["Value"]) for entry in entries]
+        (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
+        types = {name: variant["instance_type"] for name, variant in endpoint["variants"].items()}
+        variants = config["ProductionVariants"]
+        assert types == {variant["VariantName"]: variant["InstanceType"] for variant in variants}
 
 
 def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:

@@ -35,14 +35,14 @@ def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
 
 def test_variants_of_one_kind_of_gpu_share_an_archive() -> None:
     planned = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
-    assert [it.prefix for it in planned.variants] == 2 * ["text/cuda-25.09-sm86/"]
+    assert [variant.prefix for variant in planned.variants] == 2 * ["text/cuda-25.09-sm86/"]
     (archive,) = planned.archives
     assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
 
 
 def test_variants_of_two_kinds_of_gpus_have_an_archive_each() -> None:
     planned = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
-    targets = [str(it.target) for it in planned.archives]
+    targets = [str(archive.target) for archive in planned.archives]
     assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
 
 
@@ -72,9 +72,9 @@ def test_metrics_are_published_in_a_namespace_of_the_endpoints() -> None:
 
 
 def test_every_unknown_model_is_named_at_its_key() -> None:
-    found = problems(models=["minilm", "mimilm", "resnet"])
-    assert list(found) == [("endpoints", "text", "models", number) for number in (1, 2)]
-    assert "did you mean minilm?" in found["endpoints", "text", "models", 1]
+    refused = problems(models=["minilm", "mimilm", "resnet"])
+    assert list(refused) == [("endpoints", "text", "models", number) for number in (1, 2)]
+    assert "did you mean minilm?" in refused["endpoints", "text", "models", 1]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_every_unknown_model_is_named_at_its_key() -> None:
 def test_a_model_that_cannot_be_built_is_named_at_its_key(
     settings: dict[str, Any], message: str
 ) -> None:
-    found = problems(**settings)
-    assert message in found["endpoints", "text", "models", 0]
+    refused = problems(**settings)
+    assert message in refused["endpoints", "text", "models", 0]
 
 
 def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
@@ -96,8 +96,8 @@ def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
 ) -> None:
     large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
     monkeypatch.setattr(Signature, "model_dump", lambda _: large)
-    found = problems()
-    assert "the catalog entry of minilm has" in found["endpoints", "text", "models", 0]
+    refused = problems()
+    assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
 
 
 def test_it_is_planned_without_the_cdk() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from platform_facts import instance_type, release
-from platform_facts.rules import RULES, Problem, scaling, server, updates, variants
+from platform_facts.rules import RULES, Violation, scaling, server, updates, variants
 from platform_facts.rules.__main__ import page
 from platform_facts.rules.ranges import GPU_PERCENT, WAIT_SECONDS, Range
 from platform_facts.rules.updates import LONGEST_SECONDS, UpdateTimes
@@ -21,7 +21,9 @@ def test_the_page_of_rules_is_current() -> None:
 def test_every_rule_has_a_key_a_statement_and_a_source() -> None:
     page()  # imports every module of rules
     assert len(RULES) > 50
-    assert not [it for it in RULES if not (it.path and it.statement.endswith(".") and it.source)]
+    assert not [
+        rule for rule in RULES if not (rule.path and rule.statement.endswith(".") and rule.source)
+    ]
 
 
 def test_a_problem_leads_to_its_key_and_says_what_to_write() -> None:
@@ -33,7 +35,7 @@ def test_a_problem_leads_to_its_key_and_says_what_to_write() -> None:
 def test_a_rule_can_be_about_a_value_that_stands_elsewhere() -> None:
     limits = scaling.limits.at("scaling", "schedules", "night", "max_count")
     assert limits(3, 2) == [
-        Problem(
+        Violation(
             ("scaling", "schedules", "night", "max_count"),
             "2 is less than the smallest number of instances, 3: write 3 or more",
         )

@@ -80,7 +80,10 @@ def test_a_time_zone_has_its_canonical_name(name: str) -> None:
     [
         ("Pacific/Tahitii", "Pacific/Tahiti"),
         ("home", "Europe/Berlin"),
-        *((it, "") for it in ("localtime", "Factory", "posixrules", "EST", "US/Eastern", "utc")),
+        *(
+            (name, "")
+            for name in ("localtime", "Factory", "posixrules", "EST", "US/Eastern", "utc")
+        ),
     ],
 )
 def test_any_other_name_is_refused(name: str, close: str) -> None:
