@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import checked_yaml
-from stages.schema import StageConfig
+from stages.schema.stage import StageConfig
 from stages.shared_names import wrong_names
 
 FOLDER = Path(__file__).parent

@@ -22,7 +22,8 @@ from model_build import (
 )
 from platform_facts.rules import Violation
 from platform_facts.rules.catalog import catalog_entry
-from stages.schema import EndpointConfig, StageConfig
+from stages.schema.endpoint import EndpointConfig
+from stages.schema.stage import StageConfig
 
 MODELS = Path(__file__).parent.parent / "models"
 

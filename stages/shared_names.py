@@ -5,7 +5,8 @@ from pathlib import Path
 
 import checked_yaml
 from platform_facts.rules.names import MAX_NAME
-from stages.schema import STACKS, StageConfig
+from stages.schema.names import STACKS
+from stages.schema.stage import StageConfig
 
 
 def wrong_names(

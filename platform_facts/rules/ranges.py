@@ -67,6 +67,13 @@ GPU_PERCENT, CPU_PERCENT = (
     Range(f"scaling.{name}_percent", "a share of each GPU or vCPU", above=0, most=100)
     for name in ("gpu", "cpu")
 )
+SCALING_TARGETS = {
+    "max_rps": MAX_RPS,
+    "concurrency": CONCURRENCY,
+    "gpu_percent": GPU_PERCENT,
+    "cpu_percent": CPU_PERCENT,
+}
+"""What a number of instances may follow, by the keys of a stage."""
 CAPTURED_PERCENT = Range(
     "data_capture.percent",
     f"{API}DataCaptureConfig.html; 0 % records nothing",

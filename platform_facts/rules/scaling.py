@@ -3,7 +3,7 @@
 from collections.abc import Collection
 
 from platform_facts import InstanceType
-from platform_facts.rules.ranges import SCALING_API
+from platform_facts.rules.ranges import SCALING_API, SCALING_TARGETS
 from platform_facts.rules.rule import rule
 from platform_facts.rules.variants import GUIDE
 
@@ -29,7 +29,7 @@ def something_to_scale_by(targets: Collection[str], schedules: Collection[str]) 
     """Scaling has a target or a schedule."""
     if targets or schedules:
         return None
-    return "nothing to scale by: write max_rps, concurrency, gpu_percent, cpu_percent or schedules"
+    return f"nothing to scale by: write {', '.join(SCALING_TARGETS)} or schedules"
 
 
 @rule("scaling.gpu_percent", "platform_facts/instances.toml")

@@ -56,9 +56,7 @@ class ScalingConfig(Limits):
     @property
     def targets(self) -> dict[str, float]:
         """What the number of instances follows, by its key."""
-        return self.model_dump(
-            include={"max_rps", "concurrency", "gpu_percent", "cpu_percent"}, exclude_none=True
-        )
+        return self.model_dump(include={*ranges.SCALING_TARGETS}, exclude_none=True)
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:

@@ -34,8 +34,8 @@ from stacks.acknowledged import FUNCTIONS
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
+from stages import AlarmsConfig
 from stages.plan import MODELS
-from stages.schema import AlarmsConfig
 from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates

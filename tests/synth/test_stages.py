@@ -18,7 +18,7 @@ import checked_yaml
 from model_build import BuildError
 from stacks import stage_stacks, synthesise
 from stages import DataCaptureConfig, DeliveryConfig, load_stage
-from stages.schema import STACKS
+from stages.schema.names import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates, add_stage
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")

@@ -183,8 +183,8 @@ CHANGES: dict[str, list[Edit]] = {
         (ENDPOINT, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
         (
             "constructs/triton_sagemaker/updates.py",
-            "keep_old: Duration = FIVE_MINUTES",
-            "keep_old: Duration = Duration.seconds(0)",
+            "KEEP_OLD = Duration.seconds(KEEP_OLD_SECONDS)",
+            "KEEP_OLD = Duration.seconds(0)",
         ),
     ],
     "alarms that nobody hears": [
