@@ -27,7 +27,7 @@ from tests.synth.endpoints import Scene
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from triton_sagemaker import (
     AllAtOnce,
-    ConcurrencyTarget,
+    CpuTarget,
     DataCapture,
     InvocationsTarget,
     ScheduledCapacity,
@@ -93,7 +93,7 @@ def everything() -> dict[str, dict[str, Any]]:
     endpoint.auto_scale(
         min_count=1,
         max_count=3,
-        targets=[ConcurrencyTarget(per_instance=4), InvocationsTarget(per_minute=60)],
+        targets=[CpuTarget(percent=70), InvocationsTarget(per_minute=60)],
         schedules=[
             ScheduledCapacity(
                 name="morning",

@@ -183,8 +183,8 @@ CHANGES: dict[str, list[Edit]] = {
         (ENDPOINT, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
         (
             "constructs/triton_sagemaker/updates.py",
-            "KEEP_OLD = Duration.seconds(KEEP_OLD_SECONDS)",
-            "KEEP_OLD = Duration.seconds(0)",
+            "keep_old: Duration = KEEP_OLD",
+            "keep_old: Duration = Duration.seconds(0)",
         ),
     ],
     "alarms that nobody hears": [
