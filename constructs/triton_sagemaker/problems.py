@@ -52,11 +52,16 @@ def inside(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
         yield replace(problem, where=f"{where}.{problem.where}")
 
 
-def of_rules(problems: Iterable[rules.Violation], *values: object) -> Iterator[Problem]:
-    """Yield what rules say of `values`, by arguments; nothing where only a deploy knows a value."""
-    for path, message in problems:
+def of_rules(
+    violations: Iterable[rules.Violation], *values: object, where: str | None = None
+) -> Iterator[Problem]:
+    """Yield violations as problems of arguments, none where only a deploy knows one of `values`.
+
+    `where` is the argument, which otherwise follows from the path.
+    """
+    for path, message in violations:
         if not any(Token.is_unresolved(value) for value in values):
-            yield Problem(_argument(".".join(map(str, path))), message, path)
+            yield Problem(where or _argument(".".join(map(str, path))), message, path)
 
 
 def _argument(key: str) -> str:

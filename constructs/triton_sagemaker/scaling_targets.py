@@ -139,8 +139,11 @@ def _limits(path: Keys, least: int, most: int) -> Iterator[Problem]:
 def _schedule(capacity: ScheduledCapacity) -> Iterator[Problem]:
     path = ("scaling", "schedules", capacity.name)
     yield from _limits(path, capacity.min_count, capacity.max_count)
-    yield from of_rules(schedules.expression.at(*path, "schedule")(capacity.schedule))
-    yield from of_rules(schedules.time_zone.at(*path, "timezone")(capacity.timezone))
+    where = f"{'.'.join(path)}.schedule"
+    violations = schedules.expression.at(*path, "at")(capacity.schedule)
+    yield from of_rules(violations, capacity.schedule, where=where)
+    violations = schedules.time_zone.at(*path, "timezone")(capacity.timezone)
+    yield from of_rules(violations, capacity.timezone)
 
 
 def _target(target: Target, variant: Variant) -> Iterator[Problem]:

@@ -130,8 +130,8 @@ class ServerOptions:
             yield from of_rules(server.option_of_release.at("server", name)(name, release))
             if name in ranges.SERVER_OPTIONS:
                 value = _number(getattr(self, name))
-                rule = ranges.SERVER_OPTIONS[name].at("server", name)
-                yield from of_rules(rule(value), value)
+                violations = ranges.SERVER_OPTIONS[name](value)
+                yield from of_rules(violations, value, where=f"container.options.{name}")
 
 
 def _number(value: Size | float) -> float:
