@@ -22,7 +22,7 @@ from stacks import (
     NetworkStack,
     TimeBudget,
     check_templates,
-    naming_keys,
+    raise_problems,
     take_limits_over,
 )
 from stages import UnknownStage, load_stage, naming_lines
@@ -53,8 +53,8 @@ def add_stacks(app: App, stage_name: str, python: str | None = None) -> None:
     endpoints = {}
     with naming_lines(stage_name):
         for name, it in stage.endpoints.items():
-            with naming_keys(name, it):
-                stack = add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it)
+            stack = add(f"{stage_name}-{name}", endpoint_name=name, endpoint=it)
+            raise_problems(name, it, stack.endpoint.problems)
             endpoints[name] = stack.endpoint
         TimeBudget.of(stage_name, endpoints).attach_to(models)
 

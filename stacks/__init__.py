@@ -5,7 +5,7 @@ from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
-from stacks.stage_keys import naming_keys
+from stacks.stage_keys import raise_problems
 from stacks.template_limits import check_templates, take_limits_over
 from stacks.time_budget import TimeBudget
 
@@ -17,6 +17,6 @@ __all__ = [
     "NetworkStack",
     "TimeBudget",
     "check_templates",
-    "naming_keys",
+    "raise_problems",
     "take_limits_over",
 ]

@@ -172,14 +172,11 @@ class EndpointStack(Stack):
 
     def _variant(self, name: str) -> Variant:
         instance_type = self._instance_type(name)
-        processors = platform_facts.Processor
         return Variant(
             name=name,
             weight=self._settings.variants[name].weight,
             container=TritonContainer(
                 release=self._release,
-                region=platform_facts.region(self._stage.region),
-                processor=processors.GPU if instance_type.gpu else processors.CPU,
                 environment=self._settings.environment,
                 options=settings.server_options(self._settings.server, self._published_metrics()),
             ),
@@ -204,7 +201,7 @@ class EndpointStack(Stack):
         if wanted is None or captured is None:
             return None
         return DataCapture(
-            bucket=captured.bucket,
+            bucket=captured,
             encryption_key=captured.key,
             percent=wanted.percent,
             prefix=self._short_name,
@@ -213,7 +210,7 @@ class EndpointStack(Stack):
         )
 
     def _hosting(self, prefix: str) -> HostingMode:
-        bucket = self._models.bucket.bucket
+        bucket = self._models.bucket
         match self._settings.hosting:
             case "multi-model":
                 return MultiModelHosting(
@@ -225,14 +222,11 @@ class EndpointStack(Stack):
                 return SingleModelHosting(bucket=bucket, key=key, default_model=plan.entry)
 
     def _scale(self, scaling: ScalingStage) -> None:
-        for variant in self._settings.variants:
-            self.endpoint.auto_scale(
-                min_count=scaling.min_count,
-                max_count=scaling.max_count,
-                schedules=settings.scheduled(scaling.schedules),
-                targets=settings.scaling_targets(scaling),
-                variant=variant,
+        for variant in self.endpoint.instance_production_variants:
+            count = variant.auto_scale_instance_count(
+                min_capacity=scaling.min_count, max_capacity=scaling.max_count
             )
+            settings.scale(count, scaling)
 
     def _topics(self, stage_name: str) -> list[sns.ITopic]:
         """Return where alarms are told: the stage's own topic, and those that it names.

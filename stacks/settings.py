@@ -1,25 +1,22 @@
 """What a stage says of an endpoint, as the constructs take it."""
 
-from aws_cdk import Duration, Size
-from aws_cdk import aws_logs as logs
+from typing import Any
 
-from stages import AlarmsStage, ScalingStage, ScheduleStage, ServerStage, UpdateStage
+from aws_cdk import Duration, Size, TimeZone
+from aws_cdk import aws_logs as logs
+from aws_cdk.aws_applicationautoscaling import Schedule
+
+from stages import AlarmsStage, ScalingStage, ServerStage, UpdateStage
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
     Canary,
-    ConcurrencyTarget,
-    Cooldowns,
-    CpuTarget,
-    GpuTarget,
-    InvocationsTarget,
     Linear,
     PublishedMetrics,
     Rolling,
-    ScheduledCapacity,
+    ScalableInstanceCount,
     ServerOptions,
     Severity,
-    Target,
 )
 
 
@@ -38,55 +35,31 @@ def server_options(settings: ServerStage, metrics: PublishedMetrics | None) -> S
     )
 
 
-def scaling_targets(settings: ScalingStage) -> list[Target]:
-    """Return what the number of instances follows."""
-    found: list[Target] = []
-    if settings.max_rps is not None:
-        found.append(
-            InvocationsTarget.for_load(
-                max_rps=settings.max_rps, cooldowns=_cooldowns(settings, InvocationsTarget)
-            )
+def scale(count: ScalableInstanceCount, settings: ScalingStage) -> None:
+    """Scale a variant as a stage asks; the IDs are part of what is deployed."""
+    seconds = {
+        "scale_in_cooldown": settings.scale_in_cooldown_seconds,
+        "scale_out_cooldown": settings.scale_out_cooldown_seconds,
+    }
+    cooldowns: Any = {
+        name: Duration.seconds(value) for name, value in seconds.items() if value is not None
+    }
+    if (rps := settings.max_rps) is not None:
+        count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
+    if (requests := settings.concurrency) is not None:
+        count.scale_on_concurrency("Concurrency", requests_per_instance=requests, **cooldowns)
+    if (percent := settings.gpu_percent) is not None:
+        count.scale_on_gpu_utilization("Gpu", target_utilization_percent=percent, **cooldowns)
+    if (percent := settings.cpu_percent) is not None:
+        count.scale_on_cpu_utilization("Cpu", target_utilization_percent=percent, **cooldowns)
+    for name, schedule in settings.schedules.items():
+        count.scale_on_schedule(
+            name,
+            schedule=Schedule.expression(schedule.at),
+            time_zone=TimeZone.of(schedule.timezone),
+            min_capacity=schedule.min_count,
+            max_capacity=schedule.max_count,
         )
-    if settings.concurrency is not None:
-        found.append(
-            ConcurrencyTarget(
-                per_instance=settings.concurrency,
-                cooldowns=_cooldowns(settings, ConcurrencyTarget),
-            )
-        )
-    if settings.gpu_percent is not None:
-        found.append(
-            GpuTarget(percent=settings.gpu_percent, cooldowns=_cooldowns(settings, GpuTarget))
-        )
-    if settings.cpu_percent is not None:
-        found.append(
-            CpuTarget(percent=settings.cpu_percent, cooldowns=_cooldowns(settings, CpuTarget))
-        )
-    return found
-
-
-def _cooldowns(settings: ScalingStage, target: type[Target]) -> Cooldowns:
-    """Return the stage's cooldowns, and where it has none, those of a kind of target."""
-    default: Cooldowns = target.cooldowns
-    scale_in, scale_out = settings.scale_in_cooldown_seconds, settings.scale_out_cooldown_seconds
-    return Cooldowns(
-        scale_in=default.scale_in if scale_in is None else Duration.seconds(scale_in),
-        scale_out=default.scale_out if scale_out is None else Duration.seconds(scale_out),
-    )
-
-
-def scheduled(schedules: dict[str, ScheduleStage]) -> list[ScheduledCapacity]:
-    """Return the limits from a time on."""
-    return [
-        ScheduledCapacity(
-            name=name,
-            schedule=it.at,
-            timezone=it.timezone,
-            min_count=it.min_count,
-            max_count=it.max_count,
-        )
-        for name, it in schedules.items()
-    ]
 
 
 def thresholds(settings: AlarmsStage) -> AlarmThresholds:

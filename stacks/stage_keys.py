@@ -1,32 +1,38 @@
 """Where a stage's file says what a construct refuses."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import checked_yaml
 from stages import EndpointStage
-from triton_sagemaker import InvalidEndpoint, Problem
+from triton_sagemaker import Problem
+
+SCALING = {
+    "min_capacity": "min_count",
+    "max_capacity": "max_count",
+    "scale_on_invocations": "max_rps",
+    "scale_on_concurrency": "concurrency",
+    "scale_on_gpu_utilization": "gpu_percent",
+    "scale_on_cpu_utilization": "cpu_percent",
+}
+"""Methods and arguments of the constructs -> keys of a stage's `scaling`."""
 
 
-@contextmanager
-def naming_keys(name: str, endpoint: EndpointStage) -> Iterator[None]:
-    """Raise `InvalidEndpoint` as `checked_yaml.Misfits`: with keys, from the top of a stage's file.
+def raise_problems(name: str, endpoint: EndpointStage, problems: Iterable[Problem]) -> None:
+    """Raise `checked_yaml.Misfits` with the keys of problems, from the top of a stage's file.
 
     `name` is the endpoint's short name. What stands nowhere in the file is named as the construct
     names it, at the endpoint.
     """
-    try:
-        yield
-    except InvalidEndpoint as error:
-        found = [_with_keys(name, endpoint, problem) for problem in error.problems]
-        raise checked_yaml.Misfits(list(dict.fromkeys(found))) from None  # once, not a variant
+    located = [_with_keys(name, endpoint, problem) for problem in problems]
+    if located:
+        raise checked_yaml.Misfits(list(dict.fromkeys(located)))  # once, not a variant
 
 
 def _with_keys(
     name: str, endpoint: EndpointStage, problem: Problem
 ) -> tuple[checked_yaml.Keys, str]:
     match problem.where.split("."):
-        case ["variants", _, "container", "release"]:
+        case ["container", "release"]:
             return ("release",), problem.what
         case ["variants", variant, "instances", "instance_type"]:
             keys = endpoint.place_of_type(variant)
@@ -42,13 +48,15 @@ def _with_keys(
             keys = ("update", "wait_seconds")
         case ["rollback_error_rate"]:
             keys = ("update", "rollback_error_rate")
-        case ["scaling", "targets"]:
-            keys = ("scaling",)
-        case ["scaling", "schedules", schedule, key]:
-            keys = ("scaling", "schedules", schedule, key)
-        case ["update" | "scaling" | "variants" as key]:
+        case ["variants", _, "auto_scale_instance_count", *argument]:
+            keys = ("scaling", *(SCALING[name] for name in argument))
+        case ["variants", _, "scale_on_schedule", schedule, argument]:
+            keys = ("scaling", "schedules", schedule, SCALING[argument])
+        case ["variants", _, method, *_] if method in SCALING:
+            keys = ("scaling", SCALING[method])
+        case ["update" | "variants" as key]:
             keys = (key,)
-        case ["data_capture" | "update" | "scaling" as key, inner]:
+        case ["data_capture" | "update" as key, inner]:
             keys = (key, inner)
         case _:
             return ("endpoints", name), str(problem)

@@ -8,7 +8,6 @@ from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.updates import Rolling, UpdatePolicy
 from triton_sagemaker.variant import NAME, Variant
-from triton_sagemaker.vpc_access import VpcAccess
 
 MAX_VARIANTS = 10
 MAX_ROLLBACK_ALARMS = 10
@@ -22,7 +21,6 @@ def problems(
     update: UpdatePolicy,
     rollback_alarms: Sequence[cloudwatch.IAlarm] | None,
     rollback_error_rate: float,
-    network: VpcAccess,
     data_capture: DataCapture | None,
 ) -> list[Problem]:
     """Return everything that is wrong with an endpoint and its parts, in the order of arguments."""
@@ -33,7 +31,6 @@ def problems(
         *_rolling(update, variants),
         *_alarms(rollback_alarms or ()),
         *_rollback(rollback_error_rate),
-        *network.problems(),
         *(inside("data_capture", data_capture.problems()) if data_capture else ()),
     ]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Token
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
@@ -10,14 +10,16 @@ from constructs import Construct
 
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics, VariantMetrics, published
+from triton_sagemaker.problems import Problem
 from triton_sagemaker.variant import Variant
 
 MINUTES = 5
 """An alarm looks at this many minutes, and needs `DATAPOINTS` bad ones of them."""
 DATAPOINTS = 3
+MAX_TOPICS = 5
+"""CloudWatch user guide, cloudwatch_limits: actions of an alarm."""
 COLORS = {
     Severity.WARNING: cloudwatch.Color.ORANGE,
     Severity.CRITICAL: cloudwatch.Color.RED,
@@ -34,9 +36,8 @@ TRITON = {
 """Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 
 
-@typed
 class EndpointMonitoring(Construct):
-    """Alarms of every variant, told to `topics`, and one dashboard with the thresholds drawn in it.
+    """Alarms of every variant, which notify `topics`, and a dashboard with the thresholds drawn in.
 
     Without `topics` one is made: subscribe to it. `alarms` lists what was made.
     """
@@ -53,6 +54,7 @@ class EndpointMonitoring(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
+        self._actions = [actions.SnsAction(topic) for topic in self.topics]
         charts = {
             variant.name: list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
             for variant in variants
@@ -87,8 +89,22 @@ class EndpointMonitoring(Construct):
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
                 **measure.condition(threshold),
             )
-            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))
+            alarm.add_alarm_action(*self._actions)
             yield alarm
+
+
+def topic_problems(topics: Sequence[sns.ITopic], region: str) -> Iterator[Problem]:
+    """Yield what CloudWatch would refuse of an alarm's topics.
+
+    PutMetricAlarm: "Invalid region ca-central-1 specified. Only us-west-2 is supported."
+    (cds-snc/notification-terraform#128)
+    """
+    if len(topics) > MAX_TOPICS:
+        yield Problem("topics", f"{len(topics)} given: write at most {MAX_TOPICS}")
+    for topic in topics:
+        arn = topic.topic_arn
+        if not Token.is_unresolved(arn) and arn.split(":")[3] != region:
+            yield Problem("topics", f"{arn} is not in {region}, as the alarms are: write another")
 
 
 def _rows(variant_name: str, charts: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:

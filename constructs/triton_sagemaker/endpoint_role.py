@@ -8,13 +8,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.service_trust import trusted_service
 from triton_sagemaker.variant import Variant
 
 
-@typed
 class EndpointRole(Construct):
     """The execution role of an endpoint: read its archives, pull its images, log; more if used.
 
@@ -29,6 +27,7 @@ class EndpointRole(Construct):
         *,
         endpoint_name: str,
         variants: Sequence[Variant],
+        images: Sequence[str],
         vpc: ec2.IVpc | None = None,
         volume_key: kms.IKey | None = None,
         data_capture: DataCapture | None = None,
@@ -43,7 +42,7 @@ class EndpointRole(Construct):
             description=f"Instances of the endpoint {endpoint_name}",
         )
         self._read_archives(variants)
-        self._pull_images(variants)
+        self._pull_images(images)
         self._write_logs(endpoint_name, variants)
         self._publish_metrics()
         self._see_rollback_alarms()
@@ -75,8 +74,8 @@ class EndpointRole(Construct):
             if key := bucket.encryption_key:
                 self._allow(f"DecryptArchives{suffix}", ["kms:Decrypt"], [key.key_arn])
 
-    def _pull_images(self, variants: Sequence[Variant]) -> None:
-        repositories = sorted({_repository(it.container.image) for it in variants})
+    def _pull_images(self, images: Sequence[str]) -> None:
+        repositories = sorted({_repository(image) for image in images if image})
         self._allow(
             "PullImages",
             ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],

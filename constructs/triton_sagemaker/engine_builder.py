@@ -7,7 +7,6 @@ from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
@@ -25,7 +24,6 @@ NEVER_OVERRIDDEN = (
 """Condition keys of StartBuild: each is there where the request has the override."""
 
 
-@typed
 class EngineBuilder(Construct):
     """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
 
@@ -75,13 +73,9 @@ class EngineBuilder(Construct):
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        arn, job = bucket.bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
-        self._build.allow(
-            ["s3:GetObject", "s3:GetObjectVersion"], [bucket.bucket.arn_for_objects(job)]
-        )
-        self._build.allow(
-            ["s3:PutObject"], [bucket.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")]
-        )
+        arn, job = bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
+        self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)])
+        self._build.allow(["s3:PutObject"], [bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")])
         bucket.reserve_results(self._build.role_arn)
         # No document says which prefix CodeBuild lists for a folder as its source.
         self._build.allow(

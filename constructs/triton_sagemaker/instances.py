@@ -13,7 +13,6 @@ from platform_facts import (
     cuda_satisfies,
     inference_ami,
 )
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.durations import duration_problems, seconds
 from triton_sagemaker.problems import Problem
 
@@ -28,7 +27,6 @@ People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraf
 TEN_MINUTES = Duration.minutes(10)
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Instances:
     """Machines, and how SageMaker starts them.

@@ -11,7 +11,6 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import BuildProject, build_log
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
@@ -32,7 +31,6 @@ As an index (`PIP_EXTRA_INDEX_URL`), the place could offer every package that a 
 """
 
 
-@typed
 class ModelBuilder(Construct):
     """A CodeBuild project and the custom-resource provider that runs it, one build a model.
 
@@ -56,7 +54,7 @@ class ModelBuilder(Construct):
     QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
     BUILD_TIMEOUT = Duration.hours(4)
     TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
-    WAIT = Duration.minutes(50)  # and then there is time to say how it ended
+    WAIT_MINUTES = 50  # and then there is time to say how it ended
 
     AT_ONCE = 4
     """Builds of a stack at once: each is a custom resource, which takes two executions of Lambda
@@ -77,7 +75,7 @@ class ModelBuilder(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
-        self._archives = [bucket.bucket.arn_for_objects(pattern) for pattern in archives]
+        self._archives = [bucket.arn_for_objects(pattern) for pattern in archives]
         self._build = self._project(source, buildspec, engines)
         self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
         self._allow_files(source.bucket.arn_for_objects(model_sources))
@@ -88,7 +86,8 @@ class ModelBuilder(Construct):
         self.start_function = self._function("OnEvent", "on_event")
         self.poll_function = self._function("Poll", "is_complete")
         self.provider = self._provider()
-        self._built: dict[str, list[BuiltModel]] = {}
+        self._service_token = self.provider.service_token
+        self._built: dict[Stack, list[BuiltModel]] = {}
 
     def build(
         self,
@@ -111,19 +110,19 @@ class ModelBuilder(Construct):
         built = BuiltModel(
             scope,
             construct_id,
-            service_token=self.provider.service_token,
+            service_token=self._service_token,
             properties={
                 "Model": model,
                 "Alternative": alternative,
                 "Digest": digest,
                 "Target": target,
-                "Bucket": self.bucket.bucket.bucket_name,
+                "Bucket": self.bucket.bucket_name,
                 "Key": key,
                 "Source": f"{source.s3_bucket_name}/{source.s3_object_key}",
-                "WaitMinutes": str(self.WAIT.to_minutes()),
+                "WaitMinutes": str(self.WAIT_MINUTES),
             },
         )
-        before = self._built.setdefault(Stack.of(scope).node.path, [])
+        before = self._built.setdefault(Stack.of(scope), [])
         if len(before) >= self.AT_ONCE:
             built.node.add_dependency(before[-self.AT_ONCE])
         before.append(built)
@@ -154,7 +153,7 @@ class ModelBuilder(Construct):
 
         Of an engine job that is the job and its claims; the GPU's build writes the result.
         """
-        bucket = self.bucket.bucket
+        bucket = self.bucket
         self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [model_sources])
         jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
         own = [
@@ -167,7 +166,7 @@ class ModelBuilder(Construct):
         self._build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _provider(self) -> custom_resources.Provider:
-        bucket, project = self.bucket.bucket, self.project.project_arn
+        bucket, project = self.bucket, self.project.project_arn
         for actions, resources in (
             (["s3:GetObject"], self._archives),
             (["s3:ListBucket"], [bucket.bucket_arn]),  # without it, 403 where nothing is
@@ -201,7 +200,7 @@ class ModelBuilder(Construct):
             folder=HANDLER,
             description="Starts and watches builds of Triton model archives",
             environment={
-                "BUCKET": self.bucket.bucket.bucket_name,
+                "BUCKET": self.bucket.bucket_name,
                 "MODEL_SOURCES": self._model_sources,
                 "PROJECT": self.project.project_name,
             },

@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, get_args
 
 from aws_cdk import Size
 
 from platform_facts import Release, serve_option_since
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
@@ -39,7 +37,6 @@ class PublishedMetrics:
         }
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """What the container's environment says to `serve`; None leaves its default.
@@ -131,6 +128,9 @@ class ServerOptions:
                     field.name, f"release {release.name} does not have it: use {since} or newer, "
                     "or leave it out"
                 )  # fmt: skip
+            if value is not None and value not in _WORDS.get(field.name, (value,)):
+                words = " or ".join(_WORDS[field.name])
+                yield Problem(field.name, f'"{value}" is none that serve knows: write {words}')
             if field.name == "thread_count" and value is not None and value < 1:
                 yield Problem(field.name, f"{value} is too small: write 1 or more")
             if isinstance(value, Size) and not value.to_bytes():
@@ -145,6 +145,7 @@ class ServerOptions:
             )
 
 
+_WORDS = {"inference_type": get_args(InferenceType), "ping_mode": get_args(PingMode)}
 _PORTS = ("grpc_port", "metrics_port", "port")
 
 

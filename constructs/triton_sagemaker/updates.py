@@ -7,7 +7,6 @@ from typing import Any
 from aws_cdk import Duration
 from aws_cdk import aws_sagemaker as sagemaker
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.durations import duration_problems, seconds
 from triton_sagemaker.problems import Problem
 
@@ -25,7 +24,6 @@ FIVE_MINUTES = Duration.minutes(5)
 TEN_MINUTES = Duration.minutes(10)
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class AllAtOnce:
     """Blue/green: new instances take all traffic when they are healthy.
@@ -50,7 +48,6 @@ class AllAtOnce:
         yield from _hour("keep_old", self.keep_old)
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Canary:
     """Blue/green: a share of the traffic first, the rest when it went well.
@@ -80,7 +77,6 @@ class Canary:
         yield from _hour("keep_old", self.keep_old)
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Linear:
     """Blue/green in equal steps of `percent` of the capacity, 10 to 50, `wait` apart."""
@@ -113,7 +109,6 @@ class Linear:
         return len(range(self.percent, 101 - LEAST_LINEAR_STEP, self.percent))
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Rolling:
     """Replace `percent` of the instances at a time, 5 to 50, `wait` apart.

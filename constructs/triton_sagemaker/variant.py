@@ -6,20 +6,18 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from platform_facts import Processor
-from triton_sagemaker.argument_types import typed
+from platform_facts import Region
 from triton_sagemaker.durations import seconds
-from triton_sagemaker.endpoint_interface import DEFAULT_VARIANT
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.triton_container import TritonContainer
 
+DEFAULT_VARIANT = "AllTraffic"
 NAME = re.compile(r"(?=.{1,63}$)[a-zA-Z0-9](-*[a-zA-Z0-9])*")
 """The names that SageMaker allows for variants and endpoints (API reference, EndpointName)."""
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Variant:
     """A container, what it serves, and where.
@@ -34,11 +32,15 @@ class Variant:
     name: str = DEFAULT_VARIANT
     weight: float = 1.0
 
-    def container_property(self) -> sagemaker.CfnModel.ContainerDefinitionProperty:
+    def image(self, region: Region) -> str:
+        """Return the URI of the image that the instances run."""
+        return self.container.image(region, self.instances.instance_type)
+
+    def container_property(self, image: str) -> sagemaker.CfnModel.ContainerDefinitionProperty:
         """Return the container of the variant's Model."""
         return sagemaker.CfnModel.ContainerDefinitionProperty(
             environment=self.container.all_environment(self.hosting),
-            image=self.container.image,
+            image=image,
             model_data_url=self.hosting.url,
             **self.hosting.container_properties,
         )
@@ -70,10 +72,9 @@ class Variant:
         yield from self.hosting.problems(self.container.options, self.instances.instance_type)
         yield from inside("container", self.container.problems(self.hosting))
         yield from inside("instances", self.instances.problems(self.container.release))
-        gpu = self.instances.instance_type.gpu
-        if (self.container.processor is Processor.GPU) != bool(gpu):
+        instance_type = self.instances.instance_type
+        if self.container.options.model_load_gpu_limit is not None and not instance_type.gpu:
             yield Problem(
-                "container.processor",
-                f"{self.instances.instance_type.name} has {'a' if gpu else 'no'} GPU: write "
-                f"Processor.{'GPU' if gpu else 'CPU'}",
+                "container.options.model_load_gpu_limit",
+                f"{instance_type.name} has no GPU: remove it",
             )

@@ -9,7 +9,6 @@ from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_sns as sns
 
-from platform_facts import Processor
 from tests.synth.endpoints import Scene
 from triton_sagemaker import AlarmThresholds, AlarmTopic, Severity
 from triton_sagemaker.endpoint_metrics import MetricOptions
@@ -144,7 +143,6 @@ def test_single_model_endpoints_have_no_alarms_of_a_model_cache(scene: Scene) ->
 def test_cpu_endpoints_have_no_alarms_of_gpus(scene: Scene) -> None:
     scene.endpoint(
         scene.variant(
-            container=scene.container(processor=Processor.CPU),
             instances=scene.instances("ml.m5.xlarge"),
         )
     ).monitor()

@@ -3,9 +3,9 @@
 import pytest
 
 from checked_yaml import Misfits
-from stacks import naming_keys
+from stacks import raise_problems
 from stages import EndpointStage
-from triton_sagemaker import InvalidEndpoint, Problem
+from triton_sagemaker import Problem
 
 ENDPOINT = EndpointStage.model_validate(
     {
@@ -19,7 +19,7 @@ ENDPOINT = EndpointStage.model_validate(
 @pytest.mark.parametrize(
     ("where", "keys"),
     [
-        ("variants.Old.container.release", "release"),
+        ("container.release", "release"),
         ("variants.Old.instances.instance_type", "endpoints.text.instance_type"),
         ("variants.New.instances.instance_type", "endpoints.text.variants.New.instance_type"),
         ("variants.New.instances.initial_count", "endpoints.text.instance_count"),
@@ -36,9 +36,16 @@ ENDPOINT = EndpointStage.model_validate(
         ("update.percent", "endpoints.text.update.percent"),
         ("update.wait", "endpoints.text.update.wait_seconds"),
         ("rollback_error_rate", "endpoints.text.update.rollback_error_rate"),
-        ("scaling.max_count", "endpoints.text.scaling.max_count"),
-        ("scaling.targets", "endpoints.text.scaling"),
-        ("scaling.schedules.noon.min_count", "endpoints.text.scaling.schedules.noon.min_count"),
+        (
+            "variants.New.auto_scale_instance_count.max_capacity",
+            "endpoints.text.scaling.max_count",
+        ),
+        ("variants.New.auto_scale_instance_count", "endpoints.text.scaling"),
+        ("variants.New.scale_on_gpu_utilization", "endpoints.text.scaling.gpu_percent"),
+        (
+            "variants.New.scale_on_schedule.noon.min_capacity",
+            "endpoints.text.scaling.schedules.noon.min_count",
+        ),
         ("data_capture.percent", "endpoints.text.data_capture.percent"),
     ],
 )
@@ -51,14 +58,18 @@ def test_what_no_stage_can_say_is_named_as_the_construct_names_it() -> None:
     assert refused(where) == [(("endpoints", "text"), f"{where}: is wrong")]
 
 
+def test_an_endpoint_without_problems_raises_nothing() -> None:
+    raise_problems("text", ENDPOINT, [])
+
+
 def test_what_every_variant_has_wrong_is_said_once() -> None:
     both = [Problem(f"variants.{it}.container.environment", "is wrong") for it in ("Old", "New")]
-    with pytest.raises(Misfits) as raised, naming_keys("text", ENDPOINT):
-        raise InvalidEndpoint("dev-text", both)
+    with pytest.raises(Misfits) as raised:
+        raise_problems("text", ENDPOINT, both)
     assert raised.value.found == [(("endpoints", "text", "environment"), "is wrong")]
 
 
 def refused(where: str) -> list[tuple[tuple[str | int, ...], str]]:
-    with pytest.raises(Misfits) as raised, naming_keys("text", ENDPOINT):
-        raise InvalidEndpoint("dev-text", [Problem(where, "is wrong")])
+    with pytest.raises(Misfits) as raised:
+        raise_problems("text", ENDPOINT, [Problem(where, "is wrong")])
     return raised.value.found

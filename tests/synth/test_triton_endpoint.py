@@ -19,8 +19,6 @@ from triton_sagemaker import (
     Canary,
     DataCapture,
     EndpointLog,
-    GpuTarget,
-    InvalidEndpoint,
     Linear,
     PublishedMetrics,
     Rolling,
@@ -123,11 +121,8 @@ def test_defaults_of_instances(scene: Scene) -> None:
 
 
 def test_every_option_of_instances(scene: Scene) -> None:
-    from platform_facts import Processor
-
     scene.endpoint(
         scene.variant(
-            container=scene.container(processor=Processor.CPU),
             instances=scene.instances(
                 "ml.m5.xlarge",
                 initial_count=3,
@@ -232,7 +227,8 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
 
 def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
     endpoint = scene.endpoint(update=Rolling(percent=50, wait=Duration.seconds(60)))
-    endpoint.auto_scale(min_count=1, max_count=4, targets=[GpuTarget(percent=70)])
+    scaling = endpoint.auto_scale_instance_count(max_capacity=4)
+    scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
     # Half of three instances is one: three batches. Of four, it is two.
     assert endpoint.longest_update.to_seconds() == 3 * (2400 + 60)
 
@@ -362,9 +358,7 @@ def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
     "ask",
     [
         lambda endpoint: endpoint.metric_invocations(variant="Typo"),
-        lambda endpoint: endpoint.auto_scale(
-            min_count=1, max_count=2, targets=[GpuTarget(percent=50)], variant="Typo"
-        ),
+        lambda endpoint: endpoint.find_instance_production_variant("Typo"),
     ],
     ids=["metrics", "scaling"],
 )
@@ -372,7 +366,7 @@ def test_a_variant_that_is_not_there_is_told_those_that_are(
     scene: Scene, ask: Callable[[TritonEndpoint], object]
 ) -> None:
     endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
-    with pytest.raises(InvalidEndpoint, match=r'variant: no "Typo": write one of A, B$'):
+    with pytest.raises(ValueError, match=r'variant: no "Typo": write one of A, B$'):
         ask(endpoint)
 
 
@@ -682,7 +676,7 @@ def test_invoking_is_granted_by_model(scene: Scene) -> None:
 
 def test_invoking_by_model_is_not_granted_where_no_model_can_be_named(scene: Scene) -> None:
     endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
-    with pytest.raises(InvalidEndpoint, match="SingleModelHosting is invoked without naming"):
+    with pytest.raises(ValueError, match="SingleModelHosting is invoked without naming"):
         endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
 
 

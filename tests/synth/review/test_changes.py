@@ -14,6 +14,7 @@ from tests.synth.review.conftest import Edit, Reviewer
 
 STAGE = "stages/live.yaml"
 ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
+ROLLBACK = "constructs/triton_sagemaker/rollback_alarms.py"
 BUCKET = "constructs/triton_sagemaker/model_bucket.py"
 PRIVATE = "constructs/triton_sagemaker/private_bucket.py"
 NETWORK = "stacks/network_stack.py"
@@ -178,9 +179,9 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
     ],
     "rollback that hardly happens: thresholds, periods, missing data, no old instances": [
-        (ENDPOINT, "ROLLBACK_SERVER_ERROR_RATE = 0.05", "ROLLBACK_SERVER_ERROR_RATE = 2"),
-        (ENDPOINT, "minutes=(2, 3)", "minutes=(60, 60)"),
-        (ENDPOINT, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
+        (ROLLBACK, "SERVER_ERROR_RATE = 0.05", "SERVER_ERROR_RATE = 2"),
+        (ROLLBACK, "minutes=(2, 3)", "minutes=(60, 60)"),
+        (ROLLBACK, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
         (
             "constructs/triton_sagemaker/updates.py",
             "keep_old: Duration = FIVE_MINUTES",
@@ -208,7 +209,7 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "archives that expire, no access log, logs kept a day": [
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
-        (PRIVATE, "        server_access_logs_bucket=_access_logs(scope, removal_policy),\n", ""),
+        (PRIVATE, "            server_access_logs_bucket=_access_logs(group, removal_policy),\n", ""),
         _meant("S1"),
         (STAGE, "region:", "log_retention_days: 1\nregion:"),
     ],
