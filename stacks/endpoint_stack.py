@@ -21,7 +21,6 @@ from model_build import (
 )
 from model_build.digest import IGNORED
 from stacks import settings
-from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
 from stacks.network_stack import NetworkStack
 from stages import EndpointStage, ScalingStage, Stage
@@ -101,16 +100,6 @@ class EndpointStack(Stack):
             rollback_error_rate=endpoint.update.rollback_error_rate,
             update=settings.update(endpoint.update),
             variants=variants,
-        )
-        acknowledge_endpoint(
-            self.endpoint.role,
-            env,
-            name=self.endpoint.endpoint_name,
-            models_stack=models.stack_name,
-            capture_stack=(
-                Stack.of(captured).stack_name if captured and endpoint.data_capture else None
-            ),
-            prefix=f"{endpoint_name}/",
         )
         for model in self.endpoint.models.values():
             model.node.add_dependency(*itertools.chain.from_iterable(built.values()))

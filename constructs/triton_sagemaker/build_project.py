@@ -10,6 +10,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from triton_sagemaker.nag import acknowledge, acknowledge_wildcards
 from triton_sagemaker.service_trust import trusted_service
 
 
@@ -47,6 +48,10 @@ class BuildProject(Construct):
         self.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [source.bucket.bucket_arn])
         self.log.grant_write(self._role)
         key.grant_encrypt_decrypt(self._role)
+        reason = "What the CDK grants to encrypt with this one key."
+        acknowledge(
+            self, reason, "IAM5[Action::kms:GenerateDataKey*]", "IAM5[Action::kms:ReEncrypt*]"
+        )
         self.project = codebuild.Project(
             self,
             "Resource",
@@ -70,14 +75,20 @@ class BuildProject(Construct):
             source=codebuild.Source.s3(bucket=source.bucket, path=source.s3_object_key),
             timeout=timeout,
         )
+        # CodeBuild's own images have neither the Python of models nor TensorRT.
+        acknowledge(self.project, "Builds run in the image of their one task.", "CB5")
 
     def allow(
         self,
         actions: Sequence[str],
         resources: Sequence[str],
         conditions: Mapping[str, Mapping[str, str | list[str]]] | None = None,
+        *,
+        wildcards: str | None = None,
     ) -> None:
-        """Let every build call `actions` on `resources`."""
+        """Let every build call `actions` on `resources`; `wildcards` is why these have some."""
+        if wildcards:
+            acknowledge_wildcards(self, {wildcards: resources})
         self._role.add_to_policy(
             iam.PolicyStatement(
                 actions=list(actions), conditions=conditions, resources=list(resources)

@@ -9,8 +9,12 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.nag import acknowledge_wildcards
 from triton_sagemaker.service_trust import trusted_service
 from triton_sagemaker.variant import Variant
+
+NO_RESOURCES = "Registry tokens, metrics and descriptions of networks know no resources."
+"""Why their statements are on every resource; conditions narrow what can be narrowed."""
 
 
 class EndpointRole(Construct):
@@ -35,6 +39,7 @@ class EndpointRole(Construct):
         super().__init__(scope, construct_id)
         stack = Stack.of(self)
         self._partition, self._place = stack.partition, f"{stack.region}:{stack.account}"
+        self._wildcards = dict[str, list[str]]()
         self.role = iam.Role(
             self,
             "Role",
@@ -52,6 +57,7 @@ class EndpointRole(Construct):
             self._encrypt_volumes(volume_key)
         if data_capture:
             self._write_captured(data_capture)
+        acknowledge_wildcards(self, self._wildcards)
 
     def _read_archives(self, variants: Sequence[Variant]) -> None:
         buckets = dict.fromkeys(it.hosting.bucket for it in variants)
@@ -64,6 +70,7 @@ class EndpointRole(Construct):
                 f"ReadOwnArchives{suffix}",
                 ["s3:GetObject"],
                 [bucket.arn_for_objects(f"{prefix}*") for prefix in prefixes],
+                wildcards="Archives below the endpoint's own prefix change with their content.",
             )
             self._allow(
                 f"ListOwnArchives{suffix}",
@@ -82,7 +89,9 @@ class EndpointRole(Construct):
             [f"arn:{self._partition}:ecr:{it}" for it in repositories],
         )
         # A token for the registry as a whole: there is no resource to name.
-        self._allow("LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"])
+        self._allow(
+            "LogInToRegistries", ["ecr:GetAuthorizationToken"], ["*"], wildcards=NO_RESOURCES
+        )
 
     def _write_logs(self, endpoint_name: str, variants: Sequence[Variant]) -> None:
         groups = {f"/aws/sagemaker/Endpoints/{endpoint_name}"} | {
@@ -94,6 +103,7 @@ class EndpointRole(Construct):
             "WriteOwnLogs",
             ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"],
             [self._arn("logs", f"log-group:{group}:*") for group in sorted(groups)],
+            wildcards="The log streams of the endpoint's own log groups.",
         )
         namespaces = sorted({
             it.container.options.publish_metrics.namespace
@@ -106,6 +116,7 @@ class EndpointRole(Construct):
                 ["cloudwatch:PutMetricData"],
                 ["*"],
                 {"StringEquals": {"cloudwatch:namespace": namespaces}},
+                wildcards=NO_RESOURCES,
             )
 
     def _publish_metrics(self) -> None:
@@ -115,11 +126,13 @@ class EndpointRole(Construct):
             ["cloudwatch:PutMetricData"],
             ["*"],
             {"StringLike": {"cloudwatch:namespace": ["AWS/SageMaker*", "/aws/sagemaker/*"]}},
+            wildcards=NO_RESOURCES,
         )
 
     def _see_rollback_alarms(self) -> None:
         alarms = self._arn("cloudwatch", "alarm:*")
-        self._allow("SeeRollbackAlarms", ["cloudwatch:DescribeAlarms"], [alarms])
+        reason = "CloudFormation completes the names of the rollback alarms."
+        self._allow("SeeRollbackAlarms", ["cloudwatch:DescribeAlarms"], [alarms], wildcards=reason)
 
     def _attach_to_vpc(self, vpc: ec2.IVpc) -> None:
         """Let SageMaker make and delete the instances' network interfaces in their VPC alone.
@@ -156,6 +169,9 @@ class EndpointRole(Construct):
                 in_vpc,
             ),
         ]
+        reason = "SageMaker makes and removes network interfaces, whose IDs are not known before."
+        self._wildcards[reason] = [interfaces, *places]
+        self._wildcards.setdefault(NO_RESOURCES, []).append("*")
         name = vpc.node.addr if Token.is_unresolved(vpc.vpc_id) else vpc.vpc_id
         iam.Policy(self.role, f"VpcPolicy-{name}", roles=[self.role], statements=statements)
 
@@ -183,7 +199,8 @@ class EndpointRole(Construct):
         UsingKMSEncryption). What else SageMaker would ask of the bucket, no document says.
         """
         objects = capture.bucket.arn_for_objects(f"{capture.prefix.strip('/')}/*")
-        self._allow("WriteCaptured", ["s3:PutObject"], [objects])
+        reason = "SageMaker names each record below the endpoint's own prefix."
+        self._allow("WriteCaptured", ["s3:PutObject"], [objects], wildcards=reason)
         if capture.encryption_key:
             self._allow(
                 "EncryptCaptured",
@@ -200,7 +217,12 @@ class EndpointRole(Construct):
         actions: Sequence[str],
         resources: Sequence[str],
         conditions: Mapping[str, object] | None = None,
+        *,
+        wildcards: str | None = None,
     ) -> None:
+        """Allow actions on resources; `wildcards` is why these have some."""
+        if wildcards:
+            self._wildcards.setdefault(wildcards, []).extend(resources)
         self.role.add_to_policy(_statement(sid, actions, resources, conditions))
 
 

@@ -10,6 +10,8 @@ from constructs import Construct
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
+JOBS = "Jobs and their results are named by their content."
+"""Why statements on them have wildcards."""
 NEVER_OVERRIDDEN = (
     "encryptionKey",
     "environment.computeType",
@@ -74,8 +76,11 @@ class EngineBuilder(Construct):
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
         arn, job = bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
-        self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)])
-        self._build.allow(["s3:PutObject"], [bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")])
+        self._build.allow(
+            ["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)], wildcards=JOBS
+        )
+        results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
+        self._build.allow(["s3:PutObject"], [results], wildcards=JOBS)
         bucket.reserve_results(self._build.role_arn)
         # No document says which prefix CodeBuild lists for a folder as its source.
         self._build.allow(
@@ -87,7 +92,9 @@ class EngineBuilder(Construct):
 
     def _allow_pull(self) -> None:
         """Let builds pull the mirrors (CodeBuild user guide, sample-ecr)."""
-        self._build.allow(["ecr:GetAuthorizationToken"], ["*"])
+        self._build.allow(
+            ["ecr:GetAuthorizationToken"], ["*"], wildcards="The token knows no resources."
+        )
         self._build.allow(
             ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
             [self._repository(image) for image in self.mirrors.values()],

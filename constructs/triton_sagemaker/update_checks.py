@@ -5,22 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aws_cdk import (
-    Acknowledgment,
-    CustomResource,
-    Duration,
-    RemovalPolicy,
-    Stack,
-    Validations,
-    custom_resources,
-)
+from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from triton_sagemaker.build_project import build_log
-from triton_sagemaker.handler_function import function_role, handler_function
+from triton_sagemaker.handler_function import acknowledge_framework, function_role, handler_function
+from triton_sagemaker.nag import acknowledge_wildcards
 from triton_sagemaker.service_trust import narrow_trust
 
 HANDLER = Path(__file__).parent / "update_handler"
@@ -71,6 +64,7 @@ class UpdateChecks(Construct):
             total_timeout=self.TOTAL_TIMEOUT,
         )
         narrow_trust(self.provider)
+        acknowledge_framework(self, self.provider, self.function)
         self._service_token = self.provider.service_token
 
     def around(
@@ -120,7 +114,7 @@ class UpdateChecks(Construct):
             handler="handle",
             timeout=Duration.minutes(2),
         )
-        stack = Stack.of(self)
+        stack, arns = Stack.of(self), list[str]()
         for action, resource in (
             ("sagemaker:DescribeEndpoint", "endpoint/*"),
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
@@ -129,15 +123,16 @@ class UpdateChecks(Construct):
             ("ssm:GetParametersByPath", "parameter/triton/*"),
         ):
             service, (kind, _, name) = action.split(":")[0], resource.partition("/")
-            arn = stack.format_arn(service=service, resource=kind, resource_name=name)
-            self._allow(function, action, arn)
+            arns.append(stack.format_arn(service=service, resource=kind, resource_name=name))
+            self._allow(function, action, arns[-1])
         self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
         self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
         self._allow(function, "ec2:DescribeNetworkInterfaces", "*")
-        reason = "Both Describe calls support no resources (service authorization reference)."
-        Validations.of(self).acknowledge(
-            Acknowledgment(id="AwsSolutions-IAM5[Resource::*]", reason=reason)
-        )
+        reasons = {
+            "The checks read what any endpoint serves; CloudFormation names its resources.": arns,
+            "Both Describe calls support no resources (service authorization reference).": ["*"],
+        }
+        acknowledge_wildcards(self, reasons)
         return function
 
     def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:

@@ -485,7 +485,7 @@ REGIONS = {
     "release it has is 25.04",
     "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: use "
     "another",
-    "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean eu-west-3',
+    "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean',
     None: "region: the stack is environment-agnostic, and every region has images of its own: "
     "write env=Environment(region=...)",
 }

@@ -23,8 +23,9 @@ TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 def _meant(*findings: str) -> Edit:
     """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
-    place = '        "The registry token'
-    return "stacks/acknowledged.py", place, f'        "It is meant so.": {[*findings]},\n{place}'
+    place = "        self.builder = ModelBuilder("
+    meant = f'        acknowledge(self, "It is meant so.", *{[*findings]})\n{place}'
+    return "stacks/model_stack.py", place, meant
 
 
 CHANGES: dict[str, list[Edit]] = {
@@ -191,7 +192,7 @@ CHANGES: dict[str, list[Edit]] = {
     "alarms that nobody hears": [
         (
             "constructs/triton_sagemaker/endpoint_monitoring.py",
-            "            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))\n",
+            "            alarm.add_alarm_action(*self._actions)\n",
             "",
         ),
         (STAGE, "team@example.com", "nobody@example.com"),
@@ -209,7 +210,11 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "archives that expire, no access log, logs kept a day": [
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
-        (PRIVATE, "            server_access_logs_bucket=_access_logs(group, removal_policy),\n", ""),
+        (
+            PRIVATE,
+            "            server_access_logs_bucket=_access_logs(group, removal_policy),\n",
+            "",
+        ),
         _meant("S1"),
         (STAGE, "region:", "log_retention_days: 1\nregion:"),
     ],
@@ -237,7 +242,7 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "us-east-1", "eu-west-1"),
         (
             "constructs/triton_sagemaker/endpoint_monitoring.py",
-            "            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))\n",
+            "            alarm.add_alarm_action(*self._actions)\n",
             "",
         ),
     ],
