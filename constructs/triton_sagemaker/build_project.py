@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -39,7 +39,9 @@ class BuildProject(Construct):
         super().__init__(scope, construct_id)
         self.log = build_log(self, "Log")
         self._role = iam.Role(
-            self, "Role", assumed_by=trusted_service(self, "codebuild.amazonaws.com")
+            self,
+            "Role",
+            assumed_by=trusted_service("codebuild.amazonaws.com", account=Stack.of(self).account),
         )
         self.allow(
             ["s3:GetObject", "s3:GetObjectVersion"],

@@ -45,7 +45,8 @@ class EndpointBase(Resource, EndpointMetrics, metaclass=_Meta):
             scope, construct_id, environment_from_arn=endpoint_arn, physical_name=endpoint_name
         )
         self._endpoint_name = endpoint_name
-        self._endpoint_arn = endpoint_arn or Stack.of(self).format_arn(
+        self._stack = Stack.of(self)
+        self._endpoint_arn = endpoint_arn or self._stack.format_arn(
             service="sagemaker", resource="endpoint", resource_name=endpoint_name
         )
 

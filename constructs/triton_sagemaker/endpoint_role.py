@@ -38,12 +38,13 @@ class EndpointRole(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         stack = Stack.of(self)
-        self._partition, self._place = stack.partition, f"{stack.region}:{stack.account}"
+        account = stack.account
+        self._partition, self._place = stack.partition, f"{stack.region}:{account}"
         self._wildcards = dict[str, list[str]]()
         self.role = iam.Role(
             self,
             "Role",
-            assumed_by=trusted_service(self, "sagemaker.amazonaws.com"),
+            assumed_by=trusted_service("sagemaker.amazonaws.com", account=account),
             description=f"Instances of the endpoint {endpoint_name}",
         )
         self._read_archives(variants)
@@ -144,8 +145,9 @@ class EndpointRole(Construct):
         Of CreateNetworkInterface, the interface knows no `ec2:Vpc`, and its subnet and groups do;
         of the other actions, the interface does (service authorization reference, Amazon EC2).
         """
+        vpc_id = vpc.vpc_id
         interfaces = self._arn("ec2", "network-interface/*")
-        in_vpc = {"ArnEquals": {"ec2:Vpc": self._arn("ec2", f"vpc/{vpc.vpc_id}")}}
+        in_vpc = {"ArnEquals": {"ec2:Vpc": self._arn("ec2", f"vpc/{vpc_id}")}}
         places = [self._arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
         statements = [
             # EC2's Describe calls know no resources.
@@ -172,7 +174,7 @@ class EndpointRole(Construct):
         reason = "SageMaker makes and removes network interfaces, whose IDs are not known before."
         self._wildcards[reason] = [interfaces, *places]
         self._wildcards.setdefault(NO_RESOURCES, []).append("*")
-        name = vpc.node.addr if Token.is_unresolved(vpc.vpc_id) else vpc.vpc_id
+        name = vpc.node.addr if Token.is_unresolved(vpc_id) else vpc_id
         iam.Policy(self.role, f"VpcPolicy-{name}", roles=[self.role], statements=statements)
 
     def _encrypt_volumes(self, key: kms.IKey) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from aws_cdk import Duration, custom_resources
+from aws_cdk import Duration, Stack, custom_resources
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -51,7 +51,8 @@ def function_role(scope: Construct, construct_id: str, log: logs.LogGroup) -> ia
     The one that the CDK makes by default may write every log of the account, and make new ones
     (AWS managed policy reference, AWSLambdaBasicExecutionRole).
     """
-    role = iam.Role(scope, construct_id, assumed_by=trusted_service(scope, "lambda.amazonaws.com"))
+    trusted = trusted_service("lambda.amazonaws.com", account=Stack.of(scope).account)
+    role = iam.Role(scope, construct_id, assumed_by=trusted)
     log.grant_write(role)
     return role
 

@@ -1,6 +1,7 @@
 """The alarms that roll an update back, where the app gives none."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
@@ -13,6 +14,14 @@ SERVER_ERROR_RATE = 0.05
 """Share of 5xx answers of new instances, over a minute, that rolls an update back."""
 
 
+class _Rule(NamedTuple):
+    name: str
+    reason: str
+    metric: cloudwatch.Metric
+    threshold: float
+    minutes: tuple[int, int]
+
+
 def default_alarms(
     scope: Construct,
     *,
@@ -21,69 +30,52 @@ def default_alarms(
     variants: Sequence[Variant],
     model_error_rate: float,
 ) -> list[cloudwatch.Alarm]:
-    """Return alarms on the new instances alone.
+    """Return alarms on the new instances alone, each of this configuration alone.
 
     Old instances that fail must not stop the update that mends them.
-    """
-    alarms = list[cloudwatch.Alarm]()
-    both = 2 * len(variants) <= MAX_ROLLBACK_ALARMS
-    for variant in variants:
-        metrics = VariantMetrics(endpoint_name, variant.name, config_name)
-        if both:
-            alarms.append(
-                _alarm(
-                    scope,
-                    metrics,
-                    "ServerErrors",
-                    f"variant {variant.name} answers with 5xx",
-                    metrics.metric_server_error_rate(),
-                    threshold=SERVER_ERROR_RATE,
-                    minutes=(1, 1),
-                )
-            )
-        # In one minute at night, one caller's mistake may be all that is asked.
-        alarms.append(
-            _alarm(
-                scope,
-                metrics,
-                "ModelErrors",
-                f"containers of variant {variant.name} fail requests",
-                metrics.metric_model_error_rate(),
-                threshold=model_error_rate,
-                minutes=(2, 3),
-            )
-        )
-    return alarms
-
-
-def _alarm(
-    scope: Construct,
-    metrics: VariantMetrics,
-    name: str,
-    reason: str,
-    metric: cloudwatch.Metric,
-    *,
-    threshold: float,
-    minutes: tuple[int, int],
-) -> cloudwatch.Alarm:
-    """Return an alarm of this configuration alone, under a name that ends with its name.
 
     An alarm that is changed keeps its state ("its state is left unchanged": API reference,
-    PutMetricAlarm), and one that was in ALARM would roll back the update that mends it. With
-    the name CloudFormation replaces it: the new one exists before the endpoint is updated, the
-    old one until the update cannot be rolled back any more.
+    PutMetricAlarm), and one that was in ALARM would roll back the update that mends it. With the
+    configuration's name in its own, CloudFormation replaces it: the new one exists before the
+    endpoint is updated, the old one until the update cannot be rolled back any more.
     """
-    bad, of = minutes
-    name = f"{metrics.variant_name}-{name}"
-    return cloudwatch.Alarm(
-        scope,
-        f"Rollback-{name}",
-        alarm_name=f"{metrics.endpoint_name}-{name}-{metrics.endpoint_config_name}",
-        alarm_description=f"Rolls an update of {metrics.endpoint_name} back: {reason}",
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        datapoints_to_alarm=bad,
-        evaluation_periods=of,
-        metric=metric,
-        threshold=threshold,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    return [
+        cloudwatch.Alarm(
+            scope,
+            f"Rollback-{variant.name}-{rule.name}",
+            alarm_name=f"{endpoint_name}-{variant.name}-{rule.name}-{config_name}",
+            alarm_description=f"Rolls an update of {endpoint_name} back: {rule.reason}",
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            datapoints_to_alarm=rule.minutes[0],
+            evaluation_periods=rule.minutes[1],
+            metric=rule.metric,
+            threshold=rule.threshold,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        for variant in variants
+        for rule in _rules(
+            VariantMetrics(endpoint_name, variant.name, config_name),
+            model_error_rate,
+            both=2 * len(variants) <= MAX_ROLLBACK_ALARMS,
+        )
+    ]
+
+
+def _rules(metrics: VariantMetrics, model_error_rate: float, *, both: bool) -> Iterator[_Rule]:
+    name = metrics.variant_name
+    if both:
+        yield _Rule(
+            "ServerErrors",
+            f"variant {name} answers with 5xx",
+            metrics.metric_server_error_rate(),
+            SERVER_ERROR_RATE,
+            minutes=(1, 1),
+        )
+    # In one minute at night, one caller's mistake may be all that is asked.
+    yield _Rule(
+        "ModelErrors",
+        f"containers of variant {name} fail requests",
+        metrics.metric_model_error_rate(),
+        model_error_rate,
+        minutes=(2, 3),
     )

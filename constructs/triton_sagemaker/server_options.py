@@ -130,7 +130,7 @@ class ServerOptions:
                 )  # fmt: skip
             if value is not None and value not in _WORDS.get(field.name, (value,)):
                 words = " or ".join(_WORDS[field.name])
-                yield Problem(field.name, f'"{value}" is none that serve knows: write {words}')
+                yield Problem(field.name, f'"{value}" is not accepted by serve: write {words}')
             if field.name == "thread_count" and value is not None and value < 1:
                 yield Problem(field.name, f"{value} is too small: write 1 or more")
             if isinstance(value, Size) and not value.to_bytes():

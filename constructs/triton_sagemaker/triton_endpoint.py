@@ -95,7 +95,7 @@ class TritonEndpoint(EndpointBase):
         log: EndpointLog | None = None,
     ) -> None:
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
-        self._region = self.stack.region
+        self._region = self._stack.region
         self._variants = {variant.name: variant for variant in variants}
         named = list(self._variants.values())
         self._update, self._scalings = update, list[ScalableInstanceCount]()
@@ -209,8 +209,8 @@ class TritonEndpoint(EndpointBase):
     @property
     def longest_update(self) -> Duration:
         """How long an update of as many instances as scaling allows may take."""
-        counts = [it.instances.initial_count for it in self._variants.values()]
-        counts += [it.highest_capacity for it in self._scalings]
+        counts = [variant.instances.initial_count for variant in self._variants.values()]
+        counts += [scaling.highest_capacity for scaling in self._scalings]
         return Duration.seconds(self._longest(instances=max(counts)))
 
     @property

@@ -227,6 +227,14 @@ def test_addresses_are_subscribed_to_a_topic(scene: Scene) -> None:
     assert (subscription["Protocol"], subscription["Endpoint"]) == ("email", "team@example.com")
 
 
+def test_one_address_is_no_list_of_them(scene: Scene) -> None:
+    # What the CDK says of it: A subscription with id "e" already exists under the scope Stack/...
+    with pytest.raises(
+        TypeError, match=r'emails: "team@example.com" is not a list: write \["team@'
+    ):
+        AlarmTopic(scene.stack, "Alarms", emails="team@example.com")
+
+
 def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None:
     scene.endpoint().monitor()
     graphs = _graphs(scene)

@@ -230,6 +230,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
         f"{V}.container.options.model_load_gpu_limit: 80 is not a fraction: write more than 0 and "
         "at most 1",
     ),
+    "a ping mode that serve does not know": (
+        lambda s: s.endpoint(s.with_options(ping_mode="alive")),
+        f'{V}.container.options.ping_mode: "alive" is not accepted by serve: write live or ready',
+    ),
     "generate on a multi-model endpoint": (
         lambda s: s.endpoint(s.with_options(inference_type="generate")),
         f"{V}.container.options.inference_type: multi-model endpoints always answer as infer, not "

@@ -24,8 +24,12 @@ TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 def _meant(*findings: str) -> Edit:
     """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
     place = "        self.builder = ModelBuilder("
-    meant = f'        acknowledge(self, "It is meant so.", *{[*findings]})\n{place}'
-    return "stacks/model_stack.py", place, meant
+    lines = [
+        "        from triton_sagemaker.nag import acknowledge",
+        f'        acknowledge(self, "It is meant so.", *{[*findings]})',
+        place,
+    ]
+    return "stacks/model_stack.py", place, "\n".join(lines)
 
 
 CHANGES: dict[str, list[Edit]] = {
@@ -154,12 +158,12 @@ CHANGES: dict[str, list[Edit]] = {
     "a new role that may do everything, and trusts another account": [
         (
             "stacks/model_stack.py",
-            "        acknowledge_models(self, env, stage_name=stage_name)",
+            "        if stage.notify.email:",
             "        role = iam.Role(\n"
             '            self, "Helper", assumed_by=iam.AccountPrincipal("999999999999")\n'
             "        )\n"
             '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
-            "        acknowledge_models(self, env, stage_name=stage_name)",
+            "        if stage.notify.email:",
         ),
         _meant("IAM5[Action::*]", "IAM5[Resource::*]"),
         (
