@@ -1,16 +1,17 @@
 """The scaling of a variant."""
 
 from collections.abc import Iterator
-from typing import Unpack
+from typing import Unpack, cast
 
-from aws_cdk import IResolvable, TimeZone
+from aws_cdk import Duration, IResolvable, TimeZone
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
+from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.scaling_checks import above_zero, initial_count, limits, percent
-from triton_sagemaker.target_tracking import REQUESTS, UTILIZATION, Cooldowns, track_metric
+from triton_sagemaker.target_tracking import REQUESTS, UTILIZATION, Cooldowns, specification
 from triton_sagemaker.variant import Variant
 
 
@@ -177,16 +178,28 @@ class ScalableInstanceCount(Construct):
     def _track(
         self, construct_id: str, where: str, metric: str, value: float, cooldowns: Cooldowns
     ) -> None:
+        """Make a policy.
+
+        It is L1 because a policy of the CDK's L2 has another logical ID than the one of a deployed
+        endpoint, and cannot replace it: "Only one TargetTrackingScaling policy for a given metric
+        specification is allowed" (PutScalingPolicy, in hashicorp/terraform-provider-aws#24282).
+        """
         if metric in self._metrics:
             self._add_problem(where, "called twice: AWS takes one policy for each metric")
         self._metrics.add(metric)
-        track_metric(
+        name = self._variant.name
+        given = cast(dict[str, Duration], cooldowns)
+        scaling.CfnScalingPolicy(
             self,
             construct_id,
-            target_id=self._target_id,
-            endpoint_name=self._endpoint_name,
-            variant_name=self._variant.name,
-            metric=metric,
-            target_value=value,
-            **cooldowns,
+            policy_name=f"endpoint-{self._endpoint_name}-variant-{name}-{construct_id}",
+            policy_type="TargetTrackingScaling",
+            scaling_target_id=self._target_id,
+            target_tracking_scaling_policy_configuration=(
+                scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
+                    target_value=value,
+                    **{argument: seconds(duration) for argument, duration in given.items()},
+                    **specification(metric, self._endpoint_name, name),
+                )
+            ),
         )
