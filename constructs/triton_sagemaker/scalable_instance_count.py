@@ -1,17 +1,22 @@
 """The scaling of a variant."""
 
 from collections.abc import Iterator
-from typing import Unpack, cast
+from typing import Unpack
 
-from aws_cdk import Duration, IResolvable, TimeZone
+from aws_cdk import IResolvable, TimeZone
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
-from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION
 from triton_sagemaker.problems import Problem, inside
 from triton_sagemaker.scaling_checks import above_zero, initial_count, limits, percent
-from triton_sagemaker.target_tracking import REQUESTS, UTILIZATION, Cooldowns, specification
+from triton_sagemaker.target_tracking import (
+    REQUESTS,
+    UTILIZATION,
+    Cooldowns,
+    in_seconds,
+    specification,
+)
 from triton_sagemaker.variant import Variant
 
 
@@ -188,7 +193,6 @@ class ScalableInstanceCount(Construct):
             self._add_problem(where, "called twice: AWS takes one policy for each metric")
         self._metrics.add(metric)
         name = self._variant.name
-        given = cast(dict[str, Duration], cooldowns)
         scaling.CfnScalingPolicy(
             self,
             construct_id,
@@ -198,7 +202,7 @@ class ScalableInstanceCount(Construct):
             target_tracking_scaling_policy_configuration=(
                 scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
                     target_value=value,
-                    **{argument: seconds(duration) for argument, duration in given.items()},
+                    **in_seconds(**cooldowns),
                     **specification(metric, self._endpoint_name, name),
                 )
             ),

@@ -5,6 +5,7 @@ from typing import Any, TypedDict
 from aws_cdk import Duration
 from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
 
+from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, INSTANCES
 
 
@@ -20,6 +21,14 @@ UTILIZATION = Cooldowns(
     scale_in_cooldown=Duration.minutes(10), scale_out_cooldown=Duration.minutes(5)
 )
 """Longer, because new instances are busy at their own start."""
+
+
+def in_seconds(*, scale_in_cooldown: Duration, scale_out_cooldown: Duration) -> dict[str, Any]:
+    """Return cooldowns as a policy takes them."""
+    return {
+        "scale_in_cooldown": seconds(scale_in_cooldown),
+        "scale_out_cooldown": seconds(scale_out_cooldown),
+    }
 
 
 def specification(metric: str, endpoint_name: str, variant_name: str) -> dict[str, Any]:

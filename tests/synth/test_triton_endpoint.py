@@ -142,6 +142,18 @@ def test_every_option_of_instances(scene: Scene) -> None:
     assert "InferenceAmiVersion" not in variant
 
 
+@pytest.mark.parametrize(
+    ("instance_type", "tag"), [("ml.g5.xlarge", "25.09-py3"), ("ml.m5.xlarge", "25.09-py3-cpu")]
+)
+def test_the_stack_s_region_and_the_instance_type_decide_which_image_runs(
+    instance_type: str, tag: str
+) -> None:
+    scene = Scene(region="eu-west-1")
+    scene.endpoint(scene.with_instances(instance_type))
+    image = scene.properties(MODEL)["PrimaryContainer"]["Image"]
+    assert image.endswith(f".dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:{tag}")
+
+
 def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene) -> None:
     ami = "al2023-ami-sagemaker-inference-gpu-4-1"
     from platform_facts import release
