@@ -19,6 +19,7 @@ from triton_sagemaker import (
     Canary,
     DataCapture,
     EndpointLog,
+    ITritonEndpoint,
     Linear,
     PublishedMetrics,
     Rolling,
@@ -722,6 +723,15 @@ def test_an_endpoint_is_imported_by_its_name(scene: Scene) -> None:
     dimensions = {"EndpointName": "text", "VariantName": "AllTraffic"}
     assert endpoint.metric_invocations().dimensions == dimensions
     assert endpoint.metric_invocations(variant="B").dimensions["VariantName"] == "B"  # type: ignore[index]
+
+
+def test_imported_endpoints_and_those_of_the_app_have_one_interface(scene: Scene) -> None:
+    imported = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
+    endpoints: list[ITritonEndpoint] = [scene.endpoint(), imported]
+    user = iam.User(scene.stack, "User")
+    for endpoint in endpoints:
+        endpoint.grant_invoke(user, models=["minilm"]).assert_success()
+        assert endpoint.metric_invocations().metric_name == "Invocations"
 
 
 def test_an_endpoint_of_another_account_is_imported_by_its_arn(scene: Scene) -> None:
