@@ -9,7 +9,6 @@ from constructs import Construct
 
 from model_build.digest import IGNORED
 from stacks import settings
-from stacks.acknowledged import acknowledge_endpoint
 from stacks.model_stack import ModelStack, alarm_topic_name, asset_prefix
 from stacks.network_stack import NetworkStack
 from stacks.variants import variant
@@ -68,25 +67,16 @@ class EndpointStack(Stack):
             vpc=network.vpc if network else None,
             rollback_error_rate=config.update.rollback_error_rate,
             update=settings.update(config.update),
-            variants=[variant(planned, plan, models.bucket.bucket) for planned in plan.variants],
-        )
-        acknowledge_endpoint(
-            self.endpoint.role,
-            env,
-            name=self.endpoint.endpoint_name,
-            models_stack=models.stack_name,
-            capture_stack=(
-                Stack.of(captured).stack_name if captured and config.data_capture else None
-            ),
-            prefix=f"{plan.short_name}/",
+            variants=[variant(planned, plan, models.bucket) for planned in plan.variants],
         )
         for model in self.endpoint.models.values():
             model.node.add_dependency(*(build for builds in built.values() for build in builds))
         if config.scaling:
-            for scaled in plan.variants:
-                self.endpoint.auto_scale(
-                    variant=scaled.name, **settings.scaling_arguments(config.scaling)
+            for scaled in self.endpoint.instance_production_variants:
+                count = scaled.auto_scale_instance_count(
+                    min_capacity=config.scaling.min_count, max_capacity=config.scaling.max_count
                 )
+                settings.scale(count, config.scaling)
         if stage.production:
             topics = self._topics(stage_name, stage)
             self.endpoint.monitor(settings.thresholds(config.alarms), topics=topics)

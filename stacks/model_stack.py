@@ -10,7 +10,6 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 import platform_facts
-from stacks.acknowledged import acknowledge_models
 from stacks.settings import RETENTION
 from stages import StageConfig
 from triton_sagemaker import (
@@ -61,12 +60,14 @@ class ModelStack(Stack):
             archives=ARCHIVES,
             model_sources=f"{asset_prefix(stage_name)}*.zip",
             promoters=self._promoters(stage_name, stage),
+            start_function_name=build_functions(stage_name)[0],
+            poll_function_name=build_functions(stage_name)[1],
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
             if engines.mirrors:
                 CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
-        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket.bucket)
+        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         self.logs = {
@@ -81,7 +82,6 @@ class ModelStack(Stack):
         }
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
-        acknowledge_models(self, env, stage_name=stage_name)
 
     def _promoters(self, stage_name: str, stage: StageConfig) -> list[str]:
         """Return the deploy role that copies archives; CloudFormation completes its name."""
@@ -123,6 +123,11 @@ class ModelStack(Stack):
             exclude=["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"],
             ignore_mode=IgnoreMode.GIT,
         )
+
+
+def build_functions(stage_name: str) -> tuple[str, str]:
+    """Return the names of the functions that start and poll builds, which deliveries invoke."""
+    return f"{stage_name}-models-start-build", f"{stage_name}-models-poll-build"
 
 
 def alarm_topic_name(stage_name: str) -> str:

@@ -2,36 +2,24 @@
 
 from typing import Any, get_args
 
-from aws_cdk import Duration, Size
+from aws_cdk import Duration, Size, TimeZone
 from aws_cdk import aws_logs as logs
+from aws_cdk.aws_applicationautoscaling import Schedule
 
-from stages import (
-    AlarmsConfig,
-    EndpointConfig,
-    ScalingConfig,
-    ScheduleConfig,
-    ServerConfig,
-    UpdateConfig,
-)
+from stages import AlarmsConfig, EndpointConfig, ScalingConfig, ServerConfig, UpdateConfig
 from stages.schema.stage import RetentionDays
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
     Canary,
     CaptureBucket,
-    ConcurrencyTarget,
-    Cooldowns,
-    CpuTarget,
     DataCapture,
-    GpuTarget,
-    InvocationsTarget,
     Linear,
     PublishedMetrics,
     Rolling,
-    ScheduledCapacity,
+    ScalableInstanceCount,
     ServerOptions,
     Severity,
-    Target,
 )
 
 
@@ -50,49 +38,31 @@ def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> 
     )
 
 
-def scaling_arguments(settings: ScalingConfig) -> dict[str, Any]:
-    """Return the limits, schedules and target-tracking metrics of `TritonEndpoint.auto_scale`."""
-    targets: list[Target] = []
-    if settings.max_rps is not None:
-        cooldowns = _cooldowns(settings, InvocationsTarget)
-        targets.append(InvocationsTarget.for_load(max_rps=settings.max_rps, cooldowns=cooldowns))
-    for value, kind, argument in (
-        (settings.concurrency, ConcurrencyTarget, "per_instance"),
-        (settings.gpu_percent, GpuTarget, "percent"),
-        (settings.cpu_percent, CpuTarget, "percent"),
-    ):
-        if value is not None:
-            targets.append(kind(**{argument: value}, cooldowns=_cooldowns(settings, kind)))
-    return {
-        "min_count": settings.min_count,
-        "max_count": settings.max_count,
-        "schedules": _scheduled(settings.schedules),
-        "targets": targets,
+def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
+    """Scale a variant as a stage asks; the IDs are part of what is deployed."""
+    seconds = {
+        "scale_in_cooldown": settings.scale_in_cooldown_seconds,
+        "scale_out_cooldown": settings.scale_out_cooldown_seconds,
     }
-
-
-def _cooldowns(settings: ScalingConfig, target: type[Target]) -> Cooldowns:
-    """Return the stage's cooldowns, and where it has none, those of a kind of target."""
-    default: Cooldowns = target.cooldowns
-    scale_in, scale_out = settings.scale_in_cooldown_seconds, settings.scale_out_cooldown_seconds
-    return Cooldowns(
-        scale_in=default.scale_in if scale_in is None else Duration.seconds(scale_in),
-        scale_out=default.scale_out if scale_out is None else Duration.seconds(scale_out),
-    )
-
-
-def _scheduled(schedules: dict[str, ScheduleConfig]) -> list[ScheduledCapacity]:
-    """Return the limits from a time on."""
-    return [
-        ScheduledCapacity(
-            name=name,
-            schedule=capacity.at,
-            timezone=capacity.timezone,
-            min_count=capacity.min_count,
-            max_count=capacity.max_count,
+    cooldowns: Any = {
+        name: Duration.seconds(value) for name, value in seconds.items() if value is not None
+    }
+    if (rps := settings.max_rps) is not None:
+        count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
+    if (requests := settings.concurrency) is not None:
+        count.scale_on_concurrency("Concurrency", requests_per_instance=requests, **cooldowns)
+    if (percent := settings.gpu_percent) is not None:
+        count.scale_on_gpu_utilization("Gpu", target_utilization_percent=percent, **cooldowns)
+    if (percent := settings.cpu_percent) is not None:
+        count.scale_on_cpu_utilization("Cpu", target_utilization_percent=percent, **cooldowns)
+    for name, schedule in settings.schedules.items():
+        count.scale_on_schedule(
+            name,
+            schedule=Schedule.expression(schedule.at),
+            time_zone=TimeZone.of(schedule.timezone),
+            min_capacity=schedule.min_count,
+            max_capacity=schedule.max_count,
         )
-        for name, capacity in schedules.items()
-    ]
 
 
 def thresholds(settings: AlarmsConfig) -> AlarmThresholds:
@@ -128,7 +98,7 @@ def data_capture(
     if settings is None or captured is None:
         return None
     return DataCapture(
-        bucket=captured.bucket,
+        bucket=captured,
         encryption_key=captured.key,
         percent=settings.percent,
         prefix=prefix,

@@ -1,8 +1,6 @@
 """The stacks of one stage, and the cloud assembly with them."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from aws_cdk import App, Environment, Tags, Validations
@@ -21,7 +19,7 @@ from stacks.time_budget import TimeBudget
 from stages import UnknownStage, at_lines_of_stage, load_stage
 from stages.load import FOLDER
 from stages.plan import StagePlan
-from triton_sagemaker import InvalidEndpoint
+from triton_sagemaker import Problem
 
 USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
 """Errors whose messages say what to write instead."""
@@ -67,25 +65,18 @@ def add_stacks(app: App, plan: StagePlan) -> TimeBudget:
         captured = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
     if stage.delivery:
         DeliveryStack(app, f"{name}-delivery", stage_name=name, delivery=stage.delivery, env=env)
-    endpoints = {}
+    endpoints, problems = {}, list[tuple[str, Problem]]()
     for short_name, endpoint in plan.endpoints.items():
-        with _keys_of_rules(short_name):
-            stack = EndpointStack(
-                app, endpoint.name, stage_name=name, stage=stage, plan=endpoint, models=models,
-                network=network, captured=captured, env=env,
-            )  # fmt: skip
+        stack = EndpointStack(
+            app, endpoint.name, stage_name=name, stage=stage, plan=endpoint, models=models,
+            network=network, captured=captured, env=env,
+        )  # fmt: skip
+        problems += ((short_name, problem) for problem in stack.endpoint.problems)
         endpoints[short_name] = stack.endpoint
-    return TimeBudget.of(name, endpoints)
-
-
-@contextmanager
-def _keys_of_rules(short_name: str) -> Iterator[None]:
-    """Raise `InvalidEndpoint` by the keys of rules, each problem once for all variants."""
-    try:
-        yield
-    except InvalidEndpoint as error:
-        problems = (
+    if problems:  # once, not for each variant
+        keys = (
             (("endpoints", short_name, *each.path), each.what if each.path else str(each))
-            for each in error.problems
+            for short_name, each in problems
         )
-        raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems))) from None
+        raise checked_yaml.LocatedErrors(list(dict.fromkeys(keys)))
+    return TimeBudget.of(name, endpoints)

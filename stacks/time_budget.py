@@ -69,7 +69,7 @@ class TimeBudget:
             "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,
         }
         left = JOB_MINUTES - sum(rows.values())
-        shortest = int(ModelBuilder.WAIT.to_minutes())
+        shortest = ModelBuilder.WAIT_MINUTES
         if left < shortest:
             fits = update - -(-(shortest - left) // 2)
             message = (

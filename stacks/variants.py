@@ -2,7 +2,6 @@
 
 from aws_cdk import aws_s3 as s3
 
-from platform_facts import Processor
 from stacks import settings
 from stages.plan import EndpointPlan, VariantPlan
 from triton_sagemaker import (
@@ -30,8 +29,6 @@ def variant(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> Var
         weight=planned.weight,
         container=TritonContainer(
             release=plan.release,
-            region=plan.region,
-            processor=Processor.GPU if planned.instance_type.gpu else Processor.CPU,
             environment=config.environment,
             options=settings.server_options(config.server, metrics),
         ),

@@ -8,11 +8,9 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import observed, ranges
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem, of_rules
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
     """Record requests and responses below `prefix` of `bucket`, `percent` of them."""
@@ -30,8 +28,8 @@ class DataCapture:
         return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
             capture_options=[
                 sagemaker.CfnEndpointConfig.CaptureOptionProperty(capture_mode=mode)
-                for mode, wanted in modes
-                if wanted
+                for mode, recorded in modes
+                if recorded
             ],
             destination_s3_uri=self.bucket.s3_url_for_object(self.prefix.strip("/")),
             enable_capture=True,

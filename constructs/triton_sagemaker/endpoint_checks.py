@@ -10,7 +10,6 @@ from triton_sagemaker.data_capture import DataCapture
 from triton_sagemaker.problems import Problem, inside, of_rules
 from triton_sagemaker.updates import Rolling, UpdatePolicy
 from triton_sagemaker.variant import Variant
-from triton_sagemaker.vpc_access import VpcAccess
 
 MAX_ROLLBACK_ALARMS = 10
 """API reference, AutoRollbackConfig."""
@@ -23,7 +22,6 @@ def problems(
     update: UpdatePolicy,
     rollback_alarms: Sequence[cloudwatch.IAlarm] | None,
     rollback_error_rate: float,
-    network: VpcAccess,
     data_capture: DataCapture | None,
 ) -> list[Problem]:
     """Return everything that is wrong with an endpoint and its parts, in the order of arguments."""
@@ -34,7 +32,6 @@ def problems(
         *_rolling(update, variants),
         *_alarms(rollback_alarms or ()),
         *of_rules(ranges.ROLLBACK_ERROR_RATE(rollback_error_rate), rollback_error_rate),
-        *network.problems(),
         *(data_capture.problems() if data_capture else ()),
     ]
 

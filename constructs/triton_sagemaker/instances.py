@@ -15,7 +15,6 @@ from platform_facts import (
 )
 from platform_facts.rules import ranges, variants
 from platform_facts.rules.updates import CONTAINER_SECONDS, PROVISIONING_SECONDS
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.durations import duration_problems, seconds
 from triton_sagemaker.problems import Problem, of_rules
 
@@ -24,7 +23,6 @@ Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
 CONTAINER_TIMEOUT = Duration.seconds(CONTAINER_SECONDS)
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Instances:
     """Machines, and how SageMaker starts them.

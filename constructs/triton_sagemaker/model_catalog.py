@@ -10,10 +10,8 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from platform_facts.rules.catalog import catalog_entry
-from triton_sagemaker.argument_types import typed
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class CatalogEntry:
     """What a client must know to invoke a model by its name.
@@ -34,7 +32,6 @@ class CatalogEntry:
         return json.dumps({**vars(self)}, separators=(",", ":"))
 
 
-@typed
 class ModelCatalog(Construct):
     """SSM parameters, one a model: `/triton/<stage>/<endpoint>/<model>`.
 

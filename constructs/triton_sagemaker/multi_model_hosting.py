@@ -9,7 +9,6 @@ from aws_cdk import aws_sagemaker as sagemaker
 from platform_facts import InstanceType
 from platform_facts.rules import server, stage, variants
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.charts import BELOW, MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.hosting_mode import HostingMode
@@ -17,7 +16,6 @@ from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class MultiModelHosting(HostingMode):
     """Many models below one S3 prefix, each loaded when it is first invoked.
@@ -28,6 +26,7 @@ class MultiModelHosting(HostingMode):
     """
 
     default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
+    measures_concurrency = False
 
     prefix: str
     cache_models: bool = True

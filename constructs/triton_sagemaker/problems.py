@@ -37,15 +37,6 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-class InvalidEndpoint(ValueError):
-    """An endpoint cannot be deployed as it is described; `problems` has every reason."""
-
-    def __init__(self, endpoint: str, problems: list[Problem]) -> None:
-        self.problems = problems
-        lines = "\n".join(f"  {problem}" for problem in problems)
-        super().__init__(f"endpoint {endpoint} cannot be deployed:\n{lines}")
-
-
 def inside(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield the problems of a part as problems of the whole."""
     for problem in problems:

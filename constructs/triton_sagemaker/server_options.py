@@ -3,20 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from math import ceil
-from typing import Literal
+from typing import Literal, get_args
 
 from aws_cdk import Size, SizeRoundingBehavior
 
 from platform_facts import Release
 from platform_facts.rules import ranges, server
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.problems import Problem, of_rules
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
@@ -41,7 +39,6 @@ class PublishedMetrics:
         }
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """What the container's environment says to `serve`; None leaves its default.
@@ -128,10 +125,19 @@ class ServerOptions:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
             yield from of_rules(server.option_of_release.at("server", name)(name, release))
+            if name in _WORDS and getattr(self, name) not in _WORDS[name]:
+                words = " or ".join(_WORDS[name])
+                yield Problem(
+                    f"container.options.{name}",
+                    f'"{getattr(self, name)}" is not accepted by serve: write {words}',
+                )
             if name in ranges.SERVER_OPTIONS:
                 value = _number(getattr(self, name))
                 violations = ranges.SERVER_OPTIONS[name](value)
                 yield from of_rules(violations, value, where=f"container.options.{name}")
+
+
+_WORDS = {"inference_type": get_args(InferenceType), "ping_mode": get_args(PingMode)}
 
 
 def _number(value: Size | float) -> float:

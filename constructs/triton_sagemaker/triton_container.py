@@ -3,32 +3,29 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from platform_facts import Processor, Region, Release, image_uri
-from platform_facts.rules import names, variants
-from triton_sagemaker.argument_types import typed
+from platform_facts import InstanceType, Processor, Region, Release, image_uri
+from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class TritonContainer:
     """A SageMaker Triton image with the environment of its server.
 
-    `environment` adds variables of your own, which may not contradict the options.
+    The stack's region and the instance type decide which image of `release` it is. `environment`
+    adds variables of your own, which may not contradict the options.
     """
 
     release: Release
-    region: Region
-    processor: Processor
     options: ServerOptions = field(default_factory=ServerOptions)
     environment: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def image(self) -> str:
-        """The image's URI. Raises `platform_facts.UnsupportedCombination`."""
-        return image_uri(release=self.release, region=self.region, processor=self.processor)
+    def image(self, region: Region, instance_type: InstanceType) -> str:
+        """Return the image's URI. Raises `platform_facts.UnsupportedCombination`."""
+        processor = Processor.GPU if instance_type.gpu else Processor.CPU
+        return image_uri(release=self.release, region=region, processor=processor)
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return everything that the container's environment holds."""
@@ -39,7 +36,6 @@ class TritonContainer:
 
     def problems(self, hosting: HostingMode) -> Iterator[Problem]:
         """Yield what SageMaker or Triton would refuse."""
-        yield from of_rules(variants.image(self.release, self.region))
         yield from self.options.problems(self.release)
         for name in sorted(self._set_by_us(hosting).keys() & self.environment.keys()):
             yield Problem(

@@ -10,7 +10,6 @@ from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts.rules import updates
 from platform_facts.rules.updates import KEEP_OLD_SECONDS, UpdateTimes
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.durations import duration_problems, seconds
 from triton_sagemaker.problems import Problem, of_rules
 
@@ -41,7 +40,6 @@ class TimedUpdate(ABC):
         yield from wrong or of_rules(updates.update(self.times(start)), *vars(self).values())
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class AllAtOnce(TimedUpdate):
     """Blue/green: new instances take all traffic when they are healthy.
@@ -62,7 +60,6 @@ class AllAtOnce(TimedUpdate):
         return UpdateTimes(strategy="all-at-once", start=start, keep_old=seconds(self.keep_old))
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Canary(TimedUpdate):
     """Blue/green: a share of the traffic first, the rest when it went well.
@@ -92,7 +89,6 @@ class Canary(TimedUpdate):
         )
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Linear(TimedUpdate):
     """Blue/green in equal steps of `percent` of the capacity, 10 to 50, `wait` apart."""
@@ -118,7 +114,6 @@ class Linear(TimedUpdate):
         )
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Rolling(TimedUpdate):
     """Replace `percent` of the instances at a time, 5 to 50, `wait` apart.

@@ -5,18 +5,17 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from platform_facts import Processor
+from platform_facts import Region
 from platform_facts.rules import names, ranges, server
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.durations import seconds
-from triton_sagemaker.endpoint_interface import DEFAULT_VARIANT
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.triton_container import TritonContainer
 
+DEFAULT_VARIANT = "AllTraffic"
 
-@typed
+
 @dataclass(frozen=True, kw_only=True)
 class Variant:
     """A container, what it serves, and where.
@@ -31,11 +30,15 @@ class Variant:
     name: str = DEFAULT_VARIANT
     weight: float = 1.0
 
-    def container_property(self) -> sagemaker.CfnModel.ContainerDefinitionProperty:
+    def image(self, region: Region) -> str:
+        """Return the URI of the image that the instances run."""
+        return self.container.image(region, self.instances.instance_type)
+
+    def container_property(self, image: str) -> sagemaker.CfnModel.ContainerDefinitionProperty:
         """Return the container of the variant's Model."""
         return sagemaker.CfnModel.ContainerDefinitionProperty(
             environment=self.container.all_environment(self.hosting),
-            image=self.container.image,
+            image=image,
             model_data_url=self.hosting.url,
             **self.hosting.container_properties,
         )
@@ -68,10 +71,3 @@ class Variant:
         yield from self.container.problems(self.hosting)
         yield from of_rules(server.memory_of_a_gpu(limit, instance_type), limit)
         yield from self.instances.problems(self.container.release)
-        gpu = instance_type.gpu
-        if (self.container.processor is Processor.GPU) != bool(gpu):
-            yield Problem(
-                "container.processor",
-                f"{instance_type.name} has {'a' if gpu else 'no'} GPU: write "
-                f"Processor.{'GPU' if gpu else 'CPU'}",
-            )

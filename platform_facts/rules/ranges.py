@@ -63,6 +63,9 @@ MAX_RPS, CONCURRENCY = (
     Range(f"scaling.{name}", "our choice: a target of 0 would never be met", above=0)
     for name in ("max_rps", "concurrency")
 )
+SAFETY_FACTOR = Range(
+    "safety_factor", "a share of what an instance sustains in a load test", above=0, most=1
+)
 GPU_PERCENT, CPU_PERCENT = (
     Range(f"scaling.{name}_percent", "a share of each GPU or vCPU", above=0, most=100)
     for name in ("gpu", "cpu")

@@ -37,7 +37,7 @@ def utilization_of_a_gpu(percent: float | None, instance_type: InstanceType) -> 
     """GPU utilisation is measured on an instance type with a GPU."""
     if percent is None or instance_type.gpu:
         return None
-    return f"{instance_type.name} has no GPU: remove gpu_percent"
+    return f"{instance_type.name} has no GPU: remove it"
 
 
 @rule(

@@ -42,4 +42,4 @@ def memory_of_a_gpu(limit: float | None, instance_type: InstanceType) -> str | N
     """A limit of GPU memory takes an instance type with a GPU."""
     if limit is None or instance_type.gpu:
         return None
-    return f"{instance_type.name} has no GPU: remove model_load_gpu_limit"
+    return f"{instance_type.name} has no GPU: remove it"

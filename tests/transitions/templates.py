@@ -15,7 +15,6 @@ from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack
 from stages import StageConfig, plan
 from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed
-from triton_sagemaker import InvalidEndpoint
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
@@ -64,14 +63,15 @@ class Templates:
         for number, state in enumerate(states):
             try:
                 stage = StageConfig.model_validate(stage_of(state))
-                made.append(
-                    self._stack(app, f"stack-{number}", state, stage, models, network, capture, env)
-                )
+                name = f"stack-{number}"
+                stack = self._stack(app, name, state, stage, models, network, capture, env)
             except ValidationError as error:
                 made.append("; ".join(it["msg"] for it in error.errors()))
-            except InvalidEndpoint as error:
-                app.node.try_remove_child(f"stack-{number}")
-                made.append(str(error))
+                continue
+            problems = stack.endpoint.problems
+            if problems:
+                app.node.try_remove_child(name)
+            made.append("; ".join(map(str, problems)) if problems else stack)
         assembly = app.synth()
         return [
             it

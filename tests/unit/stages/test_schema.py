@@ -269,7 +269,7 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         (
             "scaling: { min_count: 1, max_count: 2, gpu_percent: 70 }\n"
             "    variants: { One: { instance_type: ml.m5.xlarge } }",
-            "endpoints.text.scaling.gpu_percent: ml.m5.xlarge has no GPU: remove gpu_percent",
+            "endpoints.text.scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, gpu_percent: 101 }",
@@ -348,8 +348,7 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "server: { model_load_gpu_limit: 0.8 }\n"
             "    variants: { One: { instance_type: ml.m5.xlarge }, Two: {},"
             " Three: { instance_type: ml.m5.xlarge } }",
-            "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove "
-            "model_load_gpu_limit",
+            "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
         ),
         (
             "environment: { THREADS: 2 }",

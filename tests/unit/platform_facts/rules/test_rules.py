@@ -28,7 +28,7 @@ def test_every_rule_has_a_key_a_statement_and_a_source() -> None:
 
 def test_a_problem_leads_to_its_key_and_says_what_to_write() -> None:
     (problem,) = scaling.utilization_of_a_gpu(70, instance_type("ml.m5.xlarge"))
-    assert str(problem) == "scaling.gpu_percent: ml.m5.xlarge has no GPU: remove gpu_percent"
+    assert str(problem) == "scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it"
     assert scaling.utilization_of_a_gpu(70, instance_type("ml.g5.xlarge")) == []
 
 
