@@ -6,7 +6,7 @@ from aws_cdk import Duration
 from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
 
 from triton_sagemaker.durations import seconds
-from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, INSTANCES
+from triton_sagemaker.endpoint_metrics import INSTANCES
 
 
 class Cooldowns(TypedDict, total=False):
@@ -33,7 +33,7 @@ def in_seconds(*, scale_in_cooldown: Duration, scale_out_cooldown: Duration) -> 
 
 def specification(metric: str, endpoint_name: str, variant_name: str) -> dict[str, Any]:
     """Return what specifies a metric: the endpoint's utilization, or one of Auto Scaling's own."""
-    if metric not in (GPU_UTILIZATION, CPU_UTILIZATION):
+    if metric.startswith("SageMaker"):  # as all of Application Auto Scaling's own do
         return {
             "predefined_metric_specification": (
                 CfnScalingPolicy.PredefinedMetricSpecificationProperty(
