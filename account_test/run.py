@@ -47,7 +47,7 @@ class Run:
         since = datetime.now(UTC)
         self.checkout.synthesise()
         result = cdk.deploy(self.checkout.assembly, MODELS_STACK, ENDPOINT_STACK)
-        if budget := TimeBudget.read(self.checkout.assembly, MODELS_STACK):
+        if budget := TimeBudget.read(self.checkout.assembly):
             self.recorder.keep("app:TimeBudget", {}, dict(budget.rows))
         for stack in (MODELS_STACK, ENDPOINT_STACK):
             try:

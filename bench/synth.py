@@ -12,7 +12,6 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 if TYPE_CHECKING:  # each process imports what it measures
     from aws_cdk import App
@@ -40,14 +39,14 @@ def main(endpoints: int) -> None:
 
 def add_endpoints(app: "App", count: str) -> None:
     """Add the stacks of prod, with `count` endpoints like `text` in the place of its own."""
-    import app as stage_app
+    from stacks import add_stacks
     from stages import load_stage
+    from stages.plan import StagePlan
 
     prod = load_stage("prod")
     named = {f"text-{number:03}": prod.endpoints["text"] for number in range(int(count))}
     stage = prod.model_copy(update={"endpoints": named})
-    with patch.object(stage_app, "load_stage", return_value=stage):
-        stage_app.add_stacks(app, "prod")
+    add_stacks(app, StagePlan.of("prod", stage))
 
 
 def add_templates(app: "App", folder: str) -> None:

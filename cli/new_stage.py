@@ -11,7 +11,7 @@ import checked_yaml
 from cli.errors import CommandError
 from cli.new_model import MODELS
 from model_build.source import all_models
-from stages import Stage, load_stage, stage_names
+from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
 from stages.shared_names import wrong_names
 
@@ -77,7 +77,7 @@ def _check(text: str, name: str, stages: Path) -> None:
         path = Path(scratch, f"{name}.yaml")
         path.write_text(text, encoding="utf-8")
         try:
-            stage = checked_yaml.load(path, Stage)
+            stage = checked_yaml.load(path, StageConfig)
         except checked_yaml.InvalidFile as error:
             raise CommandError(
                 "; ".join(f"{it.key}: {it.message}" for it in error.problems)

@@ -5,18 +5,20 @@ from stacks.delivery_stack import DeliveryStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
-from stacks.stage_keys import naming_keys
+from stacks.stage_stacks import USER_ERRORS, add_stacks, synthesise
 from stacks.template_limits import check_templates, take_limits_over
 from stacks.time_budget import TimeBudget
 
 __all__ = [
+    "USER_ERRORS",
     "CaptureStack",
     "DeliveryStack",
     "EndpointStack",
     "ModelStack",
     "NetworkStack",
     "TimeBudget",
+    "add_stacks",
     "check_templates",
-    "naming_keys",
+    "synthesise",
     "take_limits_over",
 ]

@@ -3,7 +3,7 @@
 from aws_cdk import Duration, Environment, Stack
 from constructs import Construct
 
-from stages import Stage
+from stages import StageConfig
 from triton_sagemaker import CaptureBucket
 
 
@@ -15,7 +15,7 @@ class CaptureStack(Stack):
     """
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, stage: Stage, env: Environment
+        self, scope: Construct, construct_id: str, *, stage: StageConfig, env: Environment
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = CaptureBucket(

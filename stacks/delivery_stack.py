@@ -6,9 +6,10 @@ from constructs import Construct
 
 import platform_facts
 import stage_record
-from stacks.acknowledged import FUNCTIONS, acknowledge_delivery
+from stacks.model_stack import build_functions
 from stacks.time_budget import JOB_MINUTES
-from stages import DeliveryStage
+from stages import DeliveryConfig
+from triton_sagemaker.nag import acknowledge_wildcards
 
 ISSUER = "token.actions.githubusercontent.com"
 ACCOUNT_WIDE = [
@@ -26,6 +27,12 @@ ACCOUNT_WIDE = [
     "ssm:DescribeParameters",
 ]
 """What a preflight lists: it knows no resources, or counts those of everybody against a quota."""
+
+STAGES = "The catalog, endpoints and stacks of this stage, and the stack that archives come from."
+BUCKETS = "Buckets of these stages, whose names CloudFormation completes; keys through S3 alone."
+PREFLIGHT = "A preflight lists what knows no resources, or is counted against the account's quotas."
+PLACES = "AWS's images, log groups of this stage's endpoints, and the role itself."
+"""Why statements have wildcards."""
 
 BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 
@@ -45,11 +52,12 @@ class DeliveryStack(Stack):
         construct_id: str,
         *,
         stage_name: str,
-        delivery: DeliveryStage,
+        delivery: DeliveryConfig,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self._repository = delivery.repository
+        self._wildcards = dict[str, list[str]]()
         existing = delivery.provider_exists
         self._provider = self._existing_provider() if existing else self._new_provider()
 
@@ -60,6 +68,7 @@ class DeliveryStack(Stack):
             self._may(
                 *("cloudformation:DescribeStacks", "cloudformation:GetTemplate"),
                 resource=f"stack/{stage_name}-*",
+                wildcards=STAGES,
             )
         )
 
@@ -76,7 +85,7 @@ class DeliveryStack(Stack):
         deploy.add_to_policy(self._builds(stage_name))
         for statement in self._preflight(stage_name):
             deploy.add_to_policy(statement)
-        acknowledge_delivery(self, env, stage_name=stage_name, promotes_from=delivery.promotes_from)
+        acknowledge_wildcards(self, self._wildcards)
 
     def _new_provider(self) -> iam.IOidcProvider:
         return iam.OidcProviderNative(
@@ -133,18 +142,20 @@ class DeliveryStack(Stack):
             service="sagemaker", resource="endpoint", resource_name=f"{stage_name}-*"
         )
         return [
-            iam.PolicyStatement(
-                actions=[
+            self._allow(
+                [
                     "ssm:GetParameter",
                     "ssm:GetParameterHistory",
                     "ssm:GetParametersByPath",
                     "ssm:PutParameter",
                 ],
-                resources=[f"{catalog}/*"],
+                [f"{catalog}/*"],
+                wildcards=STAGES,
             ),
-            iam.PolicyStatement(
-                actions=["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
-                resources=[endpoints],
+            self._allow(
+                ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
+                [endpoints],
+                wildcards=STAGES,
             ),
         ]
 
@@ -154,14 +165,15 @@ class DeliveryStack(Stack):
             service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
         )
         return [
-            iam.PolicyStatement(
-                actions=[
+            self._allow(
+                [
                     "cloudformation:DescribeStackEvents",
                     "cloudformation:DescribeStackResource",
                     "cloudformation:DescribeStacks",
                     "cloudformation:GetTemplate",  # what an endpoint moves from
                 ],
-                resources=[stacks],
+                [stacks],
+                wildcards=STAGES,
             ),
         ]
 
@@ -174,62 +186,52 @@ class DeliveryStack(Stack):
         own = self._model_bucket(stage_name)
         read = [own, *([self._model_bucket(promotes_from)] if promotes_from else [])]
         # Without ListBucket, S3 answers 403 for an object that is not there.
+        objects = [f"{bucket}/*" for bucket in read]
         statements = [
-            iam.PolicyStatement(actions=["s3:ListBucket"], resources=read),
-            iam.PolicyStatement(
-                actions=["s3:GetObject"], resources=[f"{bucket}/*" for bucket in read]
-            ),
+            self._allow(["s3:ListBucket"], read, wildcards=BUCKETS),
+            self._allow(["s3:GetObject"], objects, wildcards=BUCKETS),
         ]
         if promotes_from:
+            source = self.format_arn(
+                service="cloudformation",
+                resource="stack",
+                resource_name=f"{promotes_from}-models/*",
+            )
             statements += [
-                iam.PolicyStatement(
-                    actions=["s3:AbortMultipartUpload", "s3:PutObject"], resources=[f"{own}/*"]
+                self._allow(
+                    ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own}/*"], wildcards=BUCKETS
                 ),
-                iam.PolicyStatement(
-                    actions=["cloudformation:DescribeStacks"],
-                    resources=[
-                        self.format_arn(
-                            service="cloudformation",
-                            resource="stack",
-                            resource_name=f"{promotes_from}-models/*",
-                        )
-                    ],
-                ),
+                self._allow(["cloudformation:DescribeStacks"], [source], wildcards=STAGES),
                 self._may(
                     "ssm:GetParameter", resource=f"parameter/triton/{promotes_from}/delivered"
                 ),
             ]
         else:  # the record of deliveries
-            statements.append(
-                iam.PolicyStatement(
-                    actions=["s3:PutObject"], resources=[f"{own}/{stage_record.FOLDER}*"]
-                )
-            )
+            record = f"{own}/{stage_record.FOLDER}*"
+            statements.append(self._allow(["s3:PutObject"], [record], wildcards=BUCKETS))
         suffix = platform_facts.region(self.region).dns_suffix
         statements.append(
-            iam.PolicyStatement(
-                actions=["kms:Decrypt", "kms:GenerateDataKey"],
-                resources=[self.format_arn(service="kms", resource="key", resource_name="*")],
-                conditions={"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}},
+            self._allow(
+                ["kms:Decrypt", "kms:GenerateDataKey"],
+                [self.format_arn(service="kms", resource="key", resource_name="*")],
+                {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}},
+                wildcards=BUCKETS,
             )
         )
         return statements
 
     def _builds(self, stage_name: str) -> iam.PolicyStatement:
-        """What starts and watches builds, nothing of CodeBuild itself.
-
-        CloudFormation begins a function's name with its stack's and the resource's.
-        """
-        return iam.PolicyStatement(
-            actions=["lambda:InvokeFunction"],
-            resources=[
+        """Return what starts and watches builds, nothing of CodeBuild itself."""
+        return self._allow(
+            ["lambda:InvokeFunction"],
+            [
                 self.format_arn(
                     service="lambda",
                     resource="function",
-                    resource_name=f"{stage_name}-models-{name}*",
+                    resource_name=name,
                     arn_format=ArnFormat.COLON_RESOURCE_NAME,
                 )
-                for name in FUNCTIONS
+                for name in build_functions(stage_name)
             ],
         )
 
@@ -241,10 +243,11 @@ class DeliveryStack(Stack):
         """
         qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER
         return [
-            iam.PolicyStatement(actions=ACCOUNT_WIDE, resources=["*"]),
+            self._allow(ACCOUNT_WIDE, ["*"], wildcards=PREFLIGHT),
             self._may(
                 *("cloudformation:GetTemplate", "cloudformation:ListStackResources"),
                 resource=f"stack/{stage_name}-*",
+                wildcards=STAGES,
             ),
             self._may("ssm:GetParameter", resource=f"parameter/cdk-bootstrap/{qualifier}/version"),
             self._may(
@@ -254,14 +257,22 @@ class DeliveryStack(Stack):
                 account="",
             ),
             self._may(
-                "ecr:BatchGetImage", resource="repository/sagemaker-tritonserver", account="*"
+                "ecr:BatchGetImage",
+                resource="repository/sagemaker-tritonserver",
+                account="*",
+                wildcards=PLACES,
             ),
             self._may(
                 "logs:ListTagsForResource",
                 resource=f"log-group:/aws/sagemaker/Endpoints/{stage_name}-*",
+                wildcards=PLACES,
             ),
-            self._may("sagemaker:ListTags", resource=f"endpoint/{stage_name}-*"),
-            self._may("ssm:ListTagsForResource", resource=f"parameter/triton/{stage_name}/*"),
+            self._may("sagemaker:ListTags", resource=f"endpoint/{stage_name}-*", wildcards=STAGES),
+            self._may(
+                "ssm:ListTagsForResource",
+                resource=f"parameter/triton/{stage_name}/*",
+                wildcards=STAGES,
+            ),
             self._may(
                 *("sns:GetTopicAttributes", "sns:ListTagsForResource"),
                 resource=f"{stage_name}-alarms",
@@ -270,11 +281,17 @@ class DeliveryStack(Stack):
                 *("iam:GetRole", "iam:SimulatePrincipalPolicy"),
                 resource=f"role/{stage_name}-delivery-Deploy*",
                 region="",
+                wildcards=PLACES,
             ),
         ]
 
     def _may(
-        self, *actions: str, resource: str, region: str | None = None, account: str | None = None
+        self,
+        *actions: str,
+        resource: str,
+        region: str | None = None,
+        account: str | None = None,
+        wildcards: str | None = None,
     ) -> iam.PolicyStatement:
         """Allow actions of one service on one of its resources, as an ARN ends with it."""
         arn = self.format_arn(
@@ -284,7 +301,20 @@ class DeliveryStack(Stack):
             arn_format=ArnFormat.NO_RESOURCE_NAME,
             resource=resource,
         )
-        return iam.PolicyStatement(actions=list(actions), resources=[arn])
+        return self._allow(list(actions), [arn], wildcards=wildcards)
+
+    def _allow(
+        self,
+        actions: list[str],
+        resources: list[str],
+        conditions: dict[str, dict[str, str]] | None = None,
+        *,
+        wildcards: str | None = None,
+    ) -> iam.PolicyStatement:
+        """Allow actions on resources; `wildcards` is why these have some."""
+        if wildcards:
+            self._wildcards.setdefault(wildcards, []).extend(resources)
+        return iam.PolicyStatement(actions=actions, resources=resources, conditions=conditions)
 
     def _model_bucket(self, stage_name: str) -> str:
         """Return the ARN of a stage's model bucket; CloudFormation adds to its name."""

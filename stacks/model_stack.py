@@ -10,9 +10,8 @@ from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 import platform_facts
-from stacks.acknowledged import acknowledge_models
 from stacks.settings import RETENTION
-from stages import Stage
+from stages import StageConfig
 from triton_sagemaker import (
     AlarmTopic,
     EndpointLog,
@@ -24,7 +23,7 @@ from triton_sagemaker import (
 
 ROOT = Path(__file__).parent.parent
 BUILDER_SOURCE = ("model_build", "platform_facts")
-PRICES = "/platform_facts/prices.toml"
+NOT_OF_BUILDS = ("/platform_facts/prices.toml", "/platform_facts/rules")
 BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt", "stage_record.py")
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
 """Patterns of the keys of archives and their manifests: below an endpoint, below a target."""
@@ -45,7 +44,7 @@ class ModelStack(Stack):
         construct_id: str,
         *,
         stage_name: str,
-        stage: Stage,
+        stage: StageConfig,
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
@@ -61,12 +60,14 @@ class ModelStack(Stack):
             archives=ARCHIVES,
             model_sources=f"{asset_prefix(stage_name)}*.zip",
             promoters=self._promoters(stage_name, stage),
+            start_function_name=build_functions(stage_name)[0],
+            poll_function_name=build_functions(stage_name)[1],
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
             if engines.mirrors:
                 CfnOutput(self, "GpuImages", value=json.dumps(engines.mirrors, sort_keys=True))
-        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket.bucket)
+        self.update_checks = UpdateChecks(self, "UpdateChecks", bucket=self.bucket)
         CfnOutput(self, "StartFunction", value=self.builder.start_function.function_name)
         CfnOutput(self, "PollFunction", value=self.builder.poll_function.function_name)
         self.logs = {
@@ -81,9 +82,8 @@ class ModelStack(Stack):
         }
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
-        acknowledge_models(self, env, stage_name=stage_name)
 
-    def _promoters(self, stage_name: str, stage: Stage) -> list[str]:
+    def _promoters(self, stage_name: str, stage: StageConfig) -> list[str]:
         """Return the deploy role that copies archives; CloudFormation completes its name."""
         if not (stage.delivery and stage.delivery.promotes_from):
             return []
@@ -103,14 +103,14 @@ class ModelStack(Stack):
         )
 
     def _builder_source(self) -> s3_assets.Asset:
-        """The code that builds, without models and prices: their changes leave it as it is."""
+        """The code that builds; what it does not use may change without a change of the asset."""
         kept = [f"!/{name}/**" for name in BUILDER_SOURCE] + [f"!/{name}" for name in BUILDER_FILES]
         folders = [f"!/{name}" for name in BUILDER_SOURCE]
         return s3_assets.Asset(
             self,
             "BuilderSource",
             path=str(ROOT),
-            exclude=["/*", *folders, *kept, "__pycache__", PRICES],
+            exclude=["/*", *folders, *kept, "__pycache__", *NOT_OF_BUILDS],
             ignore_mode=IgnoreMode.GIT,
         )
 
@@ -123,6 +123,11 @@ class ModelStack(Stack):
             exclude=["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"],
             ignore_mode=IgnoreMode.GIT,
         )
+
+
+def build_functions(stage_name: str) -> tuple[str, str]:
+    """Return the names of the functions that start and poll builds, which deliveries invoke."""
+    return f"{stage_name}-models-start-build", f"{stage_name}-models-poll-build"
 
 
 def alarm_topic_name(stage_name: str) -> str:

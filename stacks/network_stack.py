@@ -6,7 +6,7 @@ from aws_cdk import Environment, Fn, Stack
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
-from stacks.acknowledged import acknowledge_network
+from triton_sagemaker.nag import acknowledge
 
 
 class NetworkStack(Stack):
@@ -39,10 +39,11 @@ class NetworkStack(Stack):
             restrict_default_security_group=False,
             subnet_configuration=[ec2.SubnetConfiguration(name="Isolated", subnet_type=isolated)],
         )
+        reason = "Subnets with one gateway endpoint to S3: there is no flow to or from elsewhere."
+        acknowledge(self.vpc, reason, "VPC7")
         self.security_group = ec2.SecurityGroup(
             self, "Instances", description="Triton instances: nothing comes in", vpc=self.vpc
         )
-        acknowledge_network(self)
 
     @property
     def availability_zones(self) -> list[str]:

@@ -1,29 +1,29 @@
-"""What a stage says of an endpoint, as the constructs take it."""
+"""Values of a stage as arguments of the constructs."""
 
-from aws_cdk import Duration, Size
+from typing import Any, get_args
+
+from aws_cdk import Duration, Size, TimeZone
 from aws_cdk import aws_logs as logs
+from aws_cdk.aws_applicationautoscaling import Schedule
 
-from stages import AlarmsStage, ScalingStage, ScheduleStage, ServerStage, UpdateStage
+from stages import AlarmsConfig, EndpointConfig, ScalingConfig, ServerConfig, UpdateConfig
+from stages.schema.stage import RetentionDays
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,
     Canary,
-    ConcurrencyTarget,
-    Cooldowns,
-    CpuTarget,
-    GpuTarget,
-    InvocationsTarget,
+    CaptureBucket,
+    DataCapture,
     Linear,
     PublishedMetrics,
     Rolling,
-    ScheduledCapacity,
+    ScalableInstanceCount,
     ServerOptions,
     Severity,
-    Target,
 )
 
 
-def server_options(settings: ServerStage, metrics: PublishedMetrics | None) -> ServerOptions:
+def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> ServerOptions:
     """Return the options of a container's server, which publishes `metrics`."""
     default, growth = settings.python_shm_default_mib, settings.python_shm_growth_mib
     same = settings.model_dump(
@@ -38,59 +38,35 @@ def server_options(settings: ServerStage, metrics: PublishedMetrics | None) -> S
     )
 
 
-def scaling_targets(settings: ScalingStage) -> list[Target]:
-    """Return what the number of instances follows."""
-    found: list[Target] = []
-    if settings.max_rps is not None:
-        found.append(
-            InvocationsTarget.for_load(
-                max_rps=settings.max_rps, cooldowns=_cooldowns(settings, InvocationsTarget)
-            )
+def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
+    """Scale a variant as a stage asks; the IDs are part of what is deployed."""
+    seconds = {
+        "scale_in_cooldown": settings.scale_in_cooldown_seconds,
+        "scale_out_cooldown": settings.scale_out_cooldown_seconds,
+    }
+    cooldowns: Any = {
+        name: Duration.seconds(value) for name, value in seconds.items() if value is not None
+    }
+    if (rps := settings.max_rps) is not None:
+        count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
+    if (requests := settings.concurrency) is not None:
+        count.scale_on_concurrency("Concurrency", requests_per_instance=requests, **cooldowns)
+    if (percent := settings.gpu_percent) is not None:
+        count.scale_on_gpu_utilization("Gpu", target_utilization_percent=percent, **cooldowns)
+    if (percent := settings.cpu_percent) is not None:
+        count.scale_on_cpu_utilization("Cpu", target_utilization_percent=percent, **cooldowns)
+    for name, schedule in settings.schedules.items():
+        count.scale_on_schedule(
+            name,
+            schedule=Schedule.expression(schedule.at),
+            time_zone=TimeZone.of(schedule.timezone),
+            min_capacity=schedule.min_count,
+            max_capacity=schedule.max_count,
         )
-    if settings.concurrency is not None:
-        found.append(
-            ConcurrencyTarget(
-                per_instance=settings.concurrency,
-                cooldowns=_cooldowns(settings, ConcurrencyTarget),
-            )
-        )
-    if settings.gpu_percent is not None:
-        found.append(
-            GpuTarget(percent=settings.gpu_percent, cooldowns=_cooldowns(settings, GpuTarget))
-        )
-    if settings.cpu_percent is not None:
-        found.append(
-            CpuTarget(percent=settings.cpu_percent, cooldowns=_cooldowns(settings, CpuTarget))
-        )
-    return found
 
 
-def _cooldowns(settings: ScalingStage, target: type[Target]) -> Cooldowns:
-    """Return the stage's cooldowns, and where it has none, those of a kind of target."""
-    default: Cooldowns = target.cooldowns
-    scale_in, scale_out = settings.scale_in_cooldown_seconds, settings.scale_out_cooldown_seconds
-    return Cooldowns(
-        scale_in=default.scale_in if scale_in is None else Duration.seconds(scale_in),
-        scale_out=default.scale_out if scale_out is None else Duration.seconds(scale_out),
-    )
-
-
-def scheduled(schedules: dict[str, ScheduleStage]) -> list[ScheduledCapacity]:
-    """Return the limits from a time on."""
-    return [
-        ScheduledCapacity(
-            name=name,
-            schedule=it.at,
-            timezone=it.timezone,
-            min_count=it.min_count,
-            max_count=it.max_count,
-        )
-        for name, it in schedules.items()
-    ]
-
-
-def thresholds(settings: AlarmsStage) -> AlarmThresholds:
-    """Return when somebody is told."""
+def thresholds(settings: AlarmsConfig) -> AlarmThresholds:
+    """Return the thresholds of alarms."""
     chosen = settings.model_dump(exclude_none=True)
     return AlarmThresholds(
         **{
@@ -100,7 +76,7 @@ def thresholds(settings: AlarmsStage) -> AlarmThresholds:
     )
 
 
-def update(settings: UpdateStage) -> AllAtOnce | Canary | Linear | Rolling:
+def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
     """Return how the endpoint moves to a new configuration."""
     percent, wait = settings.percent, Duration.seconds(settings.wait_seconds)
     match settings.strategy:
@@ -114,28 +90,22 @@ def update(settings: UpdateStage) -> AllAtOnce | Canary | Linear | Rolling:
             return Rolling(percent=percent, wait=wait)
 
 
-RETENTION = {
-    1: logs.RetentionDays.ONE_DAY,
-    3: logs.RetentionDays.THREE_DAYS,
-    5: logs.RetentionDays.FIVE_DAYS,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    60: logs.RetentionDays.TWO_MONTHS,
-    90: logs.RetentionDays.THREE_MONTHS,
-    120: logs.RetentionDays.FOUR_MONTHS,
-    150: logs.RetentionDays.FIVE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-    400: logs.RetentionDays.THIRTEEN_MONTHS,
-    545: logs.RetentionDays.EIGHTEEN_MONTHS,
-    731: logs.RetentionDays.TWO_YEARS,
-    1096: logs.RetentionDays.THREE_YEARS,
-    1827: logs.RetentionDays.FIVE_YEARS,
-    2192: logs.RetentionDays.SIX_YEARS,
-    2557: logs.RetentionDays.SEVEN_YEARS,
-    2922: logs.RetentionDays.EIGHT_YEARS,
-    3288: logs.RetentionDays.NINE_YEARS,
-    3653: logs.RetentionDays.TEN_YEARS,
-}
-"""The stage's `log_retention_days`, as the CDK calls them."""
+def data_capture(
+    config: EndpointConfig, captured: CaptureBucket | None, *, prefix: str
+) -> DataCapture | None:
+    """Return what is recorded of requests, below `prefix` of the stage's bucket."""
+    settings = config.data_capture
+    if settings is None or captured is None:
+        return None
+    return DataCapture(
+        bucket=captured,
+        encryption_key=captured.key,
+        percent=settings.percent,
+        prefix=prefix,
+        requests=settings.requests,
+        responses=settings.responses,
+    )
+
+
+RETENTION = dict(zip(get_args(RetentionDays), logs.RetentionDays, strict=False))
+"""The stage's `log_retention_days`, as the CDK calls them: both in their order, and forever."""

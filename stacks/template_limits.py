@@ -29,7 +29,7 @@ def take_limits_over(app: App) -> None:
 
 
 def check_templates(stage_name: str, assembly: CloudAssembly) -> None:
-    """Raise `checked_yaml.Misfits` where a stage makes a template that CloudFormation refuses."""
+    """Raise `checked_yaml.LocatedErrors` for a template that CloudFormation refuses."""
     problems = [
         (keys, f"{problem}: {fix}")
         for stack in assembly.stacks
@@ -37,7 +37,7 @@ def check_templates(stage_name: str, assembly: CloudAssembly) -> None:
         for problem in _problems(stack.stack_name, Path(stack.template_full_path).read_bytes())
     ]
     if problems:
-        raise checked_yaml.Misfits(problems)
+        raise checked_yaml.LocatedErrors(problems)
 
 
 def _problems(stack: str, template: bytes) -> Iterator[str]:

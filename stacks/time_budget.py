@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Self
-
-from constructs import IConstruct
+from typing import Any, Self
 
 import checked_yaml
 from triton_sagemaker import ModelBuilder, TritonEndpoint
@@ -37,10 +35,6 @@ LONGEST_BUILD_MINUTES = 220
 """A build may wait no longer: `ModelBuilder` ends it after 240."""
 
 
-METADATA = "triton:time-budget"
-"""The kind of metadata by which `release.delivery` finds it."""
-
-
 @dataclass(frozen=True)
 class TimeBudget:
     """The most that each part of a delivery may take, in minutes, one after the other.
@@ -56,8 +50,8 @@ class TimeBudget:
     def of(cls, stage_name: str, endpoints: Mapping[str, TritonEndpoint]) -> Self:
         """Return the budget of a stage; `endpoints` are by their short names.
 
-        Raises `checked_yaml.Misfits` where it leaves builds less time than CloudFormation would
-        give them.
+        Raises `checked_yaml.LocatedErrors` where it leaves builds less time than CloudFormation
+        would give them.
         """
         name = max(endpoints, key=lambda it: endpoints[it].longest_update.to_seconds())
         update = ceil(endpoints[name].longest_update.to_minutes(integral=False))
@@ -75,7 +69,7 @@ class TimeBudget:
             "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,
         }
         left = JOB_MINUTES - sum(rows.values())
-        shortest = int(ModelBuilder.WAIT.to_minutes())
+        shortest = ModelBuilder.WAIT_MINUTES
         if left < shortest:
             fits = update - -(-(shortest - left) // 2)
             message = (
@@ -83,11 +77,10 @@ class TimeBudget:
                 f"into the {JOB_MINUTES} of a delivery's job: write a shorter wait_seconds or a "
                 "larger percent, and for a rolling update fewer instances"
             )
-            raise checked_yaml.Misfits([(("endpoints", name, "update"), message)])
+            raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
         wait = min(LONGEST_BUILD_MINUTES, left)
         return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
 
-    def attach_to(self, construct: IConstruct) -> None:
-        """Write it into the metadata of a construct, for whoever delivers the assembly."""
-        rows = [{"what": what, "minutes": minutes} for what, minutes in self.rows.items()]
-        construct.node.add_metadata(METADATA, {"rows": rows, "builds": self.build_minutes})
+    def as_json(self) -> dict[str, Any]:
+        """Return the budget as a delivery reads it."""
+        return {"rows": dict(self.rows), "build_minutes": self.build_minutes}

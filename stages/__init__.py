@@ -1,34 +1,29 @@
 """What is deployed where: one YAML file per environment."""
 
-from stages.load import UnknownStage, load_stage, naming_lines, stage_names
-from stages.schema import (
-    AlarmsStage,
-    DataCaptureStage,
-    DeliveryStage,
-    EndpointStage,
-    NotifyStage,
-    ScalingStage,
-    ScheduleStage,
-    ServerStage,
-    Stage,
-    UpdateStage,
-    VariantStage,
-)
+from stages.load import UnknownStage, at_lines_of_stage, load_stage, stage_names
+from stages.schema.alarms import AlarmsConfig, NotifyConfig
+from stages.schema.capture import DataCaptureConfig
+from stages.schema.delivery import DeliveryConfig
+from stages.schema.endpoint import EndpointConfig, VariantConfig
+from stages.schema.scaling import ScalingConfig, ScheduleConfig
+from stages.schema.server import ServerConfig
+from stages.schema.stage import StageConfig
+from stages.schema.update import UpdateConfig
 
 __all__ = [
-    "AlarmsStage",
-    "DataCaptureStage",
-    "DeliveryStage",
-    "EndpointStage",
-    "NotifyStage",
-    "ScalingStage",
-    "ScheduleStage",
-    "ServerStage",
-    "Stage",
+    "AlarmsConfig",
+    "DataCaptureConfig",
+    "DeliveryConfig",
+    "EndpointConfig",
+    "NotifyConfig",
+    "ScalingConfig",
+    "ScheduleConfig",
+    "ServerConfig",
+    "StageConfig",
     "UnknownStage",
-    "UpdateStage",
-    "VariantStage",
+    "UpdateConfig",
+    "VariantConfig",
+    "at_lines_of_stage",
     "load_stage",
-    "naming_lines",
     "stage_names",
 ]

@@ -5,7 +5,7 @@ import json
 import sys
 
 import checked_yaml
-from stages import Stage, UnknownStage, load_stage, stage_names
+from stages import StageConfig, UnknownStage, load_stage, stage_names
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; return its exit code, 1 where a stage cannot be listed."""
     if options.schema:
-        print(json.dumps(Stage.model_json_schema(), indent=2))
+        print(json.dumps(StageConfig.model_json_schema(), indent=2))
         return 0
     code = 0
     for name in stage_names():

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import checked_yaml
-from stages.schema import Stage
+from stages.schema.stage import StageConfig
 from stages.shared_names import wrong_names
 
 FOLDER = Path(__file__).parent
@@ -23,7 +23,7 @@ def stage_names(folder: Path = FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.yaml"))
 
 
-def load_stage(name: str, folder: Path = FOLDER) -> Stage:
+def load_stage(name: str, folder: Path = FOLDER) -> StageConfig:
     """Return a stage by its name.
 
     Raises `UnknownStage` with the names there are, or `checked_yaml.InvalidFile` with every error
@@ -43,24 +43,24 @@ def load_stage(name: str, folder: Path = FOLDER) -> Stage:
             "file, with a letter first and then letters, digits and hyphens"
         )
     try:
-        stage = checked_yaml.load(_path(name, folder), Stage)
+        stage = checked_yaml.load(_path(name, folder), StageConfig)
     except OSError as error:  # a folder, or a link to nothing
         raise UnknownStage(
             f"{folder.name}/{name}.yaml cannot be read: {error.strerror}: write a file there, or "
             "delete it"
         ) from None
-    with naming_lines(name, folder):
+    with at_lines_of_stage(name, folder):
         if found := list(wrong_names(name, stage, folder)):
-            raise checked_yaml.Misfits(found)
+            raise checked_yaml.LocatedErrors(found)
     return stage
 
 
-def naming_lines(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
+def at_lines_of_stage(name: str, folder: Path = FOLDER) -> AbstractContextManager[None]:
     """Raise what a stage's values lead to, and only its stacks see, at the lines of its file.
 
-    They are raised as `checked_yaml.Misfits`; they become `checked_yaml.InvalidFile`.
+    They are raised as `checked_yaml.LocatedErrors`; they become `checked_yaml.InvalidFile`.
     """
-    return checked_yaml.naming_lines(_path(name, folder))
+    return checked_yaml.at_lines_of(_path(name, folder))
 
 
 def _path(name: str, folder: Path) -> Path:

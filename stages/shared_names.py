@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import checked_yaml
-from stages.schema import STACKS, Stage
+from platform_facts.rules.names import MAX_NAME
+from stages.schema.names import STACKS
+from stages.schema.stage import StageConfig
 
-MAX_ENDPOINT_NAME = 63
-"""SageMaker API reference, CreateEndpoint: EndpointName."""
 
-
-def wrong_names(name: str, stage: Stage, folder: Path) -> Iterator[tuple[checked_yaml.Keys, str]]:
+def wrong_names(
+    name: str, stage: StageConfig, folder: Path
+) -> Iterator[tuple[checked_yaml.Keys, str]]:
     """Yield endpoints whose full names are too long, or another stage's stacks have.
 
     `mine` with an endpoint `eu-text`, and `mine-eu` with one called `text`, would deploy into one
@@ -19,11 +20,11 @@ def wrong_names(name: str, stage: Stage, folder: Path) -> Iterator[tuple[checked
     """
     for endpoint in stage.endpoints:
         full = f"{name}-{endpoint}"
-        if len(full) > MAX_ENDPOINT_NAME:
+        if len(full) > MAX_NAME:
             yield (
                 ("endpoints", endpoint),
                 f"the endpoint would be called {full}, of {len(full)} characters, and SageMaker "
-                f"takes {MAX_ENDPOINT_NAME}: shorten its name or the stage's",
+                f"takes {MAX_NAME}: shorten its name or the stage's",
             )
     for path in sorted(folder.glob("*.yaml")):
         other = path.stem
@@ -36,13 +37,13 @@ def wrong_names(name: str, stage: Stage, folder: Path) -> Iterator[tuple[checked
                 )
 
 
-def _shared(name: str, stage: Stage, other: str, path: Path) -> Iterator[str]:
+def _shared(name: str, stage: StageConfig, other: str, path: Path) -> Iterator[str]:
     """Yield the endpoints of a stage whose stacks another one has, too."""
     try:
-        beside = checked_yaml.load(path, Stage)
+        beside = checked_yaml.load(path, StageConfig)
     except (checked_yaml.InvalidFile, OSError):
         return
     accounts = {stage.account, beside.account} - {None}
     if stage.region == beside.region and len(accounts) < 2:
-        taken = {f"{other}-{it}" for it in (*STACKS, *beside.endpoints)}
-        yield from (it for it in stage.endpoints if f"{name}-{it}" in taken)
+        taken = {f"{other}-{endpoint}" for endpoint in (*STACKS, *beside.endpoints)}
+        yield from (endpoint for endpoint in stage.endpoints if f"{name}-{endpoint}" in taken)

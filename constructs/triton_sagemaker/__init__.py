@@ -9,8 +9,7 @@ from triton_sagemaker.endpoint_interface import ITritonEndpoint
 from triton_sagemaker.endpoint_log import EndpointLog, metrics_log_name
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
-from triton_sagemaker.endpoint_role import EndpointRole
-from triton_sagemaker.endpoint_scaling import EndpointScaling
+from triton_sagemaker.endpoint_variant import EndpointVariant
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
@@ -18,16 +17,8 @@ from triton_sagemaker.model_bucket import ModelBucket
 from triton_sagemaker.model_builder import ModelBuilder
 from triton_sagemaker.model_catalog import CatalogEntry, ModelCatalog
 from triton_sagemaker.multi_model_hosting import MultiModelHosting
-from triton_sagemaker.problems import InvalidEndpoint, Problem
-from triton_sagemaker.scaling_targets import (
-    ConcurrencyTarget,
-    Cooldowns,
-    CpuTarget,
-    GpuTarget,
-    InvocationsTarget,
-    ScheduledCapacity,
-    Target,
-)
+from triton_sagemaker.problems import Problem
+from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
 from triton_sagemaker.server_options import PublishedMetrics, ServerOptions
 from triton_sagemaker.single_model_hosting import SingleModelHosting
 from triton_sagemaker.triton_container import TritonContainer
@@ -45,22 +36,15 @@ __all__ = [
     "CaptureBucket",
     "CatalogEntry",
     "CheckedUpdates",
-    "ConcurrencyTarget",
-    "Cooldowns",
-    "CpuTarget",
     "DataCapture",
     "EndpointLog",
     "EndpointMetrics",
     "EndpointMonitoring",
-    "EndpointRole",
-    "EndpointScaling",
+    "EndpointVariant",
     "EngineBuilder",
-    "GpuTarget",
     "HostingMode",
     "ITritonEndpoint",
     "Instances",
-    "InvalidEndpoint",
-    "InvocationsTarget",
     "Linear",
     "ModelBucket",
     "ModelBuilder",
@@ -69,11 +53,10 @@ __all__ = [
     "Problem",
     "PublishedMetrics",
     "Rolling",
-    "ScheduledCapacity",
+    "ScalableInstanceCount",
     "ServerOptions",
     "Severity",
     "SingleModelHosting",
-    "Target",
     "TritonContainer",
     "TritonEndpoint",
     "UpdateChecks",

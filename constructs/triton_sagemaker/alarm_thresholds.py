@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from triton_sagemaker.argument_types import typed
-
 
 class Severity(StrEnum):
     """How bad it is: a warning can wait for the morning, something critical cannot."""
@@ -29,7 +27,6 @@ wrong while they are well, and low enough to see one broken model among five.
 """
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class AlarmThresholds:
     """Thresholds of a variant's alarms; an empty mapping leaves an alarm out.

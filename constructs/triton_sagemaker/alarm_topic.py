@@ -9,12 +9,9 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
-
 CLOUDWATCH = "cloudwatch.amazonaws.com"
 
 
-@typed
 class AlarmTopic(Construct):
     """An encrypted SNS topic, told by the CloudWatch alarms of its account and region.
 
@@ -32,6 +29,8 @@ class AlarmTopic(Construct):
         emails: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, construct_id)
+        if isinstance(emails, str):  # the CDK subscribes its letters, and says that one is twice
+            raise TypeError(f'emails: "{emails}" is not a list: write ["{emails}"]')
         self.key = kms.Key(
             self,
             "Key",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -10,6 +10,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from triton_sagemaker.nag import acknowledge, acknowledge_wildcards
 from triton_sagemaker.service_trust import trusted_service
 
 
@@ -38,7 +39,9 @@ class BuildProject(Construct):
         super().__init__(scope, construct_id)
         self.log = build_log(self, "Log")
         self._role = iam.Role(
-            self, "Role", assumed_by=trusted_service(self, "codebuild.amazonaws.com")
+            self,
+            "Role",
+            assumed_by=trusted_service("codebuild.amazonaws.com", account=Stack.of(self).account),
         )
         self.allow(
             ["s3:GetObject", "s3:GetObjectVersion"],
@@ -47,6 +50,10 @@ class BuildProject(Construct):
         self.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [source.bucket.bucket_arn])
         self.log.grant_write(self._role)
         key.grant_encrypt_decrypt(self._role)
+        reason = "What the CDK grants to encrypt with this one key."
+        acknowledge(
+            self, reason, "IAM5[Action::kms:GenerateDataKey*]", "IAM5[Action::kms:ReEncrypt*]"
+        )
         self.project = codebuild.Project(
             self,
             "Resource",
@@ -70,14 +77,20 @@ class BuildProject(Construct):
             source=codebuild.Source.s3(bucket=source.bucket, path=source.s3_object_key),
             timeout=timeout,
         )
+        # CodeBuild's own images have neither the Python of models nor TensorRT.
+        acknowledge(self.project, "Builds run in the image of their one task.", "CB5")
 
     def allow(
         self,
         actions: Sequence[str],
         resources: Sequence[str],
         conditions: Mapping[str, Mapping[str, str | list[str]]] | None = None,
+        *,
+        wildcards: str | None = None,
     ) -> None:
-        """Let every build call `actions` on `resources`."""
+        """Let every build call `actions` on `resources`; `wildcards` is why these have some."""
+        if wildcards:
+            acknowledge_wildcards(self, {wildcards: resources})
         self._role.add_to_policy(
             iam.PolicyStatement(
                 actions=list(actions), conditions=conditions, resources=list(resources)

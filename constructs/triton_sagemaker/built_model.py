@@ -5,10 +5,7 @@ from typing import Any
 from aws_cdk import CustomResource, RemovalPolicy
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 
-
-@typed
 class BuiltModel(Construct):
     """The promise that an archive is in the bucket before anything that depends on it is deployed.
 

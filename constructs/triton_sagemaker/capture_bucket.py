@@ -6,12 +6,10 @@ from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
-from triton_sagemaker.private_bucket import private_bucket
+from triton_sagemaker.private_bucket import PrivateBucket
 
 
-@typed
-class CaptureBucket(Construct):
+class CaptureBucket(PrivateBucket):
     """An S3 bucket for what `DataCapture` records, encrypted with a key of its own.
 
     Not the bucket of archives: whatever builds models may read that one. `keep` says for each
@@ -28,10 +26,10 @@ class CaptureBucket(Construct):
         keep: Mapping[str, Duration],
         removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
     ) -> None:
-        super().__init__(scope, construct_id)
-        longest = max(it.to_days() for it in keep.values())
-        self.key, self.bucket = private_bucket(
-            self,
+        longest = max(duration.to_days() for duration in keep.values())
+        super().__init__(
+            scope,
+            construct_id,
             encrypts="recorded requests",
             lifecycle_rules=[
                 s3.LifecycleRule(
@@ -39,9 +37,9 @@ class CaptureBucket(Construct):
                     expiration=Duration.days(longest),
                 ),
                 *(
-                    s3.LifecycleRule(expiration=it, prefix=prefix)
-                    for prefix, it in keep.items()
-                    if it.to_days() < longest  # of two rules, S3 goes by the shorter
+                    s3.LifecycleRule(expiration=duration, prefix=prefix)
+                    for prefix, duration in keep.items()
+                    if duration.to_days() < longest  # of two rules, S3 goes by the shorter
                 ),
             ],
             removal_policy=removal_policy,

@@ -7,11 +7,10 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
-from triton_sagemaker.argument_types import typed
-from triton_sagemaker.problems import Problem
+from platform_facts.rules import observed, ranges
+from triton_sagemaker.problems import Problem, of_rules
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
     """Record requests and responses below `prefix` of `bucket`, `percent` of them."""
@@ -29,8 +28,8 @@ class DataCapture:
         return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
             capture_options=[
                 sagemaker.CfnEndpointConfig.CaptureOptionProperty(capture_mode=mode)
-                for mode, wanted in modes
-                if wanted
+                for mode, recorded in modes
+                if recorded
             ],
             destination_s3_uri=self.bucket.s3_url_for_object(self.prefix.strip("/")),
             enable_capture=True,
@@ -40,7 +39,5 @@ class DataCapture:
 
     def problems(self) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""
-        if not 0 < self.percent <= 100:
-            yield Problem("percent", f"{self.percent} % is out of range: write 1 to 100")
-        if not (self.requests or self.responses):
-            yield Problem("requests", "neither requests nor responses are recorded: record one")
+        yield from of_rules(ranges.CAPTURED_PERCENT(self.percent), self.percent)
+        yield from of_rules(observed.something_captured(self.requests, self.responses))

@@ -4,8 +4,6 @@ from aws_cdk import RemovalPolicy
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
-
 METRICS_RETENTION = logs.RetentionDays.ONE_WEEK
 """What is in it is in CloudWatch's metrics by then."""
 
@@ -15,7 +13,6 @@ def metrics_log_name(endpoint_name: str) -> str:
     return f"/aws/sagemaker/Endpoints/{endpoint_name}/triton-metrics"
 
 
-@typed
 class EndpointLog(Construct):
     """The log group into which SageMaker writes what an endpoint's containers say.
 

@@ -1,9 +1,9 @@
 """What can be measured of an endpoint, each with the namespace and dimensions it really has."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -46,7 +46,7 @@ class MetricOptions(TypedDict, total=False):
     visible: bool
 
 
-class EndpointMetrics(ABC):
+class EndpointMetrics(Protocol):
     """Metrics of an endpoint, each of one `variant`, by default of the first.
 
     Everything is published once a minute, unless the configuration's MetricsConfig says otherwise,

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 
-from aws_cdk import Duration
+from aws_cdk import Duration, Token
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from platform_facts.rules import observed, stage
 from triton_sagemaker.alarm_thresholds import AlarmThresholds, Severity
 from triton_sagemaker.alarm_topic import AlarmTopic
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.charts import MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics, VariantMetrics, published
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.variant import Variant
 
 MINUTES = 5
@@ -34,9 +35,8 @@ TRITON = {
 """Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 
 
-@typed
 class EndpointMonitoring(Construct):
-    """Alarms of every variant, told to `topics`, and one dashboard with the thresholds drawn in it.
+    """Alarms of every variant, which notify `topics`, and a dashboard with the thresholds drawn in.
 
     Without `topics` one is made: subscribe to it. `alarms` lists what was made.
     """
@@ -53,6 +53,7 @@ class EndpointMonitoring(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.topics = tuple(topics) or (AlarmTopic(self, "Topic").topic,)
+        self._actions = [actions.SnsAction(topic) for topic in self.topics]
         charts = {
             variant.name: list(_charts(endpoint_name, variant, thresholds or AlarmThresholds()))
             for variant in variants
@@ -87,8 +88,24 @@ class EndpointMonitoring(Construct):
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
                 **measure.condition(threshold),
             )
-            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))
+            alarm.add_alarm_action(*self._actions)
             yield alarm
+
+
+def topic_problems(topics: Sequence[sns.ITopic], region: str) -> Iterator[Problem]:
+    """Yield what CloudWatch would refuse of an alarm's topics."""
+    yield from of_rules(observed.number_of_topics(len(topics)))
+    for topic in topics:
+        arn = topic.topic_arn
+        if not Token.is_unresolved(arn):
+            yield from of_rules(stage.topic_of_the_region(arn, region), where="topics")
+
+
+def threshold_problems(thresholds: AlarmThresholds) -> Iterator[Problem]:
+    """Yield thresholds that no value reaches, and warnings that come after their alarm."""
+    measures = vars(thresholds)
+    values = [level for levels in measures.values() for level in levels.values()]
+    yield from of_rules(observed.thresholds(measures), *values)
 
 
 def _rows(variant_name: str, charts: Sequence[Chart]) -> Iterator[list[cloudwatch.IWidget]]:

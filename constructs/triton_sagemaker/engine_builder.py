@@ -7,10 +7,11 @@ from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
+JOBS = "Jobs and their results are named by their content."
+"""Why statements on them have wildcards."""
 NEVER_OVERRIDDEN = (
     "encryptionKey",
     "environment.computeType",
@@ -25,7 +26,6 @@ NEVER_OVERRIDDEN = (
 """Condition keys of StartBuild: each is there where the request has the override."""
 
 
-@typed
 class EngineBuilder(Construct):
     """A CodeBuild project with one A10G, which takes a job from the bucket and leaves its result.
 
@@ -75,13 +75,12 @@ class EngineBuilder(Construct):
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        arn, job = bucket.bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
+        arn, job = bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
         self._build.allow(
-            ["s3:GetObject", "s3:GetObjectVersion"], [bucket.bucket.arn_for_objects(job)]
+            ["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)], wildcards=JOBS
         )
-        self._build.allow(
-            ["s3:PutObject"], [bucket.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")]
-        )
+        results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
+        self._build.allow(["s3:PutObject"], [results], wildcards=JOBS)
         bucket.reserve_results(self._build.role_arn)
         # No document says which prefix CodeBuild lists for a folder as its source.
         self._build.allow(
@@ -93,7 +92,9 @@ class EngineBuilder(Construct):
 
     def _allow_pull(self) -> None:
         """Let builds pull the mirrors (CodeBuild user guide, sample-ecr)."""
-        self._build.allow(["ecr:GetAuthorizationToken"], ["*"])
+        self._build.allow(
+            ["ecr:GetAuthorizationToken"], ["*"], wildcards="The token knows no resources."
+        )
         self._build.allow(
             ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
             [self._repository(image) for image in self.mirrors.values()],

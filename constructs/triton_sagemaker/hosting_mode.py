@@ -25,6 +25,8 @@ class HostingMode(ABC):
 
     default_ping_mode: ClassVar[PingMode]
     """What makes an instance healthy, where `ServerOptions` does not say."""
+    measures_concurrency: ClassVar[bool] = True
+    """Whether SageMaker publishes how many requests an instance works on at once."""
 
     bucket: s3.IBucket
 

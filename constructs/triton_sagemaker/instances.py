@@ -13,22 +13,16 @@ from platform_facts import (
     cuda_satisfies,
     inference_ami,
 )
-from triton_sagemaker.argument_types import typed
+from platform_facts.rules import ranges, variants
+from platform_facts.rules.updates import CONTAINER_SECONDS, PROVISIONING_SECONDS
 from triton_sagemaker.durations import duration_problems, seconds
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.problems import Problem, of_rules
 
 Routing = Literal["LEAST_OUTSTANDING_REQUESTS", "RANDOM"]
 
-PROVISIONING_SECONDS = 1200
-"""What SageMaker may take to find machines and pull the image. Our choice: no document says.
-
-People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
-#39090 and #2493).
-"""
-TEN_MINUTES = Duration.minutes(10)
+CONTAINER_TIMEOUT = Duration.seconds(CONTAINER_SECONDS)
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Instances:
     """Machines, and how SageMaker starts them.
@@ -41,8 +35,8 @@ class Instances:
 
     instance_type: InstanceType
     initial_count: int = 1
-    startup_timeout: Duration = TEN_MINUTES
-    download_timeout: Duration = TEN_MINUTES
+    startup_timeout: Duration = CONTAINER_TIMEOUT
+    download_timeout: Duration = CONTAINER_TIMEOUT
     volume_size: Size | None = None
     inference_ami: str | None = None
     routing: Routing = "LEAST_OUTSTANDING_REQUESTS"
@@ -68,10 +62,9 @@ class Instances:
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what SageMaker would refuse, or what the image could not run on."""
-        if self.initial_count < 1:
-            yield Problem("initial_count", f"{self.initial_count} is too few: write 1 or more")
+        yield from of_rules(ranges.INSTANCE_COUNT(self.initial_count), self.initial_count)
         for name in ("startup_timeout", "download_timeout"):
-            yield from duration_problems(name, getattr(self, name), 60, 3600)
+            yield from duration_problems(f"instances.{name}", getattr(self, name), 60, 3600)
         if (size := self.volume_gibibytes) is not None:
             yield from self._volume_problems(size)
         yield from self._gpu_problems(release)
@@ -79,35 +72,34 @@ class Instances:
     def _volume_problems(self, size: float) -> Iterator[Problem]:
         if self.instance_type.local_nvme:
             yield Problem(
-                "volume_size",
+                "instances.volume_size",
                 f"{self.instance_type.name} has NVMe storage of its own, and SageMaker refuses a "
                 "volume size: remove it",
             )
         elif size != int(size) or not 1 <= size <= 512:
-            yield Problem("volume_size", f"{size} GiB is out of range: write 1 to 512 whole GiB")
+            yield Problem(
+                "instances.volume_size", f"{size} GiB is out of range: write 1 to 512 whole GiB"
+            )
 
     def _gpu_problems(self, release: Release) -> Iterator[Problem]:
         name, gpu = self.instance_type.name, self.instance_type.gpu
         if gpu is None:
             if self.inference_ami:
-                yield Problem("inference_ami", f"{name} has no GPU and takes none: remove it")
+                yield Problem(
+                    "instances.inference_ami", f"{name} has no GPU and takes none: remove it"
+                )
             return
-        if wanted := release.wants_gpu(gpu.compute_capability):
-            yield Problem(
-                "instance_type",
-                f"{name} has a {gpu.name} of compute capability {gpu.compute_capability}, Triton "
-                f"{release.name} needs {wanted}: write another type or another release",
-            )
+        yield from of_rules(variants.gpu_of_release(self.instance_type, release))
         if self.inference_ami is None:
             return
         try:
             ami = inference_ami(self.inference_ami)
         except UnknownFact as error:
-            yield Problem("inference_ami", str(error))
+            yield Problem("instances.inference_ami", str(error))
             return
         if release.cuda and not cuda_satisfies(offered=ami.cuda, needed=release.cuda):
             yield Problem(
-                "inference_ami",
+                "instances.inference_ami",
                 f"{ami.name} has a driver for CUDA {ami.cuda}, the image of {release.name} needs "
                 f"{release.cuda}: write {release.preferred_inference_ami}, or leave it out",
             )

@@ -7,8 +7,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
-from triton_sagemaker.private_bucket import private_bucket
+from triton_sagemaker.private_bucket import PrivateBucket
 
 ENGINE_JOBS = "engine-jobs/"
 """Where the jobs of engine builds are kept, each with what its builds left, below its hash."""
@@ -20,8 +19,7 @@ HISTORY = "history/"
 """Where every change of a stage is recorded, by whoever makes it."""
 
 
-@typed
-class ModelBucket(Construct):
+class ModelBucket(PrivateBucket):
     """An S3 bucket for model archives, encrypted with a key of its own.
 
     Archives are named by their content and never overwritten, so there is nothing to version. Its
@@ -40,9 +38,9 @@ class ModelBucket(Construct):
         *,
         removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
     ) -> None:
-        super().__init__(scope, construct_id)
-        self.key, self.bucket = private_bucket(
-            self,
+        super().__init__(
+            scope,
+            construct_id,
             encrypts="Triton model archives",
             lifecycle_rules=[
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
@@ -59,8 +57,8 @@ class ModelBucket(Construct):
         If-None-Match, and create no object (S3 user guide, "Enforce conditional writes"). Nor do
         files of engines, whose names are their SHA-256, by which they are read.
         """
-        others = [self.bucket.arn_for_objects(it) for it in (f"*/{PUBLISHED}*", f"{ENGINE_JOBS}*")]
-        engines, history = (self.bucket.arn_for_objects(f"{it}*") for it in (ENGINES, HISTORY))
+        others = [self.arn_for_objects(f"{prefix}*") for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS)]
+        engines, history = (self.arn_for_objects(f"{prefix}*") for prefix in (ENGINES, HISTORY))
         self._deny_writes(
             "OnlyBuildersWriteArchives",
             {"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
@@ -80,7 +78,7 @@ class ModelBucket(Construct):
         self._deny_writes(
             "OnlyEngineBuildsWriteResults",
             {"ArnNotLike": {"aws:PrincipalArn": [writer]}},
-            resources=[self.bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")],
+            resources=[self.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")],
         )
 
     def _deny_writes(
@@ -91,7 +89,7 @@ class ModelBucket(Construct):
         resources: Sequence[str] | None = None,
         not_resources: Sequence[str] | None = None,
     ) -> None:
-        self.bucket.add_to_resource_policy(
+        self.add_to_resource_policy(
             iam.PolicyStatement(
                 sid=sid,
                 effect=iam.Effect.DENY,

@@ -11,12 +11,12 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import BuildProject, build_log
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
-from triton_sagemaker.handler_function import function_role, handler_function
+from triton_sagemaker.handler_function import acknowledge_framework, function_role, handler_function
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
+from triton_sagemaker.nag import acknowledge_wildcards
 from triton_sagemaker.service_trust import narrow_trust
 
 HANDLER = Path(__file__).parent / "build_handler"
@@ -25,6 +25,8 @@ IMAGE = (
     "@sha256:a8f8fbe1a0edc9e4dddafa64ba73f7e04be7be5ebc23f332362e779e0a2e4e52"
 )
 """Docker's official image `python:3.11.15-bookworm`, for every processor, by its digest."""
+CONTENT = "Archives, engines, jobs and their results are named by their content."
+"""Why statements on them have wildcards."""
 TORCH_FOR_CPUS = "https://download.pytorch.org/whl/cpu/torch/"
 """PyTorch's page of torch, and of nothing else: PyPI's torch for Linux brings CUDA, several GB.
 
@@ -32,7 +34,6 @@ As an index (`PIP_EXTRA_INDEX_URL`), the place could offer every package that a 
 """
 
 
-@typed
 class ModelBuilder(Construct):
     """A CodeBuild project and the custom-resource provider that runs it, one build a model.
 
@@ -50,13 +51,14 @@ class ModelBuilder(Construct):
     that fit the pattern `model_sources` in the bucket of assets, and nothing else there. But for
     `promoters`, patterns of the ARNs of roles, nobody else may write archives.
 
-    `start_function` and `poll_function` take the provider's events from anybody else, too.
+    `start_function` and `poll_function` take the provider's events from anybody else, too: give
+    them names where other stacks name them.
     """
 
     QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
     BUILD_TIMEOUT = Duration.hours(4)
     TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
-    WAIT = Duration.minutes(50)  # and then there is time to say how it ended
+    WAIT_MINUTES = 50  # and then there is time to say how it ended
 
     AT_ONCE = 4
     """Builds of a stack at once: each is a custom resource, which takes two executions of Lambda
@@ -74,10 +76,12 @@ class ModelBuilder(Construct):
         archives: Sequence[str],
         model_sources: str,
         promoters: Sequence[str] = (),
+        start_function_name: str | None = None,
+        poll_function_name: str | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
-        self._archives = [bucket.bucket.arn_for_objects(pattern) for pattern in archives]
+        self._archives = [bucket.arn_for_objects(pattern) for pattern in archives]
         self._build = self._project(source, buildspec, engines)
         self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
         self._allow_files(source.bucket.arn_for_objects(model_sources))
@@ -85,10 +89,11 @@ class ModelBuilder(Construct):
         if engines:
             engines.allow_run(self._build)
         self.project = self._build.project
-        self.start_function = self._function("OnEvent", "on_event")
-        self.poll_function = self._function("Poll", "is_complete")
+        self.start_function = self._function("OnEvent", "on_event", start_function_name)
+        self.poll_function = self._function("Poll", "is_complete", poll_function_name)
         self.provider = self._provider()
-        self._built: dict[str, list[BuiltModel]] = {}
+        self._service_token = self.provider.service_token
+        self._built: dict[Stack, list[BuiltModel]] = {}
 
     def build(
         self,
@@ -111,19 +116,19 @@ class ModelBuilder(Construct):
         built = BuiltModel(
             scope,
             construct_id,
-            service_token=self.provider.service_token,
+            service_token=self._service_token,
             properties={
                 "Model": model,
                 "Alternative": alternative,
                 "Digest": digest,
                 "Target": target,
-                "Bucket": self.bucket.bucket.bucket_name,
+                "Bucket": self.bucket.bucket_name,
                 "Key": key,
                 "Source": f"{source.s3_bucket_name}/{source.s3_object_key}",
-                "WaitMinutes": str(self.WAIT.to_minutes()),
+                "WaitMinutes": str(self.WAIT_MINUTES),
             },
         )
-        before = self._built.setdefault(Stack.of(scope).node.path, [])
+        before = self._built.setdefault(Stack.of(scope), [])
         if len(before) >= self.AT_ONCE:
             built.node.add_dependency(before[-self.AT_ONCE])
         before.append(built)
@@ -154,20 +159,27 @@ class ModelBuilder(Construct):
 
         Of an engine job that is the job and its claims; the GPU's build writes the result.
         """
-        bucket = self.bucket.bucket
-        self._build.allow(["s3:GetObject", "s3:GetObjectVersion"], [model_sources])
+        bucket = self.bucket
+        self._build.allow(
+            ["s3:GetObject", "s3:GetObjectVersion"],
+            [model_sources],
+            wildcards="Sources of models are assets, whose names change with their content.",
+        )
         jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
         own = [
             bucket.arn_for_objects(pattern) for pattern in (f"{SOURCES}*.zip", f"{ENGINES}*", *jobs)
         ]
         self._build.allow(
-            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"], [*self._archives, *own]
+            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
+            [*self._archives, *own],
+            wildcards=CONTENT,
         )
-        self._build.allow(["s3:GetObject"], [bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")])
+        results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
+        self._build.allow(["s3:GetObject"], [results], wildcards=CONTENT)
         self._build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
     def _provider(self) -> custom_resources.Provider:
-        bucket, project = self.bucket.bucket, self.project.project_arn
+        bucket, project = self.bucket, self.project.project_arn
         for actions, resources in (
             (["s3:GetObject"], self._archives),
             (["s3:ListBucket"], [bucket.bucket_arn]),  # without it, 403 where nothing is
@@ -178,6 +190,7 @@ class ModelBuilder(Construct):
             self.poll_function.add_to_role_policy(
                 iam.PolicyStatement(actions=actions, resources=resources)
             )
+        acknowledge_wildcards(self, {CONTENT: self._archives})
         self.bucket.key.grant_decrypt(self.poll_function)
         log = build_log(self, "ProviderLog")
         provider = custom_resources.Provider(
@@ -192,20 +205,22 @@ class ModelBuilder(Construct):
             total_timeout=self.TOTAL_TIMEOUT,
         )
         narrow_trust(provider)
+        acknowledge_framework(self, provider, self.start_function, self.poll_function)
         return provider
 
-    def _function(self, construct_id: str, handler: str) -> lambda_.Function:
+    def _function(self, construct_id: str, handler: str, name: str | None) -> lambda_.Function:
         return handler_function(
             self,
             construct_id,
             folder=HANDLER,
             description="Starts and watches builds of Triton model archives",
             environment={
-                "BUCKET": self.bucket.bucket.bucket_name,
+                "BUCKET": self.bucket.bucket_name,
                 "MODEL_SOURCES": self._model_sources,
                 "PROJECT": self.project.project_name,
             },
             handler=handler,
+            name=name,
             timeout=Duration.seconds(60),
         )
 

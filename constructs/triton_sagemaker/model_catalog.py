@@ -9,10 +9,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
+from platform_facts.rules.catalog import catalog_entry
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class CatalogEntry:
     """What a client must know to invoke a model by its name.
@@ -33,7 +32,6 @@ class CatalogEntry:
         return json.dumps({**vars(self)}, separators=(",", ":"))
 
 
-@typed
 class ModelCatalog(Construct):
     """SSM parameters, one a model: `/triton/<stage>/<endpoint>/<model>`.
 
@@ -48,11 +46,8 @@ class ModelCatalog(Construct):
     def publish(self, entry: CatalogEntry, *, after: list[Construct]) -> ssm.StringParameter:
         """Name `entry` current, once everything in `after` is deployed: its build, its endpoint."""
         value = entry.json()
-        if len(value) > 4096:
-            raise ValueError(
-                f"the catalog entry of {entry.model} has {len(value)} characters, an SSM standard "
-                "parameter holds 4096: give the model fewer or shorter tensor names"
-            )
+        for problem in catalog_entry(entry.model, value):
+            raise ValueError(problem.message)
         parameter = ssm.StringParameter(
             self,
             entry.model,

@@ -6,17 +6,16 @@ from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from platform_facts import InstanceType, Support
+from platform_facts import InstanceType
+from platform_facts.rules import server, stage, variants
 from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.charts import BELOW, MICROSECONDS_PER_MS, Chart, Measure
 from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.hosting_mode import HostingMode
-from triton_sagemaker.problems import Problem
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class MultiModelHosting(HostingMode):
     """Many models below one S3 prefix, each loaded when it is first invoked.
@@ -27,6 +26,7 @@ class MultiModelHosting(HostingMode):
     """
 
     default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
+    measures_concurrency = False
 
     prefix: str
     cache_models: bool = True
@@ -58,24 +58,9 @@ class MultiModelHosting(HostingMode):
                 f'"{self.prefix}" would make every TargetModel start with a slash, or name no '
                 f'folder: write "{self.prefix.strip("/")}/"',
             )
-        if options.inference_type not in (None, "infer"):
-            yield Problem(
-                "container.options.inference_type",
-                f"multi-model endpoints always answer as infer, not {options.inference_type}: "
-                "remove it, or host a single model",
-            )
-        if options.ping_mode == "ready":
-            yield Problem(
-                "container.options.ping_mode",
-                "ready makes a multi-model instance unhealthy as soon as one model fails to load: "
-                "remove it",
-            )
-        if instance_type.multi_model is Support.NO:
-            yield Problem(
-                "instances.instance_type",
-                f"{instance_type.name} cannot host GPU multi-model endpoints, which take one GPU: "
-                "write a single-GPU type such as ml.g5.xlarge, or host a single model",
-            )
+        yield from of_rules(server.answers_as_infer(options.inference_type))
+        yield from of_rules(server.ping_of_many_models(options.ping_mode))
+        yield from of_rules(variants.one_gpu(instance_type))
 
     def charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
         """Yield the cache of models: hits, waits and what is in memory.
@@ -83,9 +68,7 @@ class MultiModelHosting(HostingMode):
         Without the cache every request misses it, and no alarm is to say so.
         """
         if not self.cache_models:
-            limits = replace(
-                limits, cache_hit_rate_below={}, unloads_per_minute={}, loaded_models_below={}
-            )
+            limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
         yield Chart(
             "Model cache hits (share of requests)",
             [

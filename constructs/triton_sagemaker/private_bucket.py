@@ -1,4 +1,4 @@
-"""A bucket that is read by nobody who was not let in, and who read what from it."""
+"""A private, encrypted bucket with access logs."""
 
 from collections.abc import Sequence
 
@@ -8,38 +8,42 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 
-def private_bucket(
-    scope: Construct,
-    *,
-    encrypts: str,
-    lifecycle_rules: Sequence[s3.LifecycleRule],
-    removal_policy: RemovalPolicy,
-) -> tuple[kms.Key, s3.Bucket]:
-    """Return a key and a bucket encrypted with it; `encrypts` says of the key what it is for.
+class PrivateBucket(s3.Bucket):
+    """A bucket encrypted with a `key` of its own; `encrypts` says what the key is for.
 
-    Access logs go to a bucket of their own, and are kept for 90 days.
+    Access logs go to a bucket of their own, and are kept for 90 days. Bucket, key and logs are
+    children of one construct, `construct_id`.
     """
-    key = kms.Key(
-        scope,
-        "Key",
-        description=f"Encrypts {encrypts}",
-        enable_key_rotation=True,
-        removal_policy=removal_policy,
-    )
-    bucket = s3.Bucket(
-        scope,
-        "Bucket",
-        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-        bucket_key_enabled=True,
-        encryption=s3.BucketEncryption.KMS,
-        encryption_key=key,
-        enforce_ssl=True,
-        lifecycle_rules=lifecycle_rules,
-        removal_policy=removal_policy,
-        server_access_logs_bucket=_access_logs(scope, removal_policy),
-    )
-    scope.node.default_child = bucket.node.default_child
-    return key, bucket
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        encrypts: str,
+        lifecycle_rules: Sequence[s3.LifecycleRule],
+        removal_policy: RemovalPolicy,
+    ) -> None:
+        group = Construct(scope, construct_id)
+        self.key = kms.Key(
+            group,
+            "Key",
+            description=f"Encrypts {encrypts}",
+            enable_key_rotation=True,
+            removal_policy=removal_policy,
+        )
+        super().__init__(
+            group,
+            "Bucket",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            bucket_key_enabled=True,
+            encryption=s3.BucketEncryption.KMS,
+            encryption_key=self.key,
+            enforce_ssl=True,
+            lifecycle_rules=lifecycle_rules,
+            removal_policy=removal_policy,
+            server_access_logs_bucket=_access_logs(group, removal_policy),
+        )
 
 
 def _access_logs(scope: Construct, removal_policy: RemovalPolicy) -> s3.Bucket:

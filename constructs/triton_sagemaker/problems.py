@@ -1,30 +1,62 @@
 """What is wrong with an endpoint, all at once."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from aws_cdk import Token
+
+from platform_facts import rules
+
+ARGUMENTS = {
+    "instance_count": "instances.initial_count",
+    "instance_type": "instances.instance_type",
+    "publish_metrics": "container.options.publish_metrics",
+    "server": "container.options",
+    "environment": "container.environment",
+    "release": "container.release",
+    "update.wait_seconds": "update.wait",
+    "update.rollback_error_rate": "rollback_error_rate",
+    "update.strategy": "update",
+    "notify": "topics",
+}
+"""The key of a rule's path -> the argument that holds the same, where its name differs."""
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that cannot be deployed: `where` is a dotted argument, `what` says the rest."""
+    """One thing that cannot be deployed: `where` is a dotted argument, `what` says the rest.
+
+    `path` is the rule's that found it, () of what no stage can say.
+    """
 
     where: str
     what: str
+    path: rules.Keys = ()
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
 
 
-class InvalidEndpoint(ValueError):
-    """An endpoint cannot be deployed as it is described; `problems` has every reason."""
-
-    def __init__(self, endpoint: str, problems: list[Problem]) -> None:
-        self.problems = problems
-        lines = "\n".join(f"  {problem}" for problem in problems)
-        super().__init__(f"endpoint {endpoint} cannot be deployed:\n{lines}")
-
-
 def inside(where: str, problems: Iterable[Problem]) -> Iterator[Problem]:
     """Yield the problems of a part as problems of the whole."""
     for problem in problems:
-        yield Problem(f"{where}.{problem.where}", problem.what)
+        yield replace(problem, where=f"{where}.{problem.where}")
+
+
+def of_rules(
+    violations: Iterable[rules.Violation], *values: object, where: str | None = None
+) -> Iterator[Problem]:
+    """Yield violations as problems of arguments, none where only a deploy knows one of `values`.
+
+    `where` is the argument, which otherwise follows from the path.
+    """
+    for path, message in violations:
+        if not any(Token.is_unresolved(value) for value in values):
+            yield Problem(where or _argument(".".join(map(str, path))), message, path)
+
+
+def _argument(key: str) -> str:
+    for prefix, argument in ARGUMENTS.items():
+        if key == prefix or key.startswith(f"{prefix}."):
+            return argument + key.removeprefix(prefix)
+    return key

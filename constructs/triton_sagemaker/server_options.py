@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Literal
+from math import ceil
+from typing import Literal, get_args
 
-from aws_cdk import Size
+from aws_cdk import Size, SizeRoundingBehavior
 
-from platform_facts import Release, serve_option_since
-from triton_sagemaker.argument_types import typed
-from triton_sagemaker.problems import Problem
+from platform_facts import Release
+from platform_facts.rules import ranges, server
+from triton_sagemaker.problems import Problem, of_rules
 
 InferenceType = Literal["infer", "generate", "generate_stream"]
 PingMode = Literal["live", "ready"]
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class PublishedMetrics:
     """Triton's own metrics (`nv_*`), published to CloudWatch by AWS's image.
@@ -39,7 +39,6 @@ class PublishedMetrics:
         }
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """What the container's environment says to `serve`; None leaves its default.
@@ -124,28 +123,28 @@ class ServerOptions:
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
-        for field in fields(self):
-            value, since = getattr(self, field.name), serve_option_since(field.name)
-            if value is not None and since and release.name < since:
+        for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
+            yield from of_rules(server.option_of_release.at("server", name)(name, release))
+            if name in _WORDS and getattr(self, name) not in _WORDS[name]:
+                words = " or ".join(_WORDS[name])
                 yield Problem(
-                    field.name, f"release {release.name} does not have it: use {since} or newer, "
-                    "or leave it out"
-                )  # fmt: skip
-            if field.name == "thread_count" and value is not None and value < 1:
-                yield Problem(field.name, f"{value} is too small: write 1 or more")
-            if isinstance(value, Size) and not value.to_bytes():
-                yield Problem(field.name, "no bytes are too few: write Size.mebibytes(1) or more")
-            if field.name in _PORTS and value is not None and not 1 <= value <= 65535:
-                yield Problem(field.name, f"{value} is not a port: write 1 to 65535")
-        limit = self.model_load_gpu_limit
-        if limit is not None and not 0 < limit <= 1:
-            yield Problem(
-                "model_load_gpu_limit",
-                f"{limit} is not a fraction: write more than 0 and at most 1",
-            )
+                    f"container.options.{name}",
+                    f'"{getattr(self, name)}" is not accepted by serve: write {words}',
+                )
+            if name in ranges.SERVER_OPTIONS:
+                value = _number(getattr(self, name))
+                violations = ranges.SERVER_OPTIONS[name](value)
+                yield from of_rules(violations, value, where=f"container.options.{name}")
 
 
-_PORTS = ("grpc_port", "metrics_port", "port")
+_WORDS = {"inference_type": get_args(InferenceType), "ping_mode": get_args(PingMode)}
+
+
+def _number(value: Size | float) -> float:
+    """Return a number, of a size in MiB."""
+    if not isinstance(value, Size):
+        return value
+    return ceil(value.to_mebibytes(rounding=SizeRoundingBehavior.NONE))
 
 
 def _bytes(size: Size | None) -> int | None:

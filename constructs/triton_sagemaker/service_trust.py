@@ -5,8 +5,8 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 
-def trusted_service(scope: Construct, service: str) -> iam.PrincipalBase:
-    """Return the principal of a service that acts for the account of `scope` alone.
+def trusted_service(service: str, *, account: str) -> iam.PrincipalBase:
+    """Return the principal of a service that acts for one account alone.
 
     Without the condition, a service that another account gives this account's role to could be
     made to use it (the confused deputy). Documented for roles of Lambda ("When a service assumes a
@@ -14,7 +14,7 @@ def trusted_service(scope: Construct, service: str) -> iam.PrincipalBase:
     (sagemaker/latest/dg/security-confused-deputy-prevention.html). CodeBuild sends the key, too:
     hmrc/platsec-ci-terraform, modules/git_tag_step/iam.tf, has the same condition.
     """
-    return iam.ServicePrincipal(service).with_conditions({"StringEquals": _source(scope)})
+    return iam.ServicePrincipal(service).with_conditions({"StringEquals": _source(account)})
 
 
 def narrow_trust(made: Construct) -> None:
@@ -25,8 +25,10 @@ def narrow_trust(made: Construct) -> None:
     for child in made.node.find_all():
         if isinstance(child, iam.CfnRole):
             statement = "AssumeRolePolicyDocument.Statement.0"
-            child.add_property_override(f"{statement}.Condition.StringEquals", _source(made))
+            child.add_property_override(
+                f"{statement}.Condition.StringEquals", _source(Stack.of(made).account)
+            )
 
 
-def _source(scope: Construct) -> dict[str, str]:
-    return {"aws:SourceAccount": Stack.of(scope).account}
+def _source(account: str) -> dict[str, str]:
+    return {"aws:SourceAccount": account}

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from platform_facts import InstanceType
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem
 from triton_sagemaker.server_options import ServerOptions
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class SingleModelHosting(HostingMode):
     """One archive, loaded when an instance starts.

@@ -3,35 +3,29 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from platform_facts import Processor, Region, Release, UnsupportedCombination, image_uri
-from triton_sagemaker.argument_types import typed
+from platform_facts import InstanceType, Processor, Region, Release, image_uri
+from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode
-from triton_sagemaker.problems import Problem, inside
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
 
-MAX_VARIABLES = 100
-MAX_VALUE_BYTES = 1024
-MAX_TOTAL_BYTES = 32 * 1024
 
-
-@typed
 @dataclass(frozen=True, kw_only=True)
 class TritonContainer:
     """A SageMaker Triton image with the environment of its server.
 
-    `environment` adds variables of your own, which may not contradict the options.
+    The stack's region and the instance type decide which image of `release` it is. `environment`
+    adds variables of your own, which may not contradict the options.
     """
 
     release: Release
-    region: Region
-    processor: Processor
     options: ServerOptions = field(default_factory=ServerOptions)
     environment: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def image(self) -> str:
-        """The image's URI. Raises `platform_facts.UnsupportedCombination`."""
-        return image_uri(release=self.release, region=self.region, processor=self.processor)
+    def image(self, region: Region, instance_type: InstanceType) -> str:
+        """Return the image's URI. Raises `platform_facts.UnsupportedCombination`."""
+        processor = Processor.GPU if instance_type.gpu else Processor.CPU
+        return image_uri(release=self.release, region=region, processor=processor)
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return everything that the container's environment holds."""
@@ -41,31 +35,16 @@ class TritonContainer:
         return {**self.options.environment(hosting.default_ping_mode), **hosting.environment}
 
     def problems(self, hosting: HostingMode) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would refuse.
-
-        Source of the limits: botocore's service model of CreateModel.
-        """
-        try:
-            _ = self.image
-        except UnsupportedCombination as error:
-            yield Problem("release", str(error))
-        yield from inside("options", self.options.problems(self.release))
+        """Yield what SageMaker or Triton would refuse."""
+        yield from self.options.problems(self.release)
         for name in sorted(self._set_by_us(hosting).keys() & self.environment.keys()):
             yield Problem(
-                "environment", f"{name} is set by ServerOptions or the hosting: set it there"
+                "container.environment",
+                f"{name} is set by ServerOptions or the hosting: set it there",
             )
         environment = self.all_environment(hosting)
         for name, value in environment.items():
-            if max(len(name.encode()), len(value.encode())) > MAX_VALUE_BYTES:
-                yield Problem(
-                    "environment",
-                    f"{name} has more than {MAX_VALUE_BYTES} bytes, which SageMaker refuses: "
-                    "shorten it",
-                )
-        size = sum(len(name.encode()) + len(value.encode()) for name, value in environment.items())
-        if len(environment) > MAX_VARIABLES or size > MAX_TOTAL_BYTES:
-            yield Problem(
-                "environment",
-                f"{len(environment)} entries of {size} bytes; SageMaker takes {MAX_VARIABLES} "
-                f"entries and {MAX_TOTAL_BYTES} bytes: remove some",
-            )
+            for text in (name, value):
+                rule = names.variable_text.at("environment", name)
+                yield from of_rules(rule(text), text)
+        yield from of_rules(names.environment_size(environment), *environment.values())

@@ -1,6 +1,6 @@
 """A SageMaker endpoint that serves Triton models."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import jsii
 from aws_cdk import Duration
@@ -8,38 +8,42 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk import aws_sns as sns
-from constructs import Construct
+from constructs import Construct, IValidation
 
+from platform_facts.rules.updates import LONGEST_SECONDS
 from triton_sagemaker.alarm_thresholds import MODEL_ERROR_RATE, AlarmThresholds
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.durations import seconds
-from triton_sagemaker.endpoint_checks import MAX_ROLLBACK_ALARMS, longest_start, problems
-from triton_sagemaker.endpoint_interface import ITritonEndpoint
+from triton_sagemaker.endpoint_base import EndpointBase
+from triton_sagemaker.endpoint_checks import longest_start, problems
 from triton_sagemaker.endpoint_log import EndpointLog
-from triton_sagemaker.endpoint_metrics import MINUTE, VariantMetrics
-from triton_sagemaker.endpoint_monitoring import EndpointMonitoring
+from triton_sagemaker.endpoint_monitoring import (
+    EndpointMonitoring,
+    threshold_problems,
+    topic_problems,
+)
+from triton_sagemaker.endpoint_resources import (
+    deployment_config,
+    endpoint,
+    endpoint_config,
+    models,
+)
 from triton_sagemaker.endpoint_role import EndpointRole
-from triton_sagemaker.endpoint_scaling import EndpointScaling
-from triton_sagemaker.problems import InvalidEndpoint, Problem
-from triton_sagemaker.scaling_targets import ScheduledCapacity, Target
+from triton_sagemaker.endpoint_variant import EndpointVariant
+from triton_sagemaker.problems import Problem
+from triton_sagemaker.region_images import region_images
+from triton_sagemaker.rollback_alarms import default_alarms
+from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
 from triton_sagemaker.update_checks import CheckedUpdates
-from triton_sagemaker.updates import LONGEST_SECONDS, AllAtOnce, UpdatePolicy
+from triton_sagemaker.updates import AllAtOnce, UpdatePolicy
 from triton_sagemaker.variant import Variant
 from triton_sagemaker.vpc_access import VpcAccess
 
 DEFAULT_UPDATE = AllAtOnce()
-MAX_TOPICS = 5
-"""CloudWatch user guide, cloudwatch_limits: actions of an alarm."""
-ROLLBACK_SERVER_ERROR_RATE = 0.05
-"""Share of 5xx answers of new instances, over a minute, that rolls an update back."""
 
 
-@jsii.implements(ec2.IConnectable, iam.IGrantable)
-@typed
-class TritonEndpoint(ITritonEndpoint):
+@jsii.implements(ec2.IConnectable, iam.IGrantable, IValidation)
+class TritonEndpoint(EndpointBase):
     """Models, EndpointConfig and Endpoint, with role, log group and rollback alarms.
 
     - `variants` share the traffic by weight.
@@ -70,7 +74,7 @@ class TritonEndpoint(ITritonEndpoint):
 
     Models and the configuration have no physical names, so that CloudFormation can replace them:
     the new ones are made first, the endpoint moves, then the old ones are deleted. The endpoint
-    keeps `endpoint_name`. Raises `InvalidEndpoint` with everything that is wrong.
+    keeps `endpoint_name`. `problems` are what cannot be deployed; they fail the synthesis.
     """
 
     def __init__(
@@ -96,44 +100,110 @@ class TritonEndpoint(ITritonEndpoint):
         log: EndpointLog | None = None,
     ) -> None:
         super().__init__(scope, construct_id, endpoint_name=endpoint_name)
-        network = VpcAccess(vpc=vpc, vpc_subnets=vpc_subnets, security_groups=security_groups)
-        found = problems(
+        self._region = self._stack.region
+        self._variants = {variant.name: variant for variant in variants}
+        named = list(self._variants.values())
+        self._update, self._scalings = update, list[ScalableInstanceCount]()
+        self._problems = problems(
             endpoint_name=endpoint_name,
             variants=variants,
             update=update,
             rollback_alarms=rollback_alarms,
             rollback_error_rate=rollback_error_rate,
-            network=network,
             data_capture=data_capture,
         )
-        if found:
-            raise InvalidEndpoint(endpoint_name, found)
-        self.variants = tuple(variants)
-        self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
-        self.role = role or self._own_role(
-            vpc=vpc, volume_key=encryption_key, data_capture=data_capture
+        self._network = VpcAccess(
+            self, vpc=vpc, vpc_subnets=vpc_subnets, security_groups=security_groups
         )
-        own_group = network.own_group(self)
-        self._connections = network.connections(own_group)
-        self.models = dict(self._models(network.property(own_group), network_isolation))
-        self.config = self._config(encryption_key, data_capture, detailed_observability)
+        images, image_problems = region_images(self._region, self._variants)
+        self._problems += [*self._network.problems, *image_problems]
+        self.log = log or EndpointLog(self, "Log", endpoint_name=endpoint_name)
+        self.role = (
+            role
+            or EndpointRole(
+                self,
+                "Role",
+                endpoint_name=endpoint_name,
+                variants=named,
+                images=list(images.values()),
+                vpc=vpc,
+                volume_key=encryption_key,
+                data_capture=data_capture,
+            ).role
+        )
+        self.models = models(
+            self,
+            variants=named,
+            images=images,
+            role=self.role,
+            vpc_config=self._network.vpc_config,
+            network_isolation=network_isolation,
+        )
+        self.config = endpoint_config(
+            self,
+            variants=named,
+            models=self.models,
+            encryption_key=encryption_key,
+            data_capture=data_capture,
+            detailed_observability=detailed_observability,
+        )
+        config_name = self.config.attr_endpoint_config_name
         if rollback_alarms is None:
-            rollback_alarms = list(self._default_rollback_alarms(rollback_error_rate))
-        self._update, self._rollback_alarms = update, tuple(rollback_alarms)
-        self._most_instances = max(it.instances.initial_count for it in variants)
-        self.endpoint = self._endpoint(keep_instance_counts)
-        self.node.default_child = self.endpoint
+            rollback_alarms = default_alarms(
+                self,
+                endpoint_name=endpoint_name,
+                config_name=config_name,
+                variants=named,
+                model_error_rate=rollback_error_rate,
+            )
+        deployment = deployment_config(
+            update,
+            alarm_names=[alarm.alarm_name for alarm in rollback_alarms],
+            longest=self._longest(instances=None),
+        )
+        self.endpoint = endpoint(
+            self,
+            endpoint_name=endpoint_name,
+            config_name=config_name,
+            deployment=deployment,
+            keep_instance_counts=keep_instance_counts,
+        )
         self.updated: Construct = self.endpoint
+        before: list[Construct] = [self.log]  # the log group must exist first
         if checked:
-            self.updated = self._check_updates(checked, own_group)
+            guard, self.updated = checked.checks.around(
+                self,
+                self.endpoint,
+                endpoint_name=endpoint_name,
+                config_name=config_name,
+                deployment=deployment,
+                updates=checked,
+                security_group_id=self._network.own_group_id,
+            )
+            before.append(guard)
+        self.endpoint.node.add_dependency(*before)
+        node = self.node
+        node.default_child = self.endpoint
+        node.add_validation(self)
+
+    @property
+    def problems(self) -> list[Problem]:
+        """Everything that cannot be deployed."""
+        scaling = (problem for count in self._scalings for problem in count.problems())
+        return [*self._problems, *scaling]
+
+    @jsii.member(jsii_name="validate")
+    def validate(self) -> list[str]:
+        """Return the messages with which the synthesis fails."""
+        return [str(problem) for problem in self.problems]
 
     @property
     @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
-        """The instances' security groups. Raises `InvalidEndpoint` where there is no VPC."""
-        if self._connections is None:
-            raise self._invalid("connections", "the instances are in no VPC: write vpc")
-        return self._connections
+        """The instances' security groups. Raises `ValueError` where there is no VPC."""
+        if self._network.connections is None:
+            raise ValueError("connections: the instances are in no VPC: write vpc")
+        return self._network.connections
 
     @property
     @jsii.member(jsii_name="grantPrincipal")
@@ -144,236 +214,79 @@ class TritonEndpoint(ITritonEndpoint):
     @property
     def longest_update(self) -> Duration:
         """How long an update of as many instances as scaling allows may take."""
-        return Duration.seconds(self._longest(instances=self._most_instances))
+        counts = [variant.instances.initial_count for variant in self._variants.values()]
+        counts += [scaling.highest_capacity for scaling in self._scalings]
+        return Duration.seconds(self._longest(instances=max(counts)))
 
-    def auto_scale(
-        self,
-        *,
-        min_count: int,
-        max_count: int,
-        targets: Sequence[Target],
-        schedules: Sequence[ScheduledCapacity] = (),
-        variant: str | None = None,
-    ) -> EndpointScaling:
-        """Scale a variant, by default the first, by one or several targets."""
-        scaled = self._variant(variant)
-        scaling = EndpointScaling(
-            self,
-            f"Scaling-{scaled.name}",
-            after=self.updated,
+    @property
+    def instance_production_variants(self) -> list[EndpointVariant]:
+        """The variants, as parts of this endpoint."""
+        return [self.find_instance_production_variant(name) for name in self._variants]
+
+    def find_instance_production_variant(self, name: str) -> EndpointVariant:
+        """Return the variant of a name. Raises `ValueError`."""
+        if name not in self._variants:
+            raise self._unknown_variant(name)
+        return EndpointVariant(
             endpoint_name=self.endpoint_name,
-            variant=scaled,
-            min_count=min_count,
-            max_count=max_count,
-            targets=targets,
-            schedules=schedules,
+            variant_name=name,
+            endpoint=self,
+            updated=self.updated,
+            variant=self._variants[name],
+            scalings=self._scalings,
         )
-        ceilings = (max_count, *(it.max_count for it in schedules))
-        self._most_instances = max(self._most_instances, *ceilings)
-        return scaling
+
+    def auto_scale_instance_count(
+        self, *, max_capacity: int, min_capacity: int = 1
+    ) -> ScalableInstanceCount:
+        """Scale the only variant. Raises `ValueError` where there are several."""
+        if len(self._variants) > 1:
+            raise ValueError(
+                f"{len(self._variants)} variants: call find_instance_production_variant(...)."
+                f"auto_scale_instance_count, of {', '.join(self._variants)}"
+            )
+        (variant,) = self.instance_production_variants
+        return variant.auto_scale_instance_count(
+            min_capacity=min_capacity, max_capacity=max_capacity
+        )
 
     def monitor(
         self, thresholds: AlarmThresholds | None = None, *, topics: Sequence[sns.ITopic] = ()
     ) -> EndpointMonitoring:
-        """Add alarms and a dashboard; the alarms are told to `topics`, or to one that is made.
-
-        Raises `InvalidEndpoint` for more topics than an alarm can tell.
-        """
-        if len(topics) > MAX_TOPICS:
-            raise self._invalid("topics", f"{len(topics)} given: write at most {MAX_TOPICS}")
+        """Add a dashboard and alarms, which notify `topics`, or one that is made."""
+        self._problems += topic_problems(topics, self._region)
+        self._problems += threshold_problems(thresholds or AlarmThresholds())
         return EndpointMonitoring(
             self,
             "Monitoring",
             endpoint_name=self.endpoint_name,
-            variants=self.variants,
+            variants=list(self._variants.values()),
             thresholds=thresholds,
             topics=topics,
         )
 
-    def _check_updates(
-        self, checked: CheckedUpdates, own_group: ec2.ISecurityGroup | None
-    ) -> Construct:
-        """Return the check after an update.
-
-        Scaling begins after it, so that an update and scaling never run side by side.
-        """
-        name, config = self.endpoint_name, self.config.attr_endpoint_config_name
-        guard = checked.checks.guard(
-            self,
-            endpoint_name=name,
-            config_name=config,
-            deployment=self.endpoint.deployment_config,
-            updates=checked,
-            security_group=own_group,
-        )
-        self.endpoint.node.add_dependency(guard)
-        check = checked.checks.check(
-            self, endpoint_name=name, config_name=config, security_group=own_group
-        )
-        check.node.add_dependency(self.endpoint)
-        return check
-
-    def _own_role(
-        self, *, vpc: ec2.IVpc | None, volume_key: kms.IKey | None, data_capture: DataCapture | None
-    ) -> iam.IRole:
-        return EndpointRole(
-            self,
-            "Role",
-            endpoint_name=self.endpoint_name,
-            variants=self.variants,
-            vpc=vpc,
-            volume_key=volume_key,
-            data_capture=data_capture,
-        ).role
-
-    def _variant(self, name: str | None) -> Variant:
-        variants = {it.name: it for it in self.variants}
-        if name is None:
-            return self.variants[0]
-        if name not in variants:
-            raise self._invalid("variant", f'no "{name}": write one of {", ".join(variants)}')
-        return variants[name]
-
-    def _dimensions(self, variant: str | None) -> dict[str, str]:
-        return super()._dimensions(self._variant(variant).name)
-
-    def _target_model(self, archive: str) -> str:
-        hosting = self.variants[0].hosting  # the others' is of the same mode
-        target_model = hosting.target_model(archive)
-        if target_model is None:
-            raise self._invalid(
-                "models",
-                f"{type(hosting).__name__} is invoked without naming a model: leave it out",
-            )
-        return target_model
-
-    def _invalid(self, where: str, what: str) -> InvalidEndpoint:
-        return InvalidEndpoint(self.endpoint_name, [Problem(where, what)])
-
-    def _models(
-        self, vpc_config: sagemaker.CfnModel.VpcConfigProperty | None, network_isolation: bool
-    ) -> Iterator[tuple[str, sagemaker.CfnModel]]:
-        for variant in self.variants:
-            model = sagemaker.CfnModel(
-                self,
-                f"Model-{variant.name}",
-                enable_network_isolation=network_isolation or None,
-                execution_role_arn=self.role.role_arn,
-                primary_container=variant.container_property(),
-                vpc_config=vpc_config,
-            )
-            model.node.add_dependency(self.role)  # its policy too: CreateModel checks the rights
-            yield variant.name, model
-
-    def _config(
-        self,
-        encryption_key: kms.IKey | None,
-        data_capture: DataCapture | None,
-        detailed_observability: bool,
-    ) -> sagemaker.CfnEndpointConfig:
-        """Return the configuration; what metrics alarms rest on is not left to AWS's defaults."""
-        return sagemaker.CfnEndpointConfig(
-            self,
-            "Config",
-            data_capture_config=data_capture.property() if data_capture else None,
-            kms_key_id=encryption_key.key_arn if encryption_key else None,
-            metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
-                enable_detailed_observability=detailed_observability,
-                enable_enhanced_metrics=False,
-                metric_publish_frequency_in_seconds=seconds(MINUTE),
-            ),
-            production_variants=[
-                it.property(model_name=self.models[it.name].attr_model_name) for it in self.variants
-            ],
-        )
-
-    def _default_rollback_alarms(self, model_error_rate: float) -> Iterator[cloudwatch.Alarm]:
-        """Watch the new instances alone: old ones that fail must not stop what mends them."""
-        both = 2 * len(self.variants) <= MAX_ROLLBACK_ALARMS
-        for variant in self.variants:
-            metrics = VariantMetrics(
-                self.endpoint_name, variant.name, self.config.attr_endpoint_config_name
-            )
-            if both:
-                yield self._rollback_alarm(
-                    f"{variant.name}-ServerErrors",
-                    f"variant {variant.name} answers with 5xx",
-                    metrics.metric_server_error_rate(),
-                    threshold=ROLLBACK_SERVER_ERROR_RATE,
-                    minutes=(1, 1),
-                )
-            # In one minute at night, one caller's mistake may be all that is asked.
-            yield self._rollback_alarm(
-                f"{variant.name}-ModelErrors",
-                f"containers of variant {variant.name} fail requests",
-                metrics.metric_model_error_rate(),
-                threshold=model_error_rate,
-                minutes=(2, 3),
-            )
-
-    def _rollback_alarm(
-        self,
-        name: str,
-        reason: str,
-        metric: cloudwatch.Metric,
-        *,
-        threshold: float,
-        minutes: tuple[int, int],
-    ) -> cloudwatch.Alarm:
-        """Return an alarm of this configuration alone, under a name that ends with its name.
-
-        An alarm that is changed keeps its state ("its state is left unchanged": API reference,
-        PutMetricAlarm), and one that was in ALARM would roll back the update that mends it. With
-        the name CloudFormation replaces it: the new one exists before the endpoint is updated, the
-        old one until the update cannot be rolled back any more.
-        """
-        bad, of = minutes
-        return cloudwatch.Alarm(
-            self,
-            f"Rollback-{name}",
-            alarm_name=f"{self.endpoint_name}-{name}-{self.config.attr_endpoint_config_name}",
-            alarm_description=f"Rolls an update of {self.endpoint_name} back: {reason}",
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            datapoints_to_alarm=bad,
-            evaluation_periods=of,
-            metric=metric,
-            threshold=threshold,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
-
     def _longest(self, *, instances: int | None) -> int:
         """Return how many seconds an update of up to `instances`, or of any number, may take."""
-        longest = self._update.longest(start=longest_start(self.variants), instances=instances)
-        return min(LONGEST_SECONDS, longest)
+        if self._problems:  # such as a percent of 0
+            return LONGEST_SECONDS
+        start = longest_start(list(self._variants.values()))
+        return min(LONGEST_SECONDS, self._update.longest(start=start, instances=instances))
 
-    def _deployment(self) -> sagemaker.CfnEndpoint.DeploymentConfigProperty:
-        """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
-        rollback = sagemaker.CfnEndpoint.AutoRollbackConfigProperty(
-            alarms=[
-                sagemaker.CfnEndpoint.AlarmProperty(alarm_name=alarm.alarm_name)
-                for alarm in self._rollback_alarms
-            ]
-        )
-        return sagemaker.CfnEndpoint.DeploymentConfigProperty(
-            auto_rollback_configuration=rollback if self._rollback_alarms else None,
-            **self._update.policy(longest=self._longest(instances=None)),
-        )
+    def _dimensions(self, variant: str | None) -> dict[str, str]:
+        if variant is None:
+            variant = next(iter(self._variants), None)
+        elif variant not in self._variants:
+            raise self._unknown_variant(variant)
+        return super()._dimensions(variant)
 
-    def _endpoint(self, keep_instance_counts: bool) -> sagemaker.CfnEndpoint:
-        templates = ["DesiredWeight", "DataCaptureConfig"]
-        if not keep_instance_counts:
-            templates.append("DesiredInstanceCount")
-        endpoint = sagemaker.CfnEndpoint(
-            self,
-            "Endpoint",
-            deployment_config=self._deployment(),
-            endpoint_config_name=self.config.attr_endpoint_config_name,
-            endpoint_name=self.endpoint_name,
-            exclude_retained_variant_properties=[
-                sagemaker.CfnEndpoint.VariantPropertyProperty(variant_property_type=it)
-                for it in templates
-            ],
-            retain_all_variant_properties=True,
-        )
-        endpoint.node.add_dependency(self.log)  # else there is nowhere to write
-        return endpoint
+    def _unknown_variant(self, name: str) -> ValueError:
+        return ValueError(f'variant: no "{name}": write one of {", ".join(self._variants)}')
+
+    def _target_model(self, archive: str) -> str:
+        hosting = next(iter(self._variants.values())).hosting  # the others' is of the same mode
+        target_model = hosting.target_model(archive)
+        if target_model is None:
+            raise ValueError(
+                f"models: {type(hosting).__name__} is invoked without naming a model: leave it out"
+            )
+        return target_model

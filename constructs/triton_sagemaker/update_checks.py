@@ -5,30 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aws_cdk import (
-    Acknowledgment,
-    CustomResource,
-    Duration,
-    RemovalPolicy,
-    Stack,
-    Validations,
-    custom_resources,
-)
-from aws_cdk import aws_ec2 as ec2
+from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.argument_types import typed
 from triton_sagemaker.build_project import build_log
-from triton_sagemaker.handler_function import function_role, handler_function
+from triton_sagemaker.handler_function import acknowledge_framework, function_role, handler_function
+from triton_sagemaker.nag import acknowledge_wildcards
 from triton_sagemaker.service_trust import narrow_trust
 
 HANDLER = Path(__file__).parent / "update_handler"
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class CheckedUpdates:
     """Who checks the updates of an endpoint, and what it must know of it.
@@ -42,7 +32,6 @@ class CheckedUpdates:
     archives: Sequence[str]
 
 
-@typed
 class UpdateChecks(Construct):
     """One read-only function for all endpoints whose archives are in `bucket`.
 
@@ -76,62 +65,45 @@ class UpdateChecks(Construct):
             total_timeout=self.TOTAL_TIMEOUT,
         )
         narrow_trust(self.provider)
+        acknowledge_framework(self, self.provider, self.function)
+        self._service_token = self.provider.service_token
 
-    def guard(
+    def around(
         self,
         scope: Construct,
+        endpoint: Construct,
         *,
         endpoint_name: str,
         config_name: str,
         deployment: Any,
         updates: CheckedUpdates,
-        security_group: ec2.ISecurityGroup | None,
-    ) -> Construct:
-        """Refuse an update to `config_name`, where it must not be made, before it begins.
+        security_group_id: str | None,
+    ) -> tuple[Construct, Construct]:
+        """Return a guard before the update of `endpoint` to `config_name`, and a check after it.
 
-        `deployment` is the endpoint's DeploymentConfig; in `security_group` nothing else is, and in
-        a VPC it must be. The endpoint must depend on what this returns.
+        The guard refuses an update that must not be made; the endpoint must depend on it.
+        `deployment` is the endpoint's DeploymentConfig. The check fails unless the endpoint serves
+        with `config_name`; whatever tells clients of the update, or scales, must depend on it. In
+        the security group are the network interfaces of this endpoint alone; in a VPC it must be
+        given.
         """
-        properties = {
-            "Archives": list(updates.archives),
-            "Catalog": updates.catalog,
-            "Deployment": deployment,
-            **_in_group(security_group),
-        }
-        return self._resource(scope, "Guard", endpoint_name, config_name, properties)
+        same = {"Endpoint": endpoint_name, "ConfigName": config_name}
+        if security_group_id:
+            same["SecurityGroup"] = security_group_id
+        guard = {"Archives": list(updates.archives), "Catalog": updates.catalog}
+        before = self._resource(scope, "Guard", {**same, **guard, "Deployment": deployment})
+        after = self._resource(scope, "Check", same)
+        after.node.add_dependency(endpoint)
+        return before, after
 
-    def check(
-        self,
-        scope: Construct,
-        *,
-        endpoint_name: str,
-        config_name: str,
-        security_group: ec2.ISecurityGroup | None,
-    ) -> Construct:
-        """Fail unless the endpoint serves with `config_name`.
-
-        It waits for the network interfaces of an endpoint that has left its `security_group`. It
-        must depend on the endpoint, and whatever tells clients of the update, or scales the
-        endpoint, on this.
-        """
-        properties = _in_group(security_group)
-        return self._resource(scope, "Check", endpoint_name, config_name, properties)
-
-    def _resource(
-        self,
-        scope: Construct,
-        kind: str,
-        endpoint_name: str,
-        config_name: str,
-        properties: dict[str, Any],
-    ) -> Construct:
+    def _resource(self, scope: Construct, kind: str, properties: dict[str, Any]) -> Construct:
         return CustomResource(
             scope,
             kind,
-            properties={"Endpoint": endpoint_name, "ConfigName": config_name, **properties},
+            properties=properties,
             removal_policy=RemovalPolicy.DESTROY,
             resource_type=f"Custom::TritonUpdate{kind}",
-            service_token=self.provider.service_token,
+            service_token=self._service_token,
         )
 
     def _function(self) -> lambda_.Function:
@@ -143,7 +115,7 @@ class UpdateChecks(Construct):
             handler="handle",
             timeout=Duration.minutes(2),
         )
-        stack = Stack.of(self)
+        stack, arns = Stack.of(self), list[str]()
         for action, resource in (
             ("sagemaker:DescribeEndpoint", "endpoint/*"),
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
@@ -152,24 +124,23 @@ class UpdateChecks(Construct):
             ("ssm:GetParametersByPath", "parameter/triton/*"),
         ):
             service, (kind, _, name) = action.split(":")[0], resource.partition("/")
-            arn = stack.format_arn(service=service, resource=kind, resource_name=name)
-            self._allow(function, action, arn)
+            arns.append(stack.format_arn(service=service, resource=kind, resource_name=name))
+            self._allow(function, action, arns[-1])
         self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
-        for kind in ("*.json", "*.tar.gz"):
-            self._allow(function, "s3:GetObject", self._bucket.arn_for_objects(kind))
+        objects = [self._bucket.arn_for_objects(kind) for kind in ("*.json", "*.tar.gz")]
+        for arn in objects:
+            self._allow(function, "s3:GetObject", arn)
         if key := self._bucket.encryption_key:
             key.grant_decrypt(function)
         self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
         self._allow(function, "ec2:DescribeNetworkInterfaces", "*")
-        reason = "Both Describe calls support no resources (service authorization reference)."
-        Validations.of(self).acknowledge(
-            Acknowledgment(id="AwsSolutions-IAM5[Resource::*]", reason=reason)
-        )
+        reasons = {
+            "The checks read what any endpoint serves; CloudFormation names its resources.": arns,
+            "Archives and manifests are named by their content.": objects,
+            "Both Describe calls support no resources (service authorization reference).": ["*"],
+        }
+        acknowledge_wildcards(self, reasons)
         return function
 
     def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:
         function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))
-
-
-def _in_group(security_group: ec2.ISecurityGroup | None) -> dict[str, str]:
-    return {"SecurityGroup": security_group.security_group_id} if security_group else {}

@@ -1,25 +1,21 @@
 """One production variant."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from aws_cdk import aws_sagemaker as sagemaker
 
-from platform_facts import Processor
-from triton_sagemaker.argument_types import typed
+from platform_facts import Region
+from platform_facts.rules import names, ranges, server
 from triton_sagemaker.durations import seconds
-from triton_sagemaker.endpoint_interface import DEFAULT_VARIANT
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.instances import Instances
-from triton_sagemaker.problems import Problem, inside
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.triton_container import TritonContainer
 
-NAME = re.compile(r"(?=.{1,63}$)[a-zA-Z0-9](-*[a-zA-Z0-9])*")
-"""The names that SageMaker allows for variants and endpoints (API reference, EndpointName)."""
+DEFAULT_VARIANT = "AllTraffic"
 
 
-@typed
 @dataclass(frozen=True, kw_only=True)
 class Variant:
     """A container, what it serves, and where.
@@ -34,11 +30,15 @@ class Variant:
     name: str = DEFAULT_VARIANT
     weight: float = 1.0
 
-    def container_property(self) -> sagemaker.CfnModel.ContainerDefinitionProperty:
+    def image(self, region: Region) -> str:
+        """Return the URI of the image that the instances run."""
+        return self.container.image(region, self.instances.instance_type)
+
+    def container_property(self, image: str) -> sagemaker.CfnModel.ContainerDefinitionProperty:
         """Return the container of the variant's Model."""
         return sagemaker.CfnModel.ContainerDefinitionProperty(
             environment=self.container.all_environment(self.hosting),
-            image=self.container.image,
+            image=image,
             model_data_url=self.hosting.url,
             **self.hosting.container_properties,
         )
@@ -63,17 +63,11 @@ class Variant:
 
     def problems(self) -> Iterator[Problem]:
         """Yield everything that is wrong with the variant and its parts."""
-        if not NAME.fullmatch(self.name):
-            yield Problem("name", f'"{self.name}" is not a variant name: write letters and digits')
-        if self.weight < 0:
-            yield Problem("weight", f"{self.weight} is negative: write 0 or more")
-        yield from self.hosting.problems(self.container.options, self.instances.instance_type)
-        yield from inside("container", self.container.problems(self.hosting))
-        yield from inside("instances", self.instances.problems(self.container.release))
-        gpu = self.instances.instance_type.gpu
-        if (self.container.processor is Processor.GPU) != bool(gpu):
-            yield Problem(
-                "container.processor",
-                f"{self.instances.instance_type.name} has {'a' if gpu else 'no'} GPU: write "
-                f"Processor.{'GPU' if gpu else 'CPU'}",
-            )
+        instance_type = self.instances.instance_type
+        limit = self.container.options.model_load_gpu_limit
+        yield from of_rules(names.variant_name(self.name), self.name)
+        yield from of_rules(ranges.WEIGHT.at("weight")(self.weight), self.weight)
+        yield from self.hosting.problems(self.container.options, instance_type)
+        yield from self.container.problems(self.hosting)
+        yield from of_rules(server.memory_of_a_gpu(limit, instance_type), limit)
+        yield from self.instances.problems(self.container.release)

@@ -1,8 +1,7 @@
 """The network that an endpoint's instances are in."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sagemaker as sagemaker
@@ -19,76 +18,67 @@ MOST_GROUPS = 5 - 1
 """API reference of VpcConfig; one is the endpoint's own."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class VpcAccess:
-    """What `TritonEndpoint` was told of its VPC, which is there if anything of it is."""
+    """The access of an endpoint's instances to a VPC; `problems` are what SageMaker would refuse.
 
-    vpc: ec2.IVpc | None
-    vpc_subnets: ec2.SubnetSelection | None
-    security_groups: Sequence[ec2.ISecurityGroup] | None
+    Beside `security_groups` there is a group for this endpoint alone, by which its network
+    interfaces are found. Nothing comes in through it. Anything goes out, unless there are others:
+    then it has no rules.
+    """
 
-    def own_group(self, scope: Construct) -> ec2.SecurityGroup | None:
-        """Return a security group for one endpoint alone, which tells its network interfaces.
-
-        Nothing comes in. Anything goes out, unless groups are given: then it has no rules.
-        """
-        if not self.vpc:
-            return None
-        return ec2.SecurityGroup(
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        vpc: ec2.IVpc | None,
+        vpc_subnets: ec2.SubnetSelection | None,
+        security_groups: Sequence[ec2.ISecurityGroup] | None,
+    ) -> None:
+        self.problems = list[Problem]()
+        self.own_group_id: str | None = None
+        self.connections: ec2.Connections | None = None
+        self.vpc_config: sagemaker.CfnModel.VpcConfigProperty | None = None
+        if vpc is None:
+            for name, value in (("vpc_subnets", vpc_subnets), ("security_groups", security_groups)):
+                if value is not None:
+                    what = "there is no VPC: write vpc too, or remove it"
+                    self.problems.append(Problem(name, what))
+            return
+        groups = list(security_groups or ())
+        if security_groups is not None and not 1 <= len(groups) <= MOST_GROUPS:
+            what = f"{len(groups)} given: write one to {MOST_GROUPS}"
+            self.problems.append(Problem("security_groups", what))
+        own_group = ec2.SecurityGroup(
             scope,
             "SecurityGroup",
-            allow_all_outbound=not self.security_groups,
+            allow_all_outbound=not groups,
             description="Triton instances of one endpoint",
-            vpc=self.vpc,
+            vpc=vpc,
+        )
+        self.own_group_id = own_group.security_group_id
+        self.connections = ec2.Connections(security_groups=groups or [own_group])
+        self.vpc_config = sagemaker.CfnModel.VpcConfigProperty(
+            security_group_ids=[*(group.security_group_id for group in groups), self.own_group_id],
+            subnets=self._subnet_ids(vpc, vpc_subnets or ec2.SubnetSelection()),
         )
 
-    def connections(self, own_group: ec2.ISecurityGroup | None) -> ec2.Connections | None:
-        """Return the security groups that have the rules."""
-        if not own_group:
-            return None
-        return ec2.Connections(security_groups=list(self.security_groups or [own_group]))
-
-    def property(
-        self, own_group: ec2.ISecurityGroup | None
-    ) -> sagemaker.CfnModel.VpcConfigProperty | None:
-        """Return the Model's VpcConfig."""
-        if not (self.vpc and own_group):
-            return None
-        groups = [*(self.security_groups or ()), own_group]
-        return sagemaker.CfnModel.VpcConfigProperty(
-            security_group_ids=[group.security_group_id for group in groups],
-            subnets=_subnet_ids(self.vpc, self.vpc_subnets),
-        )
-
-    def problems(self) -> Iterator[Problem]:
-        """Yield what SageMaker would refuse."""
-        if self.vpc is None:
-            for name in ("vpc_subnets", "security_groups"):
-                if getattr(self, name) is not None:
-                    yield Problem(name, "there is no VPC: write vpc too, or remove it")
-            return
+    def _subnet_ids(self, vpc: ec2.IVpc, selection: ec2.SubnetSelection) -> list[str]:
         try:
-            count = len(_subnet_ids(self.vpc, self.vpc_subnets))
-        except RuntimeError as error:  # the CDK's, for subnets that are not there: "Kind: what"
-            yield Problem("vpc_subnets", re.sub(r"^\w+: ", "", str(error)))
-        else:
-            if not LEAST_SUBNETS <= count <= MOST_SUBNETS:
-                yield Problem(
-                    "vpc_subnets",
-                    f"{count} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in different zones",
-                )
-        if self.security_groups is not None and not 1 <= len(self.security_groups) <= MOST_GROUPS:
-            count = len(self.security_groups)
-            yield Problem("security_groups", f"{count} given: write one to {MOST_GROUPS}")
-
-
-def _subnet_ids(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> list[str]:
-    asked = chosen or ec2.SubnetSelection()
-    return vpc.select_subnets(
-        availability_zones=asked.availability_zones,
-        one_per_az=asked.one_per_az,
-        subnet_filters=asked.subnet_filters,
-        subnet_group_name=asked.subnet_group_name,
-        subnets=asked.subnets,
-        subnet_type=asked.subnet_type,
-    ).subnet_ids
+            subnet_ids = vpc.select_subnets(
+                availability_zones=selection.availability_zones,
+                one_per_az=selection.one_per_az,
+                subnet_filters=selection.subnet_filters,
+                subnet_group_name=selection.subnet_group_name,
+                subnets=selection.subnets,
+                subnet_type=selection.subnet_type,
+            ).subnet_ids
+        except RuntimeError as error:  # the CDK's, "Kind: message", for subnets that do not exist
+            self.problems.append(Problem("vpc_subnets", re.sub(r"^\w+: ", "", str(error))))
+            return []
+        if not LEAST_SUBNETS <= len(subnet_ids) <= MOST_SUBNETS:
+            what = (
+                f"{len(subnet_ids)} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in different "
+                "zones"
+            )
+            self.problems.append(Problem("vpc_subnets", what))
+        return subnet_ids

@@ -8,15 +8,13 @@ import triton_sagemaker as triton
 app = App()
 stack = Stack(app, "vision", env=Environment(region="eu-west-1"))
 models = triton.ModelBucket(stack, "Models")
-container = triton.TritonContainer(
-    release=facts.release("25.09"),
-    region=facts.region("eu-west-1"),
-    processor=facts.Processor.GPU,
+variant = triton.Variant(
+    container=triton.TritonContainer(release=facts.release("25.09")),
+    hosting=triton.MultiModelHosting(bucket=models, prefix="vision/"),
+    instances=triton.Instances(instance_type=facts.instance_type("ml.g5.xlarge"), initial_count=2),
 )
-g5 = triton.Instances(instance_type=facts.instance_type("ml.g5.xlarge"), initial_count=2)
-hosting = triton.MultiModelHosting(bucket=models.bucket, prefix="vision/")
-variant = triton.Variant(container=container, hosting=hosting, instances=g5)
 endpoint = triton.TritonEndpoint(stack, "Endpoint", endpoint_name="vision", variants=[variant])
-endpoint.auto_scale(min_count=2, max_count=8, targets=[triton.GpuTarget(percent=70)])
+scaling = endpoint.auto_scale_instance_count(min_capacity=2, max_capacity=8)
+scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
 endpoint.monitor()
 app.synth()

@@ -148,7 +148,7 @@ def _unpack(tar: tarfile.TarFile, rationed: _Rationed, to: Path, limit: int, mos
             raise ValueError(f"a bomb: it unpacks to more than {most} bytes")
         if count > MEMBERS:
             raise ValueError(f"more than {MEMBERS} members")
-        _check_member(member)
+        _check_member(member, to)
         rationed.allow(member.size)
         tar.extract(member, to)
     rationed.allow(limit)
@@ -163,15 +163,22 @@ def _reason(error: Exception) -> str:
     return plain_message(error)
 
 
-def _check_member(member: tarfile.TarInfo) -> None:
+def _check_member(member: tarfile.TarInfo, to: Path) -> None:
+    """Raise `ValueError` unless a member stays in the folder `to`, by the links in it so far."""
     _check_path(member.name)
+    folder = posixpath.dirname(member.name)
+    if not _is_inside(folder, to):
+        raise ValueError(f"{member.name!r} is below a link that leads out")
     if member.issym() or member.islnk():
-        beside = posixpath.dirname(member.name) if member.issym() else ""
-        target = posixpath.normpath(posixpath.join(beside, member.linkname))
-        if target.startswith("/") or target.split("/")[0] == "..":
+        target = posixpath.join(folder if member.issym() else "", member.linkname)
+        if not _is_inside(target, to):
             raise ValueError(f"{member.name!r} is a link to {member.linkname!r}, which leads out")
     elif not (member.isreg() or member.isdir()):
         raise ValueError(f"{member.name!r} is no file, folder or link")
+
+
+def _is_inside(path: str, folder: Path) -> bool:
+    return Path(os.path.realpath(folder / path)).is_relative_to(os.path.realpath(folder))
 
 
 def _check_path(name: str) -> None:

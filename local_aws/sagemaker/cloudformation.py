@@ -72,7 +72,7 @@ class Model(HostingResource):
     )  # fmt: skip
 
 
-class EndpointConfig(HostingResource):
+class EndpointConfigResource(HostingResource):
     """AWS::SageMaker::EndpointConfig: every property but tags replaces it."""
 
     kind = "EndpointConfig"
@@ -166,7 +166,7 @@ def resource_types(sagemaker: Service) -> dict[str, ResourceType]:
     """Return CloudFormation's type names with what handles them."""
     return {
         "AWS::SageMaker::Model": Model(sagemaker),
-        "AWS::SageMaker::EndpointConfig": EndpointConfig(sagemaker),
+        "AWS::SageMaker::EndpointConfig": EndpointConfigResource(sagemaker),
         "AWS::SageMaker::Endpoint": Endpoint(sagemaker),
     }
 

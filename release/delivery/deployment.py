@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from endpoint_client import EndpointError
 from release.delivery import cdk, smoke, under_way
-from release.delivery.archive_bucket import ArchiveBucket, stack_name, stack_outputs
+from release.delivery.archive_bucket import ArchiveBucket, stack_outputs
 from release.delivery.assembly import Assembly, StackEndpoint
 from release.delivery.credentials import explained
 from release.delivery.errors import NotDelivered, RollbackFailed, Unfinished
@@ -38,7 +38,7 @@ class Deployment:
     @property
     def time_budget(self) -> TimeBudget | None:
         """What each part may take; None where the app does not say."""
-        return TimeBudget.read(self.assembly.folder, stack_name(self.assembly.stage))
+        return TimeBudget.read(self.assembly.folder)
 
     @property
     def bucket(self) -> ArchiveBucket | None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-METADATA = "triton:time-budget"
-"""The kind of metadata in which the app writes it, at the stack of models."""
+PLAN = "plan.json"
+"""The file of a cloud assembly in which the app writes it."""
 
 
 @dataclass(frozen=True)
@@ -17,19 +17,10 @@ class TimeBudget:
     build_minutes: int
 
     @classmethod
-    def read(cls, assembly: Path, models: str) -> Self | None:
-        """Return that of an assembly; None where its commit is from before there was one.
-
-        `models` is the stack of models.
-        """
-        path = assembly / f"{models}.metadata.json"
-        if not path.is_file():
-            return None
-        for entry in json.loads(path.read_text()).get(f"/{models}", ()):
-            if entry["type"] == METADATA:
-                rows = {it["what"]: it["minutes"] for it in entry["data"]["rows"]}
-                return cls(rows, entry["data"]["builds"])
-        return None
+    def read(cls, assembly: Path) -> Self | None:
+        """Return that of an assembly; None where its commit is from before there was one."""
+        path = assembly / PLAN
+        return cls(**json.loads(path.read_text())["time_budget"]) if path.is_file() else None
 
     def lines(self) -> list[str]:
         """Return a table, one line a part, and the sum."""

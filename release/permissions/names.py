@@ -31,8 +31,10 @@ def _bucket(resource: str, what: str, stack: str = "models") -> Named:
     return Named(resource, f"arn:{{partition}}:s3:::{name}", what, stack)
 
 
-def _function(resource: str, what: str) -> Named:
-    return _named(resource, "lambda", f"function:{{stage}}-models-{resource}*", what)
+def _function(resource: str, what: str, name: str | None = None) -> Named:
+    """Return a function; CloudFormation completes its name where it has no `name` of its own."""
+    name = name or f"{resource}*"
+    return _named(resource, "lambda", f"function:{{stage}}-models-{name}", what)
 
 
 def _log(resource: str, what: str) -> Named:
@@ -74,10 +76,10 @@ NAMED = {
     "model_bucket": _bucket("ModelsBucket", "bucket of archives"),
     "model_key": _named("ModelsKey", "kms", "key/*", "key of archives"),
     "on_timeout": _function("BuilderProviderframeworkonTimeout", "provider's that gives up"),
-    "poll": _function("BuilderPoll", "function that watches builds"),
+    "poll": _function("BuilderPoll", "function that watches builds", "poll-build"),
     "poll_log": _log("BuilderPollLog", "log of what watches builds"),
     "provider_log": _log("BuilderProviderLog", "log of builds' provider"),
-    "start": _function("BuilderOnEvent", "function that starts builds"),
+    "start": _function("BuilderOnEvent", "function that starts builds", "start-build"),
     "start_log": _log("BuilderOnEventLog", "log of what starts builds"),
     "vpc": _named("Vpc", "ec2", "vpc/*", "network of private stages", "network"),
     "waiter": _waiter("BuilderProvider", "provider's state machine"),

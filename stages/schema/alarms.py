@@ -1,15 +1,12 @@
-"""When alarms go off, and who hears them."""
+"""Thresholds of alarms, and whom they notify."""
 
 import re
-from math import inf
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, FiniteFloat, model_validator
 
-from stages.schema.part import Found, Part, refuse
-
-MAX_ALARM_ACTIONS = 5
-"""CloudWatch user guide, cloudwatch_limits: actions of an alarm; the quota cannot be changed."""
+from platform_facts.rules import observed
+from stages.schema.part import Part, refuse
 
 
 def _address(email: str) -> str:
@@ -32,7 +29,7 @@ def _topic_arn(arn: str) -> str:
 Thresholds = dict[Literal["warning", "critical"], FiniteFloat]
 
 
-class AlarmsStage(Part):
+class AlarmsConfig(Part):
     """Thresholds of a production endpoint's alarms; what is left out keeps its default.
 
     An empty mapping leaves an alarm out. What each measures: `triton_sagemaker.AlarmThresholds`.
@@ -51,40 +48,13 @@ class AlarmsStage(Part):
     loaded_models_below: Thresholds | None = None
 
     @model_validator(mode="after")
-    def _can_be_meant(self) -> Self:
-        refuse([it for name, limits in self if limits for it in _senseless(name, limits)])
+    def _obeys(self) -> Self:
+        refuse(observed.thresholds({name: levels for name, levels in self if levels}), depth=1)
         return self
 
 
-def _senseless(measure: str, limits: Thresholds) -> Found:
-    """Yield what no value of a measure reaches, and a warning that comes after the alarm."""
-    low_is_bad = measure.endswith("_below")
-    most = _most(measure.removesuffix("_below"))
-    for severity, limit in limits.items():
-        if not 0 <= limit <= most:
-            wanted = "0 or more" if most == inf else f"0 to {most:g}"
-            yield (measure, severity), f"{limit:g} is out of range: write {wanted}"
-    warning, critical = limits.get("warning"), limits.get("critical")
-    if warning is None or critical is None:
-        return
-    if warning < critical if low_is_bad else warning > critical:
-        side = "less" if low_is_bad else "more"
-        yield (
-            (measure, "warning"),
-            f"{warning:g} is {side} than critical, {critical:g}, and would come after it: exchange "
-            "them",
-        )
-
-
-def _most(measure: str) -> float:
-    """Return what a measure is at its most, by the unit that ends its name."""
-    if measure.endswith("_rate"):
-        return 1
-    return 100 if measure.endswith("_percent") else inf
-
-
-class NotifyStage(Part):
-    """Who hears the alarms of a production stage.
+class NotifyConfig(Part):
+    """The targets that the alarms of a production stage notify.
 
     Addresses of web hooks are no choice: they hold the key to the service behind them, and this
     file is no place for it. Such a service subscribes to a topic.

@@ -4,13 +4,15 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from stages.schema.part import MAX_INTEGER, Part
+from platform_facts.rules import observed, ranges
+from platform_facts.rules.ranges import MAX_INTEGER
+from stages.schema.part import Part, refuse, within
 
 
-class DataCaptureStage(Part):
+class DataCaptureConfig(Part):
     """Which requests and responses are recorded, and for how long they are kept."""
 
-    percent: Annotated[int, Field(ge=1, le=100)] = 100
+    percent: Annotated[int, within(ranges.CAPTURED_PERCENT)] = 100
     """Share of the requests; fewer where there are many."""
     requests: bool = True
     """Record what was asked."""
@@ -20,7 +22,6 @@ class DataCaptureStage(Part):
     """Days after which a record is deleted."""
 
     @model_validator(mode="after")
-    def _records_something(self) -> Self:
-        if not (self.requests or self.responses):
-            raise ValueError("neither requests nor responses are recorded: write one as true")
+    def _obeys(self) -> Self:
+        refuse(observed.something_captured(self.requests, self.responses), depth=1)
         return self

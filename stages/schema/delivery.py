@@ -20,7 +20,7 @@ def _in_subject(repository: str) -> str:
     return repository
 
 
-class DeliveryStage(Part):
+class DeliveryConfig(Part):
     """Which GitHub repository's workflows deploy the stage."""
 
     repository: Annotated[str, AfterValidator(_in_subject)]

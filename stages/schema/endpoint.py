@@ -4,48 +4,49 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
-import checked_yaml
-from stages.schema.alarms import AlarmsStage
-from stages.schema.capture import DataCaptureStage
-from stages.schema.endpoint_rules import misfits
+import platform_facts
+from platform_facts.rules import Keys, ranges, stage
+from stages.schema.alarms import AlarmsConfig
+from stages.schema.capture import DataCaptureConfig
+from stages.schema.checks import endpoint_problems
 from stages.schema.names import InstanceTypeName, Name, VariantName
-from stages.schema.part import MAX_INTEGER, Part, refuse
-from stages.schema.scaling import ScalingStage
-from stages.schema.server import Environment, ServerStage
-from stages.schema.update import UpdateStage
+from stages.schema.part import Part, obeying, refuse, within
+from stages.schema.scaling import ScalingConfig
+from stages.schema.server import Environment, ServerConfig
+from stages.schema.update import UpdateConfig
 
 
-class VariantStage(Part):
+class VariantConfig(Part):
     """One of several variants that share the traffic."""
 
-    weight: Annotated[FiniteFloat, Field(ge=0)] = 1.0
+    weight: Annotated[FiniteFloat, within(ranges.WEIGHT)] = 1.0
     """Share of the traffic, relative to the other variants'."""
     instance_type: InstanceTypeName | None = None
     """Other than the endpoint's."""
 
 
-class EndpointStage(Part):
+class EndpointConfig(Part):
     """One endpoint of a stage."""
 
-    models: Annotated[list[Name], Field(min_length=1)]
+    models: Annotated[list[Name], Field(min_length=1), obeying(stage.once)]
     """Folders in models/ that the endpoint serves, each as an archive of its own."""
     hosting: Literal["multi-model", "single-model"] = "multi-model"
     """multi-model loads models when they are asked for; single-model loads one at the start."""
     instance_type: InstanceTypeName
     """SageMaker hosting instance type. A GPU type makes models build for that GPU."""
-    instance_count: Annotated[int, Field(ge=1, le=MAX_INTEGER)] = 1
+    instance_count: Annotated[int, within(ranges.INSTANCE_COUNT)] = 1
     """Instances that each variant starts with."""
-    variants: Annotated[dict[VariantName, VariantStage], Field(min_length=1)] = {
-        "AllTraffic": VariantStage()
+    variants: Annotated[dict[VariantName, VariantConfig], Field(min_length=1)] = {
+        "AllTraffic": VariantConfig()
     }
     """Variants by their names, which must never change."""
-    scaling: ScalingStage | None = None
+    scaling: ScalingConfig | None = None
     """Left out: the number of instances stays."""
-    update: UpdateStage = UpdateStage(strategy="all-at-once")
+    update: UpdateConfig = UpdateConfig(strategy="all-at-once")
     """Every update is rolled back when the endpoint's own alarms go off."""
-    alarms: AlarmsStage = AlarmsStage()
+    alarms: AlarmsConfig = AlarmsConfig()
     """Thresholds of the alarms, which production stages have."""
-    server: ServerStage = ServerStage()
+    server: ServerConfig = ServerConfig()
     """Options of the Triton server."""
     environment: Environment = {}
     """Variables of your own in the containers."""
@@ -57,7 +58,7 @@ class EndpointStage(Part):
     cache_models: bool = True
     """Keep models in memory between invocations; false is for many that are each asked for once.
     For multi-model hosting."""
-    data_capture: DataCaptureStage | None = None
+    data_capture: DataCaptureConfig | None = None
     """Record requests and responses in a bucket of the stage. Left out: nothing is recorded."""
 
     def variant_instance_type(self, variant: str) -> str:
@@ -71,20 +72,17 @@ class EndpointStage(Part):
             raise ValueError("is empty: write data_capture: {} to record everything, or remove it")
         return value
 
-    @field_validator("models")
-    @classmethod
-    def _models_once(cls, models: list[str]) -> list[str]:
-        twice = sorted({name for name in models if models.count(name) > 1})
-        if twice:
-            raise ValueError(f"{', '.join(twice)} listed twice: remove one")
-        return models
-
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        refuse([*misfits(self)])
+    def _obeys(self) -> Self:
+        refuse(endpoint_problems(self))
         return self
 
-    def place_of_type(self, variant: str) -> checked_yaml.Keys:
-        """Return the keys under which a variant's instance type is written."""
-        own = self.variants[variant].instance_type is not None
-        return ("variants", variant, "instance_type") if own else ("instance_type",)
+    @property
+    def instance_types(self) -> dict[Keys, platform_facts.InstanceType]:
+        """The instance types of the variants, by the keys of what each is written for."""
+        return {
+            ("variants", name) if variant.instance_type else (): platform_facts.instance_type(
+                self.variant_instance_type(name)
+            )
+            for name, variant in self.variants.items()
+        }

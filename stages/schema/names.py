@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 
 import platform_facts
+from platform_facts.rules import names
+from stages.schema.part import obeying
 
 STACKS = frozenset({"capture", "delivery", "models", "network"})
 """What the stacks of a stage are called that are not an endpoint's: `prod-models`."""
 
 NAME = r"[a-z][a-z0-9-]{0,30}[a-z0-9]"
-VARIANT_NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
 ACCOUNT_ID = "[0-9]{12}"
 ECR_IMAGE = (
     r"[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
@@ -67,10 +68,7 @@ Name = Annotated[
 ]
 EndpointName = Annotated[Name, AfterValidator(_no_stack)]
 VariantName = Annotated[
-    str,
-    _written_as(VARIANT_NAME, "letters, digits, and hyphens between them"),
-    _pattern(VARIANT_NAME),
-    Field(max_length=63),
+    str, obeying(names.variant_name), _pattern(names.NAME), Field(max_length=names.MAX_NAME)
 ]
 AccountId = Annotated[
     str,

@@ -1,17 +1,15 @@
-"""What every part of a stage's file is."""
+"""The base class of every part of a stage's file, and how its values meet the rules."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 import checked_yaml
+from platform_facts.rules import Violation
+from platform_facts.rules.ranges import Range
 
-Found = Iterator[tuple[checked_yaml.Keys, str]]
-"""What does not fit together: the keys of where it is written, and what to write."""
-
-
-MAX_INTEGER = 2**31 - 1
-"""Of `integer` in AWS's models, and of C's int, as which Triton reads its options."""
+Value = TypeVar("Value")
 
 
 class Part(BaseModel):
@@ -25,7 +23,23 @@ class Part(BaseModel):
     )
 
 
-def refuse(found: list[tuple[checked_yaml.Keys, str]]) -> None:
-    """Raise all that was found, if anything was."""
-    if found:
-        raise checked_yaml.Misfits(found)
+def refuse(problems: Iterable[Violation], *, depth: int = 0) -> None:
+    """Raise all problems, if any, for a part that stands `depth` keys below their root."""
+    if listed := [(problem.path[depth:], problem.message) for problem in problems]:
+        raise checked_yaml.LocatedErrors(listed)
+
+
+def within(limits: Range) -> Any:
+    """Return the range of a number, for pydantic and for editors."""
+    return Field(ge=limits.least, gt=limits.above, le=limits.most)
+
+
+def obeying(rule: Callable[[Value], list[Violation]]) -> AfterValidator:
+    """Return a validator of single values by a rule."""
+
+    def check(value: Value) -> Value:
+        for problem in rule(value):
+            raise ValueError(problem.message)
+        return value
+
+    return AfterValidator(check)

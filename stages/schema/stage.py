@@ -4,12 +4,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
-from stages.schema.alarms import NotifyStage
-from stages.schema.delivery import DeliveryStage
-from stages.schema.endpoint import EndpointStage
+from stages.schema.alarms import NotifyConfig
+from stages.schema.checks import stage_problems
+from stages.schema.delivery import DeliveryConfig
+from stages.schema.endpoint import EndpointConfig
 from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
 from stages.schema.part import Part, refuse
-from stages.schema.stage_rules import misfits
 from stages.schema.tags import Tags
 
 RetentionDays = Literal[
@@ -26,7 +26,7 @@ def _no_truth(value: object) -> object:
     return value
 
 
-class Stage(Part):
+class StageConfig(Part):
     """One environment: an AWS account and region with the endpoints in it."""
 
     account: AccountId | None = None
@@ -38,14 +38,14 @@ class Stage(Part):
     production: bool = False
     """Production endpoints start with at least two instances, in two availability zones, and have
     alarms that somebody hears."""
-    notify: NotifyStage = NotifyStage()
+    notify: NotifyConfig = NotifyConfig()
     """Who hears the alarms: production stages name somebody, others have no alarms."""
     private_network: bool = False
     """Put the instances into a VPC of the stage's own that reaches S3 and nothing else."""
     zones: Annotated[list[str], Field(min_length=2, max_length=6)] | None = None
     """Availability zones of the private network, each with the endpoints' instance types. Left out:
     CloudFormation chooses two."""
-    delivery: DeliveryStage | None = None
+    delivery: DeliveryConfig | None = None
     """Roles for GitHub's workflows. Left out: people deploy, with credentials of their own."""
     gpu_build_images: dict[ReleaseName, EcrImage] = {}
     """Copies of NVIDIA's TensorRT images in ECR, by release: GPU builds pull those instead."""
@@ -56,19 +56,19 @@ class Stage(Part):
     max_monthly_usd: Annotated[FiniteFloat, Field(gt=0)] | None = None
     """USD a month that all instances may cost at their most, on demand: a review finds a change
     that crosses it. It stops nothing that runs."""
-    endpoints: Annotated[dict[EndpointName, EndpointStage], Field(min_length=1)]
+    endpoints: Annotated[dict[EndpointName, EndpointConfig], Field(min_length=1)]
     """The endpoints, by their short names: `text` of stage `prod` is the endpoint `prod-text`."""
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
-        refuse([*misfits(self)])
+    def _obeys(self) -> Self:
+        refuse(stage_problems(self))
         return self
 
     @property
     def captures(self) -> dict[str, int]:
         """The endpoints that record requests, and for how many days."""
         return {
-            name: it.data_capture.keep_days
-            for name, it in self.endpoints.items()
-            if it.data_capture
+            name: endpoint.data_capture.keep_days
+            for name, endpoint in self.endpoints.items()
+            if endpoint.data_capture
         }

@@ -29,7 +29,8 @@ def _value(value: str) -> str:
 def _text(text: str, most: int) -> str:
     if not 1 <= len(text) <= most:
         raise ValueError(f"has {len(text)} characters: write 1 to {most}")
-    wrong = [it for it in text if it not in SIGNS and unicodedata.category(it)[0] not in "LNZ"]
+    other = [sign for sign in text if sign not in SIGNS]
+    wrong = [sign for sign in other if unicodedata.category(sign)[0] not in "LNZ"]
     if wrong:
         raise ValueError(
             f"{wrong[0]!r} cannot stand in a tag: write letters, digits, spaces and {SIGNS}"
@@ -40,8 +41,8 @@ def _text(text: str, most: int) -> str:
 def _together(tags: dict[str, str]) -> dict[str, str]:
     if len(tags) > MAX_TAGS:
         raise ValueError(f"{len(tags)} tags: write at most {MAX_TAGS}")
-    lower = [it.lower() for it in tags]
-    if twice := [it for it in tags if lower.count(it.lower()) > 1]:
+    lower = [tag.lower() for tag in tags]
+    if twice := [tag for tag in tags if lower.count(tag.lower()) > 1]:
         raise ValueError(f"{', '.join(twice)} are one key to IAM: keep one")
     return tags
 

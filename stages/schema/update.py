@@ -4,18 +4,37 @@ from typing import Annotated, Literal
 
 from pydantic import Field, FiniteFloat
 
-from stages.schema.part import Part
+from platform_facts.rules import ranges
+from platform_facts.rules.updates import (
+    CONTAINER_SECONDS,
+    KEEP_OLD_SECONDS,
+    PROVISIONING_SECONDS,
+    UpdateTimes,
+)
+from stages.schema.part import Part, within
 
 
-class UpdateStage(Part):
+class UpdateConfig(Part):
     """How the endpoint moves to a new configuration."""
 
     strategy: Literal["all-at-once", "canary", "linear", "rolling"]
     """all-at-once, canary and linear start a second fleet; rolling replaces in place."""
     percent: Annotated[int, Field(ge=1, le=50)] = 10
     """Share of the capacity that moves first, or at a time; not for all-at-once."""
-    wait_seconds: Annotated[int, Field(ge=0, le=3600)] = 600
+    wait_seconds: Annotated[int, within(ranges.WAIT_SECONDS)] = 600
     """Time to watch the alarms between two moves; not for all-at-once."""
-    rollback_error_rate: Annotated[FiniteFloat, Field(gt=0, le=1)] = 0.2
+    rollback_error_rate: Annotated[FiniteFloat, within(ranges.ROLLBACK_ERROR_RATE)] = 0.2
     """Share of requests that the new instances may fail, callers' mistakes among them, before the
     update is rolled back: more than callers get wrong, less than one broken model makes fail."""
+
+    @property
+    def times(self) -> UpdateTimes:
+        """How long the update takes, with the constructs' default time-outs."""
+        rolling = self.strategy == "rolling"
+        return UpdateTimes(
+            strategy=self.strategy,
+            start=PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS,
+            percent=self.percent,
+            wait=0 if self.strategy == "all-at-once" else self.wait_seconds,
+            keep_old=0 if rolling else KEEP_OLD_SECONDS,
+        )

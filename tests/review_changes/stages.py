@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from unittest.mock import patch
 
 from aws_cdk import App
 
-import app as stage_app
 from release.stage_file import StageFile
 from release.tree import AS_THE_CLI, Template, templates
-from stages import Stage, load_stage
+from stacks import add_stacks
+from stages import StageConfig, load_stage
+from stages.plan import StagePlan
 from tests.synth.every_stage import EVERY_STAGE, every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -36,12 +36,11 @@ def synthesised(name: str) -> Synthesised:
     quiet = {"aws:cdk:disable-creation-stack-traces": True}
     with TemporaryDirectory(prefix="review-changes-") as folder:
         app = App(context={**context, **AS_THE_CLI, **quiet}, outdir=folder, stack_traces=False)
-        with patch.object(stage_app, "load_stage", _stage):
-            stage_app.add_stacks(app, name)
+        add_stacks(app, StagePlan.of(name, stage))
         app.synth()
         file = StageFile(stage.region, stage.production, stage.account)
         return Synthesised(name, file, templates(Path(folder)))
 
 
-def _stage(name: str) -> Stage:
+def _stage(name: str) -> StageConfig:
     return every_stage(name) if name in EVERY_STAGE else load_stage(name)

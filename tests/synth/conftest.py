@@ -11,8 +11,9 @@ from aws_cdk import App
 from aws_cdk.assertions import Template
 from aws_cdk.cx_api import CloudAssembly
 
-import app as stage_app
-from stages import stage_names
+from stacks import add_stacks, stage_stacks, synthesise
+from stages import StageConfig, load_stage, stage_names
+from stages.plan import StagePlan
 from tests.synth.every_stage import every_stage
 
 ROOT = Path(__file__).parents[2]
@@ -23,6 +24,11 @@ CONTEXT = {
 
 Assembly = Callable[[str], CloudAssembly]
 Templates = Callable[[str], dict[str, dict[str, Any]]]
+
+
+def add_stage(app: App, name: str, config: StageConfig | None = None) -> None:
+    """Add the stacks of a stage, by default of a shipped one."""
+    add_stacks(app, StagePlan.of(name, config or load_stage(name)))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,11 +42,11 @@ def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Return a shipped stage's cloud assembly."""
 
     @functools.cache
-    def synthesise(stage: str) -> CloudAssembly:
+    def shipped(stage: str) -> CloudAssembly:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp(stage)), stack_traces=False)
-        return stage_app.synthesise(app, stage)
+        return synthesise(app, stage)
 
-    return synthesise
+    return shipped
 
 
 @pytest.fixture(scope="session")
@@ -48,14 +54,13 @@ def every_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Return the cloud assembly of a stage that asks for much."""
 
     @functools.cache
-    def synthesise(name: str) -> CloudAssembly:
+    def generated(name: str) -> CloudAssembly:
         app = App(context=CONTEXT, outdir=str(tmp_path_factory.mktemp("every")), stack_traces=False)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(stage_app, "load_stage", every_stage)
-            stage_app.add_stacks(app, name)
-        return app.synth()
+            patch.setattr(stage_stacks, "load_stage", lambda name, _: every_stage(name))
+            return synthesise(app, name)
 
-    return synthesise
+    return generated
 
 
 @pytest.fixture(scope="session")

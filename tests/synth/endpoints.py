@@ -6,9 +6,9 @@ from typing import Any
 from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
-from platform_facts import Processor, instance_type, region, release
+from platform_facts import instance_type, release
 from stacks import ModelStack
-from stages import Stage
+from stages import StageConfig
 from triton_sagemaker import (
     Instances,
     ModelBucket,
@@ -21,15 +21,15 @@ from triton_sagemaker import (
 )
 
 
-def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> Stage:
+def trial_stage(*, region: str = "us-east-1", **endpoint: Any) -> StageConfig:
     """A stage with one endpoint, `text`, which serves minilm."""
     settings = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **endpoint}
-    return Stage.model_validate(
+    return StageConfig.model_validate(
         {"region": region, "release": "25.09", "endpoints": {"text": settings}}
     )
 
 
-def model_stack(app: App, stage: Stage) -> ModelStack:
+def model_stack(app: App, stage: StageConfig) -> ModelStack:
     """What stays of a trial stage."""
     env = Environment(region=stage.region)
     return ModelStack(app, "trial-models", stage_name="trial", stage=stage, env=env)
@@ -38,23 +38,21 @@ def model_stack(app: App, stage: Stage) -> ModelStack:
 class Scene:
     """A stack with a model bucket, and variants to put on endpoints in it."""
 
-    def __init__(self, context: dict[str, Any] | None = None) -> None:
-        self.stack = Stack(App(context=context), "Stack", env=Environment(region="us-east-1"))
+    def __init__(
+        self, context: dict[str, Any] | None = None, *, region: str | None = "us-east-1"
+    ) -> None:
+        self.app = App(context=context)
+        self.stack = Stack(self.app, "Stack", env=Environment(region=region))
         self.bucket = ModelBucket(self.stack, "Models")
 
     def container(self, **changes: Any) -> TritonContainer:
-        container = TritonContainer(
-            release=release("25.09"), region=region("us-east-1"), processor=Processor.GPU
-        )
-        return replace(container, **changes)
+        return replace(TritonContainer(release=release("25.09")), **changes)
 
     def multi_model(self, **changes: Any) -> MultiModelHosting:
-        return replace(MultiModelHosting(bucket=self.bucket.bucket, prefix="test/"), **changes)
+        return replace(MultiModelHosting(bucket=self.bucket, prefix="test/"), **changes)
 
     def single_model(self, **changes: Any) -> SingleModelHosting:
-        return replace(
-            SingleModelHosting(bucket=self.bucket.bucket, key="test/m.tar.gz"), **changes
-        )
+        return replace(SingleModelHosting(bucket=self.bucket, key="test/m.tar.gz"), **changes)
 
     def instances(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Instances:
         return replace(Instances(instance_type=instance_type(type_name)), **changes)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from stages import Stage
+from stages import StageConfig
 
 ACCOUNT = "111122223333"
 TOPIC = "arn:aws:sns:eu-west-1:111122223333:others"
@@ -139,6 +139,6 @@ EVERY_STAGE: dict[str, dict[str, Any]] = {
 }
 
 
-def every_stage(name: str) -> Stage:
+def every_stage(name: str) -> StageConfig:
     """Return one of them."""
-    return Stage.model_validate(EVERY_STAGE[name])
+    return StageConfig.model_validate(EVERY_STAGE[name])

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Size
+from aws_cdk import Duration, Size, TimeZone
 from aws_cdk import aws_s3 as s3
+from aws_cdk.aws_applicationautoscaling import Schedule
 
-from platform_facts import Processor
 from stages import load_stage
 from tests.synth.api import (
     build_rules,
@@ -27,10 +27,7 @@ from tests.synth.endpoints import Scene
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from triton_sagemaker import (
     AllAtOnce,
-    ConcurrencyTarget,
     DataCapture,
-    InvocationsTarget,
-    ScheduledCapacity,
     ServerOptions,
 )
 
@@ -70,7 +67,6 @@ def everything() -> dict[str, dict[str, Any]]:
     records = s3.Bucket.from_bucket_name(scene.stack, "Records", "records")
     variant = scene.variant(
         container=scene.container(
-            processor=Processor.CPU,
             options=ServerOptions(thread_count=4, grpc_port=8001, model_namespacing=False),
             environment={"OWN": "value"},
         ),
@@ -90,19 +86,14 @@ def everything() -> dict[str, dict[str, Any]]:
         encryption_key=scene.bucket.key,
         data_capture=DataCapture(bucket=records, prefix="asked", encryption_key=scene.bucket.key),
     )
-    endpoint.auto_scale(
-        min_count=1,
-        max_count=3,
-        targets=[ConcurrencyTarget(per_instance=4), InvocationsTarget(per_minute=60)],
-        schedules=[
-            ScheduledCapacity(
-                name="morning",
-                schedule="cron(0 8 * * ? *)",
-                min_count=2,
-                max_count=4,
-                timezone="Europe/Berlin",
-            )
-        ],
+    scaling = endpoint.auto_scale_instance_count(max_capacity=3)
+    scaling.scale_on_invocations("Invocations", max_requests_per_second=2)
+    scaling.scale_on_schedule(
+        "morning",
+        schedule=Schedule.cron(hour="8", minute="0"),
+        min_capacity=2,
+        max_capacity=4,
+        time_zone=TimeZone.EUROPE_BERLIN,
     )
     endpoint.monitor()
     return {"Stack": dict(scene.template().to_json())}

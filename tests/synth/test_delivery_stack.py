@@ -8,10 +8,9 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
-import app as stage_app
 from stacks import DeliveryStack
-from stages import DeliveryStage, Stage
-from tests.synth.conftest import CONTEXT
+from stages import DeliveryConfig, StageConfig
+from tests.synth.conftest import CONTEXT, add_stage
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 ISSUER = "token.actions.githubusercontent.com"
@@ -23,7 +22,7 @@ def template(**delivery: Any) -> Template:
         App(context=CONTEXT),
         "prod-delivery",
         stage_name="prod",
-        delivery=DeliveryStage(**{"repository": "octo-org/octo-repo", **delivery}),
+        delivery=DeliveryConfig(**{"repository": "octo-org/octo-repo", **delivery}),
         env=Environment(account=ACCOUNT, region=REGION),
     )
     return Template.from_stack(stack)
@@ -133,9 +132,8 @@ def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
     account: str | None,
     promotes_from: str | None,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    stage = Stage.model_validate(
+    stage = StageConfig.model_validate(
         {
             "account": account,
             "region": REGION,
@@ -144,13 +142,12 @@ def test_a_stage_with_delivery_has_the_stack_without_a_finding_of_cdk_nag(
             "endpoints": {"text": {"models": ["minilm"], "instance_type": "ml.g5.xlarge"}},
         }
     )
-    monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "prod")
+    add_stage(app, "prod", stage)
     assert "prod-delivery" in {stack.stack_name for stack in app.synth().stacks}
 
 
 def test_a_stage_without_delivery_has_no_such_stack(tmp_path: Path) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "dev")
+    add_stage(app, "dev")
     assert "dev-delivery" not in {stack.stack_name for stack in app.synth().stacks}

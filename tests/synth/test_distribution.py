@@ -59,7 +59,7 @@ reveal_type(client.invoke("minilm", {"TEXT": ["hello"]})["EMBEDDING"].shape)
 
 import triton_sagemaker
 EndpointClient(stage="dev", endpint="text")
-triton_sagemaker.GpuTarget(percent="70")
+triton_sagemaker.AlarmThresholds(disk_percent=70)
 """
 
 
@@ -100,7 +100,11 @@ def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Pa
     _run(constructs, EXAMPLE.name, cwd=tmp_path, CDK_OUTDIR=str(out))
     template = json.loads((out / "vision.template.json").read_text())
     kinds = {it["Type"] for it in template["Resources"].values()}
-    assert {"AWS::SageMaker::Endpoint", "AWS::CloudWatch::Dashboard"} <= kinds
+    assert {
+        "AWS::SageMaker::Endpoint",
+        "AWS::ApplicationAutoScaling::ScalingPolicy",
+        "AWS::CloudWatch::Dashboard",
+    } <= kinds
 
 
 def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None:
@@ -108,11 +112,11 @@ def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None
     said = _type_check(base, tmp_path, TYPED)
     assert 'Revealed type is "tuple[' in said
     assert 'Unexpected keyword argument "endpint" for "EndpointClient"' in said
-    assert 'Argument "percent" to "GpuTarget" has incompatible type "str"' in said
+    assert 'Argument "disk_percent" to "AlarmThresholds" has incompatible type "int"' in said
 
 
 def test_example_is_as_short_as_promised() -> None:
-    assert len(EXAMPLE.read_text().splitlines()) <= 25
+    assert len(EXAMPLE.read_text().splitlines()) <= 22
 
 
 def _environment(folder: Path, wheel: Path, *, extra: str) -> Path:

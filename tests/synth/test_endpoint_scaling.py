@@ -1,23 +1,17 @@
-"""EndpointScaling."""
+"""Scaling of a variant's instance count."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Duration
+from aws_cdk import Duration, TimeZone
+from aws_cdk.aws_applicationautoscaling import Schedule
 
-from platform_facts import Processor
 from tests.synth.endpoints import Scene
-from triton_sagemaker import (
-    ConcurrencyTarget,
-    Cooldowns,
-    CpuTarget,
-    GpuTarget,
-    InvocationsTarget,
-    ScheduledCapacity,
-)
+from triton_sagemaker import ScalableInstanceCount, Variant
 
 TARGET, POLICY = (
-    f"AWS::ApplicationAutoScaling::{it}" for it in ("ScalableTarget", "ScalingPolicy")
+    f"AWS::ApplicationAutoScaling::{kind}" for kind in ("ScalableTarget", "ScalingPolicy")
 )
 
 
@@ -26,10 +20,16 @@ def scene() -> Scene:
     return Scene()
 
 
+def on_invocations(count: ScalableInstanceCount) -> None:
+    count.scale_on_invocations("Invocations", max_requests_per_second=20)
+
+
+def on_gpus(count: ScalableInstanceCount) -> None:
+    count.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
+
+
 def test_target_is_the_variant_s_instance_count(scene: Scene) -> None:
-    scene.endpoint().auto_scale(
-        min_count=1, max_count=4, targets=[InvocationsTarget(per_minute=100)]
-    )
+    on_invocations(scene.endpoint().auto_scale_instance_count(max_capacity=4))
     assert scene.properties(TARGET) == {
         "MaxCapacity": 4,
         "MinCapacity": 1,
@@ -39,17 +39,42 @@ def test_target_is_the_variant_s_instance_count(scene: Scene) -> None:
     }
 
 
+def test_each_variant_is_scaled_by_itself(scene: Scene) -> None:
+    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    for number, variant in enumerate(endpoint.instance_production_variants):
+        on_invocations(variant.auto_scale_instance_count(max_capacity=4 + number))
+    targets = scene.template().find_resources(TARGET).values()
+    assert [
+        (it["Properties"]["ResourceId"], it["Properties"]["MaxCapacity"]) for it in targets
+    ] == [
+        ("endpoint/under-test/variant/A", 4),
+        ("endpoint/under-test/variant/B", 5),
+    ]
+
+
 def test_target_is_made_after_the_endpoint_and_so_removed_before_it(scene: Scene) -> None:
-    scene.endpoint().auto_scale(
-        min_count=1, max_count=4, targets=[InvocationsTarget(per_minute=100)]
-    )
+    on_invocations(scene.endpoint().auto_scale_instance_count(max_capacity=4))
     resources = scene.template().to_json()["Resources"]
     (target,) = (it for it in resources.values() if it["Type"] == TARGET)
     assert {resources[name]["Type"] for name in target["DependsOn"]} == {"AWS::SageMaker::Endpoint"}
 
 
+def test_ids_of_deployed_policies_stay(scene: Scene) -> None:
+    # A policy under another ID is refused beside the old one, whose metric it tracks.
+    count = scene.endpoint().auto_scale_instance_count(max_capacity=4)
+    on_invocations(count)
+    on_gpus(count)
+    assert [*scene.template().find_resources(POLICY)] == [
+        "EndpointScalingAllTrafficInvocationsB5A40955",
+        "EndpointScalingAllTrafficGpu263383B5",
+    ]
+
+
 def test_invocations_follow_from_what_an_instance_sustains(scene: Scene) -> None:
-    assert _tracking(scene, InvocationsTarget.for_load(max_rps=20, safety_factor=0.6)) == {
+    def scale(count: ScalableInstanceCount) -> None:
+        count.scale_on_invocations("I", max_requests_per_second=20, safety_factor=0.6)
+
+    assert _tracking(scene, scale) == {
         "PredefinedMetricSpecification": {
             "PredefinedMetricType": "SageMakerVariantInvocationsPerInstance"
         },
@@ -59,13 +84,13 @@ def test_invocations_follow_from_what_an_instance_sustains(scene: Scene) -> None
     }
 
 
-def test_half_of_what_an_instance_sustains_is_aimed_at_by_default() -> None:
+def test_half_of_what_an_instance_sustains_is_the_default_target(scene: Scene) -> None:
     # New instances take minutes: the others must serve what comes until then.
-    assert InvocationsTarget.for_load(max_rps=20).per_minute == 600
+    assert _tracking(scene, on_invocations)["TargetValue"] == 600
 
 
 def test_gpu_metric_has_the_dimensions_that_exist(scene: Scene) -> None:
-    assert _tracking(scene, GpuTarget(percent=70)) == {
+    assert _tracking(scene, on_gpus) == {
         "CustomizedMetricSpecification": {
             "Dimensions": [
                 {"Name": "EndpointName", "Value": "under-test"},
@@ -86,35 +111,49 @@ def test_gpu_target_is_of_all_gpus_because_the_metric_is(scene: Scene) -> None:
     variant = scene.variant(
         hosting=scene.single_model(), instances=scene.instances("ml.g5.12xlarge")
     )
-    assert _tracking(scene, GpuTarget(percent=70), variant)["TargetValue"] == 280
+    assert _tracking(scene, on_gpus, variant)["TargetValue"] == 280
 
 
 def test_cpu_target_is_of_all_vcpus_because_the_metric_is(scene: Scene) -> None:
     # "if there are four CPUs, the CPUUtilization range is 0%-400%": the developer guide.
-    variant = scene.variant(
-        container=scene.container(processor=Processor.CPU),
-        instances=scene.instances("ml.m5.2xlarge"),
-    )
-    tracking = _tracking(scene, CpuTarget(percent=70), variant)
+    def scale(count: ScalableInstanceCount) -> None:
+        count.scale_on_cpu_utilization("Cpu", target_utilization_percent=70)
+
+    tracking = _tracking(scene, scale, scene.with_instances("ml.m5.2xlarge"))
     assert tracking["CustomizedMetricSpecification"]["MetricName"] == "CPUUtilization"
     assert tracking["TargetValue"] == 560
 
 
 def test_concurrency_is_measured_at_high_resolution(scene: Scene) -> None:
-    cooldowns = Cooldowns(scale_in=Duration.seconds(10), scale_out=Duration.seconds(20))
-    tracking = _tracking(scene, ConcurrencyTarget(per_instance=5, cooldowns=cooldowns))
+    def scale(count: ScalableInstanceCount) -> None:
+        count.scale_on_concurrency(
+            "Concurrency",
+            requests_per_instance=5,
+            scale_in_cooldown=Duration.seconds(10),
+            scale_out_cooldown=Duration.seconds(20),
+        )
+
+    tracking = _tracking(scene, scale, scene.variant(hosting=scene.single_model()))
     assert tracking["PredefinedMetricSpecification"] == {
         "PredefinedMetricType": "SageMakerVariantConcurrentRequestsPerModelHighResolution"
     }
     assert (tracking["ScaleInCooldown"], tracking["ScaleOutCooldown"]) == (10, 20)
 
 
+def test_a_cooldown_that_does_not_exist_is_an_error(scene: Scene) -> None:
+    count = scene.endpoint().auto_scale_instance_count(max_capacity=4)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'scale_in'"):
+        count.scale_on_gpu_utilization(
+            "Gpu",
+            target_utilization_percent=70,
+            scale_in=Duration.minutes(1),  # type: ignore[call-arg]
+        )
+
+
 def test_several_policies_work_together(scene: Scene) -> None:
-    scene.endpoint().auto_scale(
-        min_count=1,
-        max_count=4,
-        targets=[InvocationsTarget(per_minute=100), GpuTarget(percent=70)],
-    )
+    count = scene.endpoint().auto_scale_instance_count(max_capacity=4)
+    on_invocations(count)
+    on_gpus(count)
     policies = scene.template().find_resources(POLICY).values()
     assert sorted(it["Properties"]["PolicyName"] for it in policies) == [
         "endpoint-under-test-variant-AllTraffic-Gpu",
@@ -122,31 +161,33 @@ def test_several_policies_work_together(scene: Scene) -> None:
     ]
 
 
-def test_limits_can_follow_a_schedule(scene: Scene) -> None:
-    night = ScheduledCapacity(
-        name="night", schedule="cron(0 20 * * ? *)", min_count=1, max_count=2,
-        timezone="Europe/Berlin",
-    )  # fmt: skip
-    scene.endpoint().auto_scale(min_count=1, max_count=4, targets=[], schedules=[night])
-    assert scene.properties(TARGET)["ScheduledActions"] == [
-        {
-            "ScalableTargetAction": {"MaxCapacity": 2, "MinCapacity": 1},
-            "Schedule": "cron(0 20 * * ? *)",
-            "ScheduledActionName": "night",
-            "Timezone": "Europe/Berlin",
-        }
-    ]
-
-
-def test_cpu_variants_scale_by_invocations(scene: Scene) -> None:
-    variant = scene.variant(
-        container=scene.container(processor=Processor.CPU),
-        instances=scene.instances("ml.m5.xlarge"),
+def test_limits_can_follow_schedules(scene: Scene) -> None:
+    endpoint = scene.endpoint()
+    count = endpoint.auto_scale_instance_count(max_capacity=4)
+    count.scale_on_schedule(
+        "night",
+        schedule=Schedule.cron(hour="20", minute="0"),
+        time_zone=TimeZone.EUROPE_BERLIN,
+        min_capacity=1,
+        max_capacity=2,
     )
-    assert _tracking(scene, InvocationsTarget(per_minute=60), variant)["TargetValue"] == 60
+    count.scale_on_schedule(
+        "launch", schedule=Schedule.expression("rate(1 day)"), min_capacity=4, max_capacity=8
+    )
+    night, launch = scene.properties(TARGET)["ScheduledActions"]
+    assert night == {
+        "ScalableTargetAction": {"MaxCapacity": 2, "MinCapacity": 1},
+        "Schedule": "cron(0 20 * * ? *)",
+        "ScheduledActionName": "night",
+        "Timezone": "Europe/Berlin",
+    }
+    assert launch["ScalableTargetAction"] == {"MaxCapacity": 8, "MinCapacity": 4}
+    assert endpoint.problems == []
 
 
-def _tracking(scene: Scene, target: Any, *variants: Any) -> dict[str, Any]:
-    scene.endpoint(*variants).auto_scale(min_count=1, max_count=4, targets=[target])
+def _tracking(
+    scene: Scene, scale: Callable[[ScalableInstanceCount], None], *variants: Variant
+) -> dict[str, Any]:
+    scale(scene.endpoint(*variants).auto_scale_instance_count(max_capacity=4))
     result: dict[str, Any] = scene.properties(POLICY)["TargetTrackingScalingPolicyConfiguration"]
     return result

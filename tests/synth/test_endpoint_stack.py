@@ -9,11 +9,12 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Match, Template
 
-from checked_yaml import Misfits
+from checked_yaml import LocatedErrors
 from stacks import EndpointStack, ModelStack
-from stages import ServerStage, Stage
+from stages import ServerConfig, StageConfig
+from stages.plan import StagePlan
 from tests.synth.conftest import Templates
-from triton_sagemaker import CatalogEntry, ServerOptions
+from triton_sagemaker import ServerOptions
 
 MODEL, CONFIG, ENDPOINT = (
     f"AWS::SageMaker::{it}" for it in ("Model", "EndpointConfig", "Endpoint")
@@ -36,7 +37,7 @@ def text_endpoint(
         **{"models": ["minilm"], "instance_type": "ml.g5.xlarge", "instance_count": 2},
         **settings,
     }
-    stage = Stage.model_validate(
+    stage = StageConfig.model_validate(
         {
             **{
                 "region": region,
@@ -53,11 +54,9 @@ def text_endpoint(
         "dev-text",
         stage_name="dev",
         stage=stage,
-        endpoint_name="text",
-        endpoint=stage.endpoints["text"],
+        plan=StagePlan.of("dev", stage, python=python).endpoints["text"],
         models=ModelStack(app, "dev-models", stage_name="dev", stage=stage, env=env),
         network=None,
-        python=python,
         env=env,
     )
     return Template.from_stack(stack)
@@ -75,7 +74,7 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
 
 def test_an_engine_is_refused_where_codebuild_has_no_gpu() -> None:
     place = r"models/minilm/recipe\.yaml: encoder/1/model\.plan: "
-    with pytest.raises(Misfits, match=place + "CodeBuild has no GPU in this region"):
+    with pytest.raises(LocatedErrors, match=place + "CodeBuild has no GPU in this region"):
         text_endpoint(region="eu-north-1")
     text_endpoint(region="eu-north-1", instance_type="ml.m5.xlarge")
 
@@ -131,7 +130,7 @@ def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
 
 
 def test_an_engine_for_a_gpu_that_the_builder_cannot_compile_for_is_refused() -> None:
-    with pytest.raises(Misfits) as raised:
+    with pytest.raises(LocatedErrors) as raised:
         text_endpoint(instance_type="ml.g4dn.xlarge")
     assert str(raised.value) == (
         "models/minilm/recipe.yaml: encoder/1/model.plan: an "
@@ -175,15 +174,6 @@ def test_catalog_entry_of_a_single_model_endpoint_has_no_target_model(templates:
     template = Template.from_json(templates("prod")["prod-search"])
     (entry,) = template.find_resources(ENTRY).values()
     assert json.loads(entry["Properties"]["Value"])["target_model"] is None
-
-
-def test_a_model_whose_entry_is_too_long_is_named_where_the_stage_asks_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(CatalogEntry, "json", lambda _: "x" * 4097)
-    with pytest.raises(Misfits, match="minilm has 4097 characters") as raised:
-        text_endpoint()
-    assert [keys for keys, _ in raised.value.found] == [("endpoints", "text", "models", 0)]
 
 
 # Settings
@@ -458,7 +448,7 @@ def test_a_stage_can_set_every_option_that_reaches_the_server() -> None:
     ports = {"grpc_port", "metrics_port", "port", "safe_port_range"}  # nobody reaches them
     in_mib = {"python_shm_default", "python_shm_growth"}
     options = {it.name for it in fields(ServerOptions)} - ports - in_mib - {"publish_metrics"}
-    assert set(ServerStage.model_fields) == options | {f"{it}_mib" for it in in_mib}
+    assert set(ServerConfig.model_fields) == options | {f"{it}_mib" for it in in_mib}
 
 
 def test_variables_of_one_s_own_stand_beside_the_server_s() -> None:

@@ -9,43 +9,65 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
+from aws_cdk.aws_applicationautoscaling import Schedule
 
-from platform_facts import Processor, region, release
+from platform_facts import release
 from tests.synth.endpoints import Scene
 from triton_sagemaker import (
     AllAtOnce,
     Canary,
-    ConcurrencyTarget,
-    CpuTarget,
     DataCapture,
-    GpuTarget,
-    InvalidEndpoint,
-    InvocationsTarget,
     Linear,
     Rolling,
-    ScheduledCapacity,
+    ScalableInstanceCount,
+    ServerOptions,
+    TritonEndpoint,
 )
 
-Wrong = Callable[[Scene], Any]
+Wrong = Callable[[Scene], TritonEndpoint]
+Scale = Callable[[ScalableInstanceCount], None]
 
 
-def scaled(min_count: int = 1, max_count: int = 4, **arguments: Any) -> Wrong:
+def scaled(
+    scale: Scale,
+    *,
+    min_capacity: int = 1,
+    max_capacity: int = 4,
+    initial_count: int = 1,
+    **variant: Any,
+) -> Wrong:
     """An endpoint with scaling that is wrong."""
-    targets = arguments.pop("targets", [InvocationsTarget(per_minute=60)])
-    type_name = arguments.pop("type_name", "ml.g5.xlarge")
-    processor = arguments.pop("processor", Processor.GPU)
-    initial_count = arguments.pop("initial_count", 1)
 
-    def make(scene: Scene) -> Any:
-        variant = scene.variant(
-            container=scene.container(processor=processor),
-            instances=scene.instances(type_name, initial_count=initial_count),
+    def make(scene: Scene) -> TritonEndpoint:
+        instances = scene.instances(
+            variant.pop("type_name", "ml.g5.xlarge"), initial_count=initial_count
         )
-        return scene.endpoint(variant).auto_scale(
-            min_count=min_count, max_count=max_count, targets=targets, **arguments
+        hosting = scene.single_model() if variant.pop("single", False) else scene.multi_model()
+        endpoint = scene.endpoint(scene.variant(hosting=hosting, instances=instances))
+        scale(
+            endpoint.auto_scale_instance_count(min_capacity=min_capacity, max_capacity=max_capacity)
         )
+        return endpoint
 
     return make
+
+
+def on_invocations(count: ScalableInstanceCount) -> None:
+    count.scale_on_invocations("Invocations", max_requests_per_second=2)
+
+
+def on_gpus(*percents: float) -> Scale:
+    def scale(count: ScalableInstanceCount) -> None:
+        for number, percent in enumerate(percents):
+            count.scale_on_gpu_utilization(f"Gpu{number}", target_utilization_percent=percent)
+
+    return scale
+
+
+def monitored(scene: Scene, *topics: sns.ITopic) -> TritonEndpoint:
+    endpoint = scene.endpoint()
+    endpoint.monitor(topics=topics)
+    return endpoint
 
 
 def old_release(scene: Scene, name: str, **options: Any) -> Any:
@@ -63,9 +85,8 @@ def alarm(scene: Scene, name: str) -> cloudwatch.IAlarm:
     return cloudwatch.Alarm.from_alarm_name(scene.stack, name, name)
 
 
-def topic(scene: Scene, name: str) -> sns.ITopic:
-    arn = f"arn:aws:sns:us-east-1:123456789012:{name}"
-    return sns.Topic.from_topic_arn(scene.stack, name, arn)
+def topic(scene: Scene, name: str, region: str = "us-east-1") -> sns.ITopic:
+    return sns.Topic.from_topic_arn(scene.stack, name, f"arn:aws:sns:{region}:123456789012:{name}")
 
 
 def vpc(scene: Scene) -> ec2.IVpc:
@@ -85,33 +106,41 @@ HOUR = Duration.hours(1)
 CASES: dict[str, tuple[Wrong, str]] = {
     "endpoint name": (
         lambda s: s.endpoint(endpoint_name="my_endpoint"),
-        'endpoint_name: "my_endpoint" is not an endpoint name: write up to 63 letters, digits '
-        "and hyphens",
+        "endpoint_name: 'my_endpoint', of 11 characters, is not an endpoint name: write up "
+        "to 63 letters, digits, and hyphens between them",
     ),
     "endpoint name too long": (
         lambda s: s.endpoint(endpoint_name="e-" * 32 + "e"),
-        f'endpoint_name: "{"e-" * 32}e" is not an endpoint name: write up to 63 letters, digits '
-        "and hyphens",
+        "endpoint_name: 'e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-e-"
+        "e-e', of 65 characters, is not an endpoint name: write up to 63 letters, digits, "
+        "and hyphens between them",
     ),
     "no variant": (
         lambda s: s.endpoint(variants=[]),
-        "variants: 0 given: write one to 10",
+        "variants: 0 variants: write one to 10",
     ),
     "too many variants": (
         lambda s: s.endpoint(*(s.variant(name=f"V{n}") for n in range(11))),
-        "variants: 11 given: write one to 10",
+        "variants: 11 variants: write one to 10",
     ),
     "too many rollback alarms": (
         lambda s: s.endpoint(rollback_alarms=[alarm(s, f"a{n}") for n in range(11)]),
         "rollback_alarms: 11 given: write at most 10",
     ),
     "too many topics": (
-        lambda s: s.endpoint().monitor(topics=[topic(s, f"t{n}") for n in range(6)]),
-        "topics: 6 given: write at most 5",
+        lambda s: monitored(s, *(topic(s, f"t{n}") for n in range(6))),
+        "topics: 6 topics, and an alarm notifies 5: remove some, or subscribe them to "
+        "another's topic",
+    ),
+    "topic of another region": (
+        lambda s: monitored(s, topic(s, "far", "eu-west-1")),
+        "topics: arn:aws:sns:eu-west-1:123456789012:far is not in us-east-1, and an alarm "
+        "notifies topics of its own region alone: write another",
     ),
     "variant name": (
         lambda s: s.endpoint(s.variant(name="all traffic")),
-        'variants.all traffic.name: "all traffic" is not a variant name: write letters and digits',
+        "variants.all traffic.name: 'all traffic' is not a variant name: write letters, "
+        "digits, and hyphens between them",
     ),
     "variant twice": (
         lambda s: s.endpoint(s.variant(), s.variant()),
@@ -119,11 +148,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "negative weight": (
         lambda s: s.endpoint(s.variant(weight=-1), s.variant(name="B", weight=2)),
-        f"{V}.weight: -1 is negative: write 0 or more",
+        f"{V}.weight: -1 is out of range: write 0 or more",
     ),
     "no weight": (
         lambda s: s.endpoint(s.variant(weight=0)),
-        "variants: no variant gets traffic: give one a weight above 0",
+        "variants: no variant gets traffic: write a weight above 0 for one of the variants",
     ),
     "mixed hosting": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B", hosting=s.single_model())),
@@ -144,11 +173,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(s.variant(hosting=s.single_model(key="text/"))),
         f'{V}.hosting.key: "text/" is not an archive: write a key that ends in .tar.gz, without a '
         "slash in front",
-    ),
-    "release not in the region": (
-        lambda s: s.endpoint(s.variant(container=s.container(region=region("cn-north-1")))),
-        f"{V}.container.release: region cn-north-1 has no SageMaker Triton 25.09: the newest "
-        "release it has is 25.04",
     ),
     "environment against options": (
         lambda s: s.endpoint(
@@ -173,41 +197,43 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "variable too long": (
         lambda s: s.endpoint(s.variant(container=s.container(environment={"V": "x" * 1025}))),
-        f"{V}.container.environment: V has more than 1024 bytes, which SageMaker refuses: shorten "
-        "it",
+        f"{V}.container.environment.V: has more than 1024 bytes: shorten it",
     ),
     "inference type before its release": (
         lambda s: old_release(s, "24.09", inference_type="infer"),
-        f"{V}.container.options.inference_type: release 24.09 does not have it: use 25.03 or "
-        "newer, or leave it out",
+        f"{V}.container.options.inference_type: release 24.09 does not have it: remove it, "
+        "or write release 25.03 or newer",
     ),
     "gRPC before its release": (
         lambda s: old_release(s, "23.02", grpc_port=8001),
-        f"{V}.container.options.grpc_port: release 23.02 does not have it: use 23.07 or newer, or "
-        "leave it out",
+        f"{V}.container.options.grpc_port: release 23.02 does not have it: remove it, or "
+        "write release 23.07 or newer",
     ),
     "additional arguments before their release": (
         lambda s: old_release(s, "23.03", additional_args="--x"),
-        f"{V}.container.options.additional_args: release 23.03 does not have it: use 23.07 or "
-        "newer, or leave it out",
+        f"{V}.container.options.additional_args: release 23.03 does not have it: remove it, "
+        "or write release 23.07 or newer",
     ),
     "no threads": (
         lambda s: s.endpoint(s.with_options(thread_count=0)),
-        f"{V}.container.options.thread_count: 0 is too small: write 1 or more",
+        f"{V}.container.options.thread_count: 0 is out of range: write 1 to 2147483647",
     ),
     "no shared memory": (
         lambda s: s.endpoint(s.with_options(python_shm_default=Size.bytes(0))),
-        f"{V}.container.options.python_shm_default: no bytes are too few: write Size.mebibytes(1) "
-        "or more",
+        f"{V}.container.options.python_shm_default: 0 is out of range: write 1 to 2147483647",
     ),
     "port": (
         lambda s: s.endpoint(s.with_options(metrics_port=70000)),
-        f"{V}.container.options.metrics_port: 70000 is not a port: write 1 to 65535",
+        f"{V}.container.options.metrics_port: 70000 is out of range: write 1 to 65535",
     ),
     "GPU limit": (
         lambda s: s.endpoint(s.with_options(model_load_gpu_limit=80)),
-        f"{V}.container.options.model_load_gpu_limit: 80 is not a fraction: write more than 0 and "
-        "at most 1",
+        f"{V}.container.options.model_load_gpu_limit: 80 is out of range: write more than 0,"
+        " at most 1",
+    ),
+    "a ping mode that serve does not know": (
+        lambda s: s.endpoint(s.with_options(ping_mode="alive")),
+        f'{V}.container.options.ping_mode: "alive" is not accepted by serve: write live or ready',
     ),
     "generate on a multi-model endpoint": (
         lambda s: s.endpoint(s.with_options(inference_type="generate")),
@@ -221,7 +247,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "no instance": (
         lambda s: s.endpoint(s.with_instances(initial_count=0)),
-        f"{V}.instances.initial_count: 0 is too few: write 1 or more",
+        f"{V}.instances.initial_count: 0 is out of range: write 1 to 2147483647",
     ),
     "startup time-out": (
         lambda s: s.endpoint(s.with_instances(startup_timeout=Duration.seconds(10))),
@@ -239,7 +265,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "volume too large": (
         lambda s: s.endpoint(
             s.variant(
-                container=s.container(processor=Processor.CPU),
                 instances=s.instances("ml.m5.xlarge", volume_size=Size.gibibytes(513)),
             )
         ),
@@ -247,13 +272,14 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "four GPUs for many models": (
         lambda s: s.endpoint(s.with_instances("ml.g5.12xlarge")),
-        f"{V}.instances.instance_type: ml.g5.12xlarge cannot host GPU multi-model endpoints, which "
-        "take one GPU: write a single-GPU type such as ml.g5.xlarge, or host a single model",
+        f"{V}.instances.instance_type: ml.g5.12xlarge cannot host a GPU multi-model "
+        "endpoint, which takes one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, "
+        "ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
     ),
     "GPU too old": (
         lambda s: s.endpoint(s.with_instances("ml.p2.xlarge")),
-        f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, Triton "
-        "25.09 needs 7.5 or more: write another type or another release",
+        f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, "
+        "release 25.09 needs 7.5 or more: write another instance type or another release",
     ),
     "GPU too new": (
         lambda s: s.endpoint(
@@ -262,8 +288,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
                 instances=s.instances("ml.g6e.xlarge"),
             )
         ),
-        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, Triton "
-        "22.07 needs 8.6 or less: write another type or another release",
+        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
+        "release 22.07 needs 8.6 or less: write another instance type or another release",
     ),
     "AMI too old": (
         lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
@@ -274,23 +300,23 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "AMI on a CPU": (
         lambda s: s.endpoint(
             s.variant(
-                container=s.container(processor=Processor.CPU),
                 instances=s.instances("ml.m5.xlarge", inference_ami="x"),
             )
         ),
         f"{V}.instances.inference_ami: ml.m5.xlarge has no GPU and takes none: remove it",
     ),
-    "CPU image on a GPU": (
-        lambda s: s.endpoint(s.variant(container=s.container(processor=Processor.CPU))),
-        f"{V}.container.processor: ml.g5.xlarge has a GPU: write Processor.GPU",
-    ),
-    "GPU image on a CPU": (
-        lambda s: s.endpoint(s.with_instances("ml.m5.xlarge")),
-        f"{V}.container.processor: ml.m5.xlarge has no GPU: write Processor.CPU",
+    "GPU memory on a CPU": (
+        lambda s: s.endpoint(
+            s.variant(
+                container=s.container(options=ServerOptions(model_load_gpu_limit=0.8)),
+                instances=s.instances("ml.m5.xlarge"),
+            )
+        ),
+        f"{V}.container.options.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
     ),
     "canary of everything": (
         lambda s: s.endpoint(update=Canary(percent=60)),
-        "update.percent: 60 % is out of range: write 1 to 50",
+        "update.percent: 60 % is out of range for canary: write 1 to 50",
     ),
     "canary for too long": (
         lambda s: s.endpoint(update=Canary(wait=Duration.seconds(4000))),
@@ -298,11 +324,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "steps too small": (
         lambda s: s.endpoint(update=Linear(percent=5)),
-        "update.percent: 5 % is out of range: write 10 to 50",
+        "update.percent: 5 % is out of range for linear: write 10 to 50",
     ),
     "batch too small": (
         lambda s: s.endpoint(update=Rolling(percent=1)),
-        "update.percent: 1 % is out of range: write 5 to 50",
+        "update.percent: 1 % is out of range for rolling: write 5 to 50",
     ),
     "nine hours of linear steps": (
         lambda s: s.endpoint(update=Linear(percent=10, wait=HOUR)),
@@ -321,11 +347,11 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "rolling with two variants": (
         lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
-        "update: a rolling update takes one variant: write AllAtOnce, Canary or Linear",
+        "update: a rolling update takes one variant: choose canary, linear or all-at-once",
     ),
     "rolled back by nothing at all": (
         lambda s: s.endpoint(rollback_error_rate=0),
-        "rollback_error_rate: 0 is not a share: write more than 0 and at most 1",
+        "rollback_error_rate: 0 is out of range: write more than 0, at most 1",
     ),
     "half a second": (
         lambda s: s.endpoint(update=AllAtOnce(keep_old=Duration.millis(500))),
@@ -334,7 +360,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
     "half a GiB": (
         lambda s: s.endpoint(
             s.variant(
-                container=s.container(processor=Processor.CPU),
                 instances=s.instances("ml.m5.xlarge", volume_size=Size.mebibytes(1536)),
             )
         ),
@@ -356,13 +381,9 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(vpc=vpc(s), security_groups=[]),
         "security_groups: 0 given: write one to 4",
     ),
-    "connections of no VPC": (
-        lambda s: s.endpoint().connections,
-        "connections: the instances are in no VPC: write vpc",
-    ),
     "capture of more than all": (
         lambda s: s.endpoint(data_capture=DataCapture(bucket=bucket(s), prefix="c", percent=101)),
-        "data_capture.percent: 101 % is out of range: write 1 to 100",
+        "data_capture.percent: 101 is out of range: write 1 to 100",
     ),
     "capture of nothing": (
         lambda s: s.endpoint(
@@ -371,53 +392,72 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "data_capture.requests: neither requests nor responses are recorded: record one",
     ),
     "scaling to zero": (
-        scaled(min_count=0),
-        "scaling.min_count: 0 is too few: write 1 or more; only asynchronous endpoints, and those "
-        "of inference components, scale to zero",
+        scaled(on_invocations, min_capacity=0),
+        f"{V}.auto_scale_instance_count.min_capacity: 0 is out of range: write 1 to 2147483647",
     ),
     "scaling limits turned round": (
-        scaled(min_count=1, max_count=0),
-        "scaling.max_count: 0 is less than min_count 1: write more",
+        scaled(on_invocations, max_capacity=0),
+        f"{V}.auto_scale_instance_count.max_capacity: 0 is out of range: write 1 to 2147483647",
     ),
     "fewer instances than scaling allows": (
-        scaled(min_count=2),
-        "instances.initial_count: 1 is outside the scaling limits: write 2 to 4",
+        scaled(on_invocations, min_capacity=2),
+        f"{V}.instances.initial_count: 1 is outside the scaling limits: write 2 to 4",
     ),
     "more instances than scaling allows": (
-        scaled(initial_count=5),
-        "instances.initial_count: 5 is outside the scaling limits: write 1 to 4",
+        scaled(on_invocations, initial_count=5),
+        f"{V}.instances.initial_count: 5 is outside the scaling limits: write 1 to 4",
     ),
-    "nothing to scale by": (
-        scaled(targets=[]),
-        "scaling.targets: nothing to scale by: write a target",
+    "nothing to scale on": (
+        scaled(lambda _: None),
+        f"{V}.auto_scale_instance_count: nothing to scale on: call a scale_on_*",
     ),
-    "one target twice": (
-        scaled(targets=[GpuTarget(percent=50), GpuTarget(percent=60)]),
-        "scaling.targets: GpuTarget is given twice: keep one",
+    "one metric twice": (
+        scaled(on_gpus(50, 60)),
+        f"{V}.scale_on_gpu_utilization: called twice: AWS takes one policy for each metric",
     ),
-    "scaling by a GPU that is not there": (
-        scaled(targets=[GpuTarget(percent=50)], type_name="ml.m5.xlarge", processor=Processor.CPU),
-        "scaling.targets: ml.m5.xlarge has no GPU to scale by: remove it",
+    "scaling on a GPU that is not there": (
+        scaled(on_gpus(50), type_name="ml.m5.xlarge"),
+        f"{V}.scale_on_gpu_utilization: ml.m5.xlarge has no GPU: remove it",
     ),
     "GPU target of more than one GPU": (
-        scaled(targets=[GpuTarget(percent=150)]),
-        "scaling.targets: 150 % of a GPU: write 1 to 100",
+        scaled(on_gpus(150)),
+        f"{V}.scale_on_gpu_utilization.target_utilization_percent: 150 is out of range: "
+        "write more than 0, at most 100",
     ),
-    "CPU target of more than one vCPU": (
-        scaled(targets=[CpuTarget(percent=400)]),
-        "scaling.targets: 400 % of a vCPU: write 1 to 100",
+    "CPU target of nothing": (
+        scaled(lambda c: c.scale_on_cpu_utilization("Cpu", target_utilization_percent=0)),
+        f"{V}.scale_on_cpu_utilization.target_utilization_percent: 0 is out of range: write "
+        "more than 0, at most 100",
     ),
-    "target of nothing": (
-        scaled(targets=[ConcurrencyTarget(per_instance=0)]),
-        "scaling.targets: a target of 0: write more than 0",
+    "no requests": (
+        scaled(lambda c: c.scale_on_invocations("Invocations", max_requests_per_second=0)),
+        f"{V}.scale_on_invocations.max_requests_per_second: 0 is out of range: write more than 0",
+    ),
+    "a safety factor above what an instance sustains": (
+        scaled(lambda c: c.scale_on_invocations("I", max_requests_per_second=2, safety_factor=1.5)),
+        f"{V}.scale_on_invocations.safety_factor: 1.5 is out of range: write more than 0, at"
+        " most 1",
+    ),
+    "no concurrent requests": (
+        scaled(lambda c: c.scale_on_concurrency("C", requests_per_instance=0), single=True),
+        f"{V}.scale_on_concurrency.requests_per_instance: 0 is out of range: write more than 0",
+    ),
+    "concurrency of a multi-model endpoint": (
+        scaled(lambda c: c.scale_on_concurrency("C", requests_per_instance=5)),
+        f"{V}.scale_on_concurrency: AWS documents no such metric of multi-model endpoints: "
+        "scale by requests (max_rps), or host a single model",
     ),
     "schedule turned round": (
         scaled(
-            schedules=[
-                ScheduledCapacity(name="n", schedule="rate(1 day)", min_count=3, max_count=2)
-            ]
+            lambda c: c.scale_on_schedule(
+                "night",
+                schedule=Schedule.rate(Duration.days(1)),
+                min_capacity=3,
+                max_capacity=2,
+            )
         ),
-        "scaling.schedules.n.max_count: 2 is less than min_count 3: write more",
+        f"{V}.scale_on_schedule.night.max_capacity: 2 is less than the smallest number of "
+        "instances, 3: write 3 or more",
     ),
 }
 
@@ -432,27 +472,66 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ],
 )
 def test_an_update_that_ends_in_time_is_taken(update: Any) -> None:
-    Scene().endpoint(update=update)
+    assert Scene().endpoint(update=update).problems == []
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_wrong_configuration_says_where_what_and_what_to_write(case: str) -> None:
     make, message = CASES[case]
-    with pytest.raises(InvalidEndpoint) as error:
-        make(Scene())
-    assert [str(problem) for problem in error.value.problems] == [message]
+    assert [str(problem) for problem in make(Scene()).problems] == [message]
 
 
-def test_everything_wrong_is_listed_at_once() -> None:
+def test_percents_of_nothing_are_problems_and_no_crash() -> None:
+    for update in (Linear(percent=0), Rolling(percent=0)):
+        assert len(Scene().endpoint(update=update).problems) == 1
+
+
+REGIONS = {
+    "cn-north-1": "container.release: region cn-north-1 has no SageMaker Triton 25.09: the newest "
+    "release it has is 25.04",
+    "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: use "
+    "another",
+    "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean',
+    None: "region: the stack is environment-agnostic, and every region has images of its own: "
+    "write env=Environment(region=...)",
+}
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_the_stacks_region_must_have_the_image(region: str | None) -> None:
+    (problem,) = Scene(region=region).endpoint().problems
+    assert str(problem).startswith(REGIONS[region])
+
+
+@pytest.mark.parametrize("synthesise", [Scene.template, lambda scene: scene.app.synth()])
+def test_all_problems_of_all_endpoints_fail_the_synthesis_at_once(
+    synthesise: Callable[[Scene], object],
+) -> None:
+    scene = Scene()  # without the context of this repository's cdk.json
+    first = scene.endpoint(
+        scene.variant(
+            hosting=scene.multi_model(prefix="text"),
+            instances=scene.instances(initial_count=0, startup_timeout=Duration.seconds(1)),
+        ),
+        endpoint_name="my endpoint",
+        update=Canary(percent=90),
+    )
+    first.auto_scale_instance_count(max_capacity=0)
+    TritonEndpoint(scene.stack, "Second", endpoint_name="second", variants=[])
+    with pytest.raises(RuntimeError) as error:
+        synthesise(scene)
+    _, *lines = str(error.value).splitlines()
+    assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 7
+    assert "  [Stack/Second] variants: 0 variants: write one to 10" in lines
+
+
+def test_connections_need_a_vpc() -> None:
+    with pytest.raises(ValueError, match="connections: the instances are in no VPC: write vpc"):
+        _ = Scene().endpoint().connections
+
+
+def test_the_only_variant_must_be_the_only_one() -> None:
     scene = Scene()
-    with pytest.raises(InvalidEndpoint) as error:
-        scene.endpoint(
-            scene.variant(
-                hosting=scene.multi_model(prefix="text"),
-                instances=scene.instances(initial_count=0, startup_timeout=Duration.seconds(1)),
-            ),
-            endpoint_name="my endpoint",
-            update=Canary(percent=90),
-        )
-    assert str(error.value).splitlines()[0] == "endpoint my endpoint cannot be deployed:"
-    assert len(error.value.problems) == 5
+    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    with pytest.raises(ValueError, match=r"2 variants: call find_.*, of A, B"):
+        endpoint.auto_scale_instance_count(max_capacity=2)

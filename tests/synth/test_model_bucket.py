@@ -1,6 +1,8 @@
 """ModelBucket."""
 
 from aws_cdk import App, RemovalPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Match, Template
 
 from triton_sagemaker import ModelBucket
@@ -34,6 +36,16 @@ def test_buckets_and_key_outlive_the_stack(models_template: Template) -> None:
     keys = models_template.find_resources("AWS::KMS::Key")
     (key,) = (it for name, it in keys.items() if name.startswith("Models"))
     assert key["DeletionPolicy"] == "Retain"
+
+
+def test_it_is_a_bucket_wherever_the_cdk_takes_one() -> None:
+    stack = Stack(App(), "Stack")
+    bucket: s3.IBucket = ModelBucket(stack, "Models")
+    bucket.grant_read(iam.User(stack, "Reader"))  # of the objects, and of their key
+    (policy,) = Template.from_stack(stack).find_resources("AWS::IAM::Policy").values()
+    (objects, key) = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert {*objects["Action"]} == {"s3:GetBucket*", "s3:GetObject*", "s3:List*"}
+    assert {*key["Action"]} == {"kms:Decrypt", "kms:DescribeKey"}
 
 
 def test_buckets_and_key_go_with_the_stack_if_they_shall() -> None:

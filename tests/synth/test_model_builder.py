@@ -73,6 +73,7 @@ def test_new_prices_do_not_change_the_builder(tmp_path: Path) -> None:
     (facts,) = tmp_path.glob("asset.*/platform_facts")
     assert (facts / "releases.toml").is_file()
     assert not (facts / "prices.toml").exists()
+    assert not (facts / "rules").exists()
     assert [it.name for it in facts.parent.glob("requirements*")] == ["requirements-build.txt"]
 
 

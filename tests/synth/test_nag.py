@@ -1,19 +1,21 @@
 """cdk-nag runs in every synth, and what is not acknowledged fails it."""
 
 import pytest
-from aws_cdk import App, Environment, Stack
+from aws_cdk import App, Duration, Environment, Stack, Validations
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from cdk_nag import AwsSolutionsChecks
 
-import app as stage_app
-from tests.synth.conftest import CONTEXT
+from tests.synth.conftest import CONTEXT, add_stage
+from tests.synth.endpoints import Scene
+from triton_sagemaker import CaptureBucket, DataCapture, ModelBucket, UpdateChecks
 
 
 def test_a_wildcard_that_nobody_gave_a_reason_for_fails_the_synth(
     tmp_path: object,
 ) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "local")
+    add_stage(app, "local")
     stack = Stack(app, "other", env=Environment(region="us-east-1"))
     iam.User(stack, "Everybody").add_to_policy(
         iam.PolicyStatement(actions=["s3:*"], resources=["*"])
@@ -22,9 +24,28 @@ def test_a_wildcard_that_nobody_gave_a_reason_for_fails_the_synth(
         app.synth()
 
 
+def test_an_app_of_one_s_own_on_the_construct_library_is_clean() -> None:
+    # The bucket in a stack of its own: in the endpoint's role, it is an Fn::ImportValue.
+    scene = Scene(CONTEXT)
+    Validations.of(scene.app).add_plugins(AwsSolutionsChecks(scene.app))
+    models = ModelBucket(Stack(scene.app, "Shared", env=Environment(region="us-east-1")), "Models")
+    records = CaptureBucket(scene.stack, "Records", keep={"all/": Duration.days(7)})
+    hosting = scene.multi_model(bucket=models)
+    endpoint = scene.endpoint(
+        scene.variant(hosting=hosting),
+        data_capture=DataCapture(bucket=records, prefix="all", encryption_key=records.key),
+    )
+    endpoint.auto_scale_instance_count(max_capacity=2).scale_on_gpu_utilization(
+        "Gpu", target_utilization_percent=70
+    )
+    endpoint.monitor()
+    UpdateChecks(scene.stack, "Checks", bucket=models)
+    scene.app.synth()
+
+
 def test_a_public_bucket_fails_the_synth(tmp_path: object) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "dev")
+    add_stage(app, "dev")
     s3.Bucket(Stack(app, "other", env=Environment(region="us-east-1")), "Open")
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         app.synth()

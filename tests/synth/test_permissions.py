@@ -11,7 +11,7 @@ from aws_cdk.assertions import Template
 import platform_facts
 from release.permissions import Place, principals
 from stacks import DeliveryStack
-from stages import DeliveryStage, Stage, load_stage
+from stages import DeliveryConfig, StageConfig, load_stage
 from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
@@ -22,7 +22,7 @@ Stacks = dict[str, dict[str, Any]]
 Resources = dict[str, dict[str, Any]]
 
 
-def site(settings: Stage, name: str, templates: Stacks) -> Site:
+def site(settings: StageConfig, name: str, templates: Stacks) -> Site:
     region = platform_facts.region(settings.region)
     deployed = Deployed(templates, region=region.name, account=settings.account or ACCOUNT)
     sources = {
@@ -49,9 +49,9 @@ def site(settings: Stage, name: str, templates: Stacks) -> Site:
 
 
 @pytest.fixture(scope="module")
-def delivered(templates: Templates) -> tuple[Stage, Stacks]:
+def delivered(templates: Templates) -> tuple[StageConfig, Stacks]:
     """Production with a delivery that promotes."""
-    delivery = DeliveryStage(repository="octo-org/octo-repo", promotes_from="dev")
+    delivery = DeliveryConfig(repository="octo-org/octo-repo", promotes_from="dev")
     stack = DeliveryStack(
         App(context=CONTEXT),
         "prod-delivery",
@@ -382,7 +382,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda it: it.what)
-def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[Stage, Stacks]) -> None:
+def test_a_broken_policy_is_seen(broken: Broken, delivered: tuple[StageConfig, Stacks]) -> None:
     settings, templates = delivered
     given = copy.deepcopy(templates)
     broken.change(given[broken.stack]["Resources"])

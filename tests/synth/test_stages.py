@@ -7,7 +7,6 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,12 +14,12 @@ import pytest
 from aws_cdk import App, Stack
 from syrupy.assertion import SnapshotAssertion
 
-import app as stage_app
 import checked_yaml
 from model_build import BuildError
-from stages import DataCaptureStage, DeliveryStage, load_stage, naming_lines
-from stages.schema import STACKS
-from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates
+from stacks import stage_stacks, synthesise
+from stages import DataCaptureConfig, DeliveryConfig, load_stage
+from stages.schema.names import STACKS
+from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates, add_stage
 
 HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
@@ -59,45 +58,56 @@ def test_two_synths_are_byte_identical_and_need_no_credentials(
     assert _files(tmp_path / "other") == _files(Path(assembly("prod").directory))
 
 
+def test_the_plan_in_the_assembly_is_that_of_its_templates(stage: str, assembly: Assembly) -> None:
+    cloud = assembly(stage)
+    plan = json.loads(Path(cloud.directory, stage_stacks.PLAN).read_text())
+    for endpoint in plan["endpoints"].values():
+        resources = cloud.get_stack_by_name(endpoint["name"]).template["Resources"].values()
+        by_kind: dict[str, list[Any]] = {}
+        for resource in resources:
+            by_kind.setdefault(resource["Type"], []).append(resource["Properties"])
+        builds = by_kind["Custom::TritonModel"]
+        assert endpoint["archives"] == {build["Key"]: build["Digest"] for build in builds}
+        entries = by_kind["AWS::SSM::Parameter"]
+        assert endpoint["catalog"] == [json.loads(entry["Value"]) for entry in entries]
+        (config,) = by_kind["AWS::SageMaker::EndpointConfig"]
+        types = {name: variant["instance_type"] for name, variant in endpoint["variants"].items()}
+        variants = config["ProductionVariants"]
+        assert types == {variant["VariantName"]: variant["InstanceType"] for variant in variants}
+
+
 def test_model_stack_knows_no_model(stage: str, templates: Templates) -> None:
     # CloudFormation refuses to change an export that is in use, so what changes with a model must
     # not be in the stack that exports.
     assert "minilm" not in json.dumps(templates(stage)[f"{stage}-models"])
 
 
-def test_no_endpoint_can_be_called_as_another_stack_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_endpoint_can_be_called_as_another_stack_is() -> None:
     prod = load_stage("prod")
-    recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureStage()})
+    recorded = prod.endpoints["text"].model_copy(update={"data_capture": DataCaptureConfig()})
     everything = prod.model_copy(
         update={
-            "delivery": DeliveryStage(repository="octo-org/octo-repo"),
+            "delivery": DeliveryConfig(repository="octo-org/octo-repo"),
             "endpoints": {**prod.endpoints, "text": recorded},
         }
     )
-    monkeypatch.setattr(stage_app, "load_stage", lambda _: everything)
     app = App(context=CONTEXT)
-    stage_app.add_stacks(app, "prod")
+    add_stage(app, "prod", everything)
     made = {it.node.id for it in app.node.children if Stack.is_stack(it)}
     assert made == {f"prod-{name}" for name in (*STACKS, *everything.endpoints)}
 
 
-def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(stage_app, "load_stage", lambda _: load_stage("dev"))
+def test_a_stage_with_a_hyphen_in_its_name_has_no_finding_of_cdk_nag(tmp_path: Path) -> None:
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "eu-dev")
+    add_stage(app, "eu-dev", load_stage("dev"))
     assert "eu-dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
-def test_a_stage_in_china_has_no_finding_of_cdk_nag(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_stage_in_china_has_no_finding_of_cdk_nag(tmp_path: Path) -> None:
     # What is acknowledged names ARNs, which begin otherwise there.
     china = load_stage("dev").model_copy(update={"region": "cn-north-1", "release": "25.04"})
-    monkeypatch.setattr(stage_app, "load_stage", lambda _: china)
     app = App(context=CONTEXT, outdir=str(tmp_path))
-    stage_app.add_stacks(app, "dev")
+    add_stage(app, "dev", china)
     assert "dev-text" in {stack.stack_name for stack in app.synth().stacks}
 
 
@@ -121,10 +131,10 @@ def test_a_synth_without_a_stage_ends_with_one_line_that_names_those_there_are()
 def test_a_mistake_ends_a_synth_with_its_message_alone(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    def load_mistaken(_: str) -> NoReturn:
+    def load_mistaken(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr("stages.load_stage", load_mistaken)
+    monkeypatch.setattr(stage_stacks, "load_stage", load_mistaken)
     with pytest.raises(SystemExit) as end:
         runpy.run_path(str(ROOT / "app.py"), run_name="__main__")
     assert end.value.code == f"error: {error}"
@@ -171,17 +181,15 @@ def test_what_a_construct_refuses_is_said_at_the_line_and_key_of_the_stage(
 
 
 @pytest.fixture
-def mistaken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], str]:
+def mistaken(tmp_path: Path) -> Callable[[str], str]:
     """Return what a synth says of the stage `wrong`, whose file has this content."""
     folder = tmp_path / "stages"
     folder.mkdir()
-    for name, function in (("load_stage", load_stage), ("naming_lines", naming_lines)):
-        monkeypatch.setattr(stage_app, name, partial(function, folder=folder))
 
     def synth(content: str) -> str:
         (folder / "wrong.yaml").write_text(content)
         with pytest.raises(checked_yaml.InvalidFile) as refused:
-            stage_app.add_stacks(App(context=CONTEXT, outdir=str(tmp_path)), "wrong")
+            synthesise(App(context=CONTEXT, outdir=str(tmp_path)), "wrong", folder=folder)
         return str(refused.value).replace(f"{tmp_path}/", "")
 
     return synth

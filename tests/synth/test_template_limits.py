@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,12 +15,11 @@ import pytest
 from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
-import app as stage_app
 import checked_yaml
 from model_build import ModelPlan
-from stacks import check_templates, endpoint_stack
+from stacks import check_templates, synthesise
 from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
-from stages import load_stage, naming_lines
+from stages import plan
 from tests.synth.conftest import CONTEXT, ROOT
 
 Synth = Callable[[int], CloudAssembly]
@@ -32,18 +30,16 @@ def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
     """Return the assembly of an endpoint `text` with so many models on one kind of GPU."""
     folder = tmp_path / "stages"
     folder.mkdir()
-    for name, function in (("load_stage", load_stage), ("naming_lines", naming_lines)):
-        monkeypatch.setattr(stage_app, name, partial(function, folder=folder))
-    plan = endpoint_stack._plan("minilm")
+    minilm = plan.planned_model("minilm")
 
     def renamed(name: str) -> ModelPlan:
         return dataclasses.replace(
-            plan, name=name, digest=hashlib.sha256(name.encode()).hexdigest()
+            minilm, name=name, digest=hashlib.sha256(name.encode()).hexdigest()
         )
 
-    monkeypatch.setattr(endpoint_stack, "_plan", renamed)
+    monkeypatch.setattr(plan, "planned_model", renamed)
 
-    def synthesise(models: int) -> CloudAssembly:
+    def many(models: int) -> CloudAssembly:
         endpoint = {
             "instance_type": "ml.g5.xlarge",
             "models": [f"model-{number:03}" for number in range(models)],
@@ -51,9 +47,10 @@ def synth(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Synth:
         stage = {"region": "us-east-1", "release": "25.09", "endpoints": {"text": endpoint}}
         (folder / "many.yaml").write_text(json.dumps(stage, indent=1))
         outdir = str(tmp_path / f"{models}")
-        return stage_app.synthesise(App(context=CONTEXT, outdir=outdir, stack_traces=False), "many")
+        app = App(context=CONTEXT, outdir=outdir, stack_traces=False)
+        return synthesise(app, "many", folder=folder)
 
-    return synthesise
+    return many
 
 
 def template(assembly: CloudAssembly) -> bytes:
@@ -133,6 +130,6 @@ def refused(folder: Path, stack: str, size: int) -> list[tuple[checked_yaml.Keys
     )
     try:
         check_templates("prod", assembly)
-    except checked_yaml.Misfits as error:
-        return error.found
+    except checked_yaml.LocatedErrors as error:
+        return error.errors
     return []

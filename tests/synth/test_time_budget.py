@@ -9,19 +9,18 @@ import yaml
 from aws_cdk import App
 from aws_cdk.cx_api import CloudAssembly
 
-import app as stage_app
 import checked_yaml
 from endpoint_client import EndpointClient, _client
+from platform_facts.rules.updates import PROVISIONING_SECONDS
 from release.delivery import time_budget as delivered
 from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
-from stacks import time_budget
+from stacks import stage_stacks, synthesise, time_budget
 from stacks.time_budget import JOB_MINUTES
-from stages import Stage, load_stage
+from stages import StageConfig, load_stage
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, templates_of
 from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index
-from triton_sagemaker.instances import PROVISIONING_SECONDS
 
 UPDATES: dict[str, dict[str, Any]] = {
     "all at once": {"strategy": "all-at-once"},
@@ -40,27 +39,25 @@ CUSTOM_RESOURCE_MINUTES = 60
 Templates = dict[str, dict[str, Any]]
 
 
-def generated(scaling: dict[str, Any] | None = None, **update: Any) -> Stage:
+def generated(scaling: dict[str, Any] | None = None, **update: Any) -> StageConfig:
     """Return prod with endpoints of one variant, which are all updated and scaled so."""
     content = load_stage("prod").model_dump(exclude_none=True)
     for endpoint in content["endpoints"].values():
         endpoint.update(update=update, scaling=scaling, variants={"AllTraffic": {}})
-    return Stage.model_validate(content)
+    return StageConfig.model_validate(content)
 
 
 def synthesised(
-    stage: Stage, folder: Path, monkeypatch: pytest.MonkeyPatch
+    stage: StageConfig, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[Templates, TimeBudget]:
     """Return templates by stack, and the budget as a delivery reads it."""
-    monkeypatch.setattr(stage_app, "load_stage", lambda _: stage)
-    app = App(context=CONTEXT, outdir=str(folder))
-    stage_app.add_stacks(app, "prod")
-    return read(app.synth(), "prod")
+    monkeypatch.setattr(stage_stacks, "load_stage", lambda *_: stage)
+    return read(synthesise(App(context=CONTEXT, outdir=str(folder)), "prod"))
 
 
-def read(assembly: CloudAssembly, stage: str) -> tuple[Templates, TimeBudget]:
+def read(assembly: CloudAssembly) -> tuple[Templates, TimeBudget]:
     """Return a stage's templates by stack, and the budget as a delivery reads it."""
-    budget = TimeBudget.read(Path(assembly.directory), f"{stage}-models")
+    budget = TimeBudget.read(Path(assembly.directory))
     assert budget is not None
     return templates_of(assembly), budget
 
@@ -122,14 +119,14 @@ def check(templates: Templates, budget: TimeBudget) -> None:
 def test_a_delivery_of_each_shipped_stage_ends_within_its_job(
     stage: str, assembly: Assembly
 ) -> None:
-    check(*read(assembly(stage), stage))
+    check(*read(assembly(stage)))
 
 
 @pytest.mark.parametrize("name", EVERY_STAGE)
 def test_a_delivery_of_a_stage_that_asks_for_all_ends_within_its_job(
     name: str, every_assembly: Assembly
 ) -> None:
-    check(*read(every_assembly(name), name))
+    check(*read(every_assembly(name)))
 
 
 @pytest.mark.parametrize("update", UPDATES)
@@ -201,7 +198,7 @@ def test_session_and_workflow_last_as_long_as_a_job() -> None:
 
 
 def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
-    assert delivered.METADATA == time_budget.METADATA
+    assert delivered.PLAN == stage_stacks.PLAN
     assert verifying.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
     attempts = signature(EndpointClient).parameters["load_attempts"].default
     call: Any = _client.CALL
@@ -212,5 +209,5 @@ def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
 
 def test_the_table_in_the_documents_is_that_of_prod(assembly: Assembly) -> None:
     page = (ROOT / "docs" / "delivery.md").read_text()
-    _, budget = read(assembly("prod"), "prod")
+    _, budget = read(assembly("prod"))
     assert "\n".join(budget.lines()) in page

@@ -19,8 +19,7 @@ from triton_sagemaker import (
     Canary,
     DataCapture,
     EndpointLog,
-    GpuTarget,
-    InvalidEndpoint,
+    ITritonEndpoint,
     Linear,
     PublishedMetrics,
     Rolling,
@@ -123,11 +122,8 @@ def test_defaults_of_instances(scene: Scene) -> None:
 
 
 def test_every_option_of_instances(scene: Scene) -> None:
-    from platform_facts import Processor
-
     scene.endpoint(
         scene.variant(
-            container=scene.container(processor=Processor.CPU),
             instances=scene.instances(
                 "ml.m5.xlarge",
                 initial_count=3,
@@ -145,6 +141,18 @@ def test_every_option_of_instances(scene: Scene) -> None:
     assert variant["RoutingConfig"] == {"RoutingStrategy": "RANDOM"}
     assert variant["VolumeSizeInGB"] == 100
     assert "InferenceAmiVersion" not in variant
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "tag"), [("ml.g5.xlarge", "25.09-py3"), ("ml.m5.xlarge", "25.09-py3-cpu")]
+)
+def test_the_stack_s_region_and_the_instance_type_decide_which_image_runs(
+    instance_type: str, tag: str
+) -> None:
+    scene = Scene(region="eu-west-1")
+    scene.endpoint(scene.with_instances(instance_type))
+    image = scene.properties(MODEL)["PrimaryContainer"]["Image"]
+    assert image.endswith(f".dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:{tag}")
 
 
 def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene) -> None:
@@ -232,7 +240,8 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
 
 def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
     endpoint = scene.endpoint(update=Rolling(percent=50, wait=Duration.seconds(60)))
-    endpoint.auto_scale(min_count=1, max_count=4, targets=[GpuTarget(percent=70)])
+    scaling = endpoint.auto_scale_instance_count(max_capacity=4)
+    scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
     # Half of three instances is one: three batches. Of four, it is two.
     assert endpoint.longest_update.to_seconds() == 3 * (2400 + 60)
 
@@ -362,9 +371,7 @@ def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
     "ask",
     [
         lambda endpoint: endpoint.metric_invocations(variant="Typo"),
-        lambda endpoint: endpoint.auto_scale(
-            min_count=1, max_count=2, targets=[GpuTarget(percent=50)], variant="Typo"
-        ),
+        lambda endpoint: endpoint.find_instance_production_variant("Typo"),
     ],
     ids=["metrics", "scaling"],
 )
@@ -372,7 +379,7 @@ def test_a_variant_that_is_not_there_is_told_those_that_are(
     scene: Scene, ask: Callable[[TritonEndpoint], object]
 ) -> None:
     endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
-    with pytest.raises(InvalidEndpoint, match=r'variant: no "Typo": write one of A, B$'):
+    with pytest.raises(ValueError, match=r'variant: no "Typo": write one of A, B$'):
         ask(endpoint)
 
 
@@ -682,7 +689,7 @@ def test_invoking_is_granted_by_model(scene: Scene) -> None:
 
 def test_invoking_by_model_is_not_granted_where_no_model_can_be_named(scene: Scene) -> None:
     endpoint = scene.endpoint(scene.variant(hosting=scene.single_model()))
-    with pytest.raises(InvalidEndpoint, match="SingleModelHosting is invoked without naming"):
+    with pytest.raises(ValueError, match="SingleModelHosting is invoked without naming"):
         endpoint.grant_invoke(iam.User(scene.stack, "User"), models=["minilm"])
 
 
@@ -716,6 +723,15 @@ def test_an_endpoint_is_imported_by_its_name(scene: Scene) -> None:
     dimensions = {"EndpointName": "text", "VariantName": "AllTraffic"}
     assert endpoint.metric_invocations().dimensions == dimensions
     assert endpoint.metric_invocations(variant="B").dimensions["VariantName"] == "B"  # type: ignore[index]
+
+
+def test_imported_endpoints_and_those_of_the_app_have_one_interface(scene: Scene) -> None:
+    imported = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
+    endpoints: list[ITritonEndpoint] = [scene.endpoint(), imported]
+    user = iam.User(scene.stack, "User")
+    for endpoint in endpoints:
+        endpoint.grant_invoke(user, models=["minilm"]).assert_success()
+        assert endpoint.metric_invocations().metric_name == "Invocations"
 
 
 def test_an_endpoint_of_another_account_is_imported_by_its_arn(scene: Scene) -> None:

@@ -11,11 +11,10 @@ from pydantic import ValidationError
 
 from local_aws.environment import ACCOUNT, REGION
 from model_build import ModelPlan, find_model, plan_model
-from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack, endpoint_stack
-from stages import Stage
+from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack
+from stages import StageConfig, plan
 from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed
-from triton_sagemaker import InvalidEndpoint
 
 ROOT = Path(__file__).parents[2]
 CONTEXT = json.loads((ROOT / "cdk.json").read_text())["context"]
@@ -53,25 +52,26 @@ class Templates:
         app = App(context=CONTEXT, outdir=str(self.app), stack_traces=False)
         env = Environment(account=ACCOUNT, region=REGION)
         # What the stack that stays is called is all that the others take of it.
-        any_stage = Stage.model_validate(stage_of(states[0]))
+        any_stage = StageConfig.model_validate(stage_of(states[0]))
         models = ModelStack(app, f"{STAGE}-models", stage_name=STAGE, stage=any_stage, env=env)
         network = NetworkStack(app, f"{STAGE}-network", env=env)
         records = changed(stage_of(states[0]), {"endpoints": {ENDPOINT: {"data_capture": {}}}})
         capture = CaptureStack(
-            app, f"{STAGE}-capture", stage=Stage.model_validate(records), env=env
+            app, f"{STAGE}-capture", stage=StageConfig.model_validate(records), env=env
         )
         made: list[EndpointStack | str] = []
         for number, state in enumerate(states):
             try:
-                stage = Stage.model_validate(stage_of(state))
-                made.append(
-                    self._stack(app, f"stack-{number}", state, stage, models, network, capture, env)
-                )
+                stage = StageConfig.model_validate(stage_of(state))
+                name = f"stack-{number}"
+                stack = self._stack(app, name, state, stage, models, network, capture, env)
             except ValidationError as error:
                 made.append("; ".join(it["msg"] for it in error.errors()))
-            except InvalidEndpoint as error:
-                app.node.try_remove_child(f"stack-{number}")
-                made.append(str(error))
+                continue
+            problems = stack.endpoint.problems
+            if problems:
+                app.node.try_remove_child(name)
+            made.append("; ".join(map(str, problems)) if problems else stack)
         assembly = app.synth()
         return [
             it
@@ -85,27 +85,27 @@ class Templates:
         app: App,
         construct_id: str,
         state: State,
-        stage: Stage,
+        stage: StageConfig,
         models: ModelStack,
         network: NetworkStack,
         capture: CaptureStack,
         env: Environment,
     ) -> EndpointStack:
         with patch.object(
-            endpoint_stack, "_plan", lambda name: self._plan(name, state["models"][name])
+            plan, "planned_model", lambda name: self._plan(name, state["models"][name])
         ):
-            return EndpointStack(
-                app,
-                construct_id,
-                stage_name=STAGE,
-                stage=stage,
-                endpoint_name=ENDPOINT,
-                endpoint=stage.endpoints[ENDPOINT],
-                models=models,
-                network=network if stage.private_network else None,
-                captured=capture.bucket if stage.captures else None,
-                env=env,
-            )
+            planned = plan.StagePlan.of(STAGE, stage).endpoints[ENDPOINT]
+        return EndpointStack(
+            app,
+            construct_id,
+            stage_name=STAGE,
+            stage=stage,
+            plan=planned,
+            models=models,
+            network=network if stage.private_network else None,
+            captured=capture.bucket if stage.captures else None,
+            env=env,
+        )
 
     def _plan(self, name: str, version: int) -> ModelPlan:
         if (name, version) not in self._plans:

@@ -401,11 +401,11 @@ def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
         ("title: a\n? [b, c]\n: d\n", "drawing.yaml:2: a key is a list or mapping: write a text"),
         (
             "title: a\ntags: &t\n- b\n- *t\n",
-            "drawing.yaml:2: tags.1: holds itself through an alias: write the values out",
+            "drawing.yaml:4: tags.1: holds itself through an alias: write the values out",
         ),
         (
             "title: a\nlabel: &l\n  text: {b: *l}\n",
-            "drawing.yaml:2: label.text.b: holds itself through an alias: write the values out",
+            "drawing.yaml:3: label.text.b: holds itself through an alias: write the values out",
         ),
         (
             "title: a\n<<: 3\n",
@@ -431,7 +431,7 @@ def test_all_that_no_schema_could_judge_comes_at_once(problems_of: ProblemsOf) -
 @pytest.mark.parametrize("text", ["[" * 2000 + "]" * 2000, "{a: " * 2000 + "b" + "}" * 2000])
 def test_what_is_nested_too_deeply_is_refused(problems_of: ProblemsOf, text: str) -> None:
     assert problems_of(f"title: {text}\n") == [
-        "drawing.yaml:1: lists and mappings stand in each other 51 levels deep: write fewer"
+        "drawing.yaml:1: lists and mappings are nested too deeply: write fewer levels"
     ]
 
 

@@ -28,6 +28,7 @@ LONGEST_NAMES = {
 OWN_NAMES = {
     "AWS::CloudWatch::Alarm": "AlarmName",
     "AWS::IAM::OIDCProvider": "Url",
+    "AWS::Lambda::Function": "FunctionName",
     "AWS::Logs::LogGroup": "LogGroupName",
     "AWS::SNS::Topic": "TopicName",
     "AWS::SageMaker::Endpoint": "EndpointName",

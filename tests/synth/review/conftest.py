@@ -87,8 +87,7 @@ def synthesise(tree: Tree, stage: str, *, to: Path, validate: bool = True) -> No
             outdir=str(to),
             stack_traces=False,
         )
-        importlib.import_module("app").add_stacks(app, stage)
-        app.synth()
+        importlib.import_module("stacks").synthesise(app, stage)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from tests.synth.review.conftest import Edit, Reviewer
 
 STAGE = "stages/live.yaml"
 ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
+ROLLBACK = "constructs/triton_sagemaker/rollback_alarms.py"
 BUCKET = "constructs/triton_sagemaker/model_bucket.py"
 PRIVATE = "constructs/triton_sagemaker/private_bucket.py"
 NETWORK = "stacks/network_stack.py"
@@ -22,8 +23,13 @@ TEXT = "  text:\n    models: [minilm]\n    instance_type: ml.g5.xlarge"
 
 def _meant(*findings: str) -> Edit:
     """Acknowledge what cdk-nag finds in the stack of models: else the change is none."""
-    place = '        "The registry token'
-    return "stacks/acknowledged.py", place, f'        "It is meant so.": {[*findings]},\n{place}'
+    place = "        self.builder = ModelBuilder("
+    lines = [
+        "        from triton_sagemaker.nag import acknowledge",
+        f'        acknowledge(self, "It is meant so.", *{[*findings]})',
+        place,
+    ]
+    return "stacks/model_stack.py", place, "\n".join(lines)
 
 
 CHANGES: dict[str, list[Edit]] = {
@@ -152,12 +158,12 @@ CHANGES: dict[str, list[Edit]] = {
     "a new role that may do everything, and trusts another account": [
         (
             "stacks/model_stack.py",
-            "        acknowledge_models(self, env, stage_name=stage_name)",
+            "        if stage.notify.email:",
             "        role = iam.Role(\n"
             '            self, "Helper", assumed_by=iam.AccountPrincipal("999999999999")\n'
             "        )\n"
             '        role.add_to_policy(iam.PolicyStatement(actions=["*"], resources=["*"]))\n'
-            "        acknowledge_models(self, env, stage_name=stage_name)",
+            "        if stage.notify.email:",
         ),
         _meant("IAM5[Action::*]", "IAM5[Resource::*]"),
         (
@@ -178,19 +184,19 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "private_network", "delivery: { repository: evil/fork }\nprivate_network"),
     ],
     "rollback that hardly happens: thresholds, periods, missing data, no old instances": [
-        (ENDPOINT, "ROLLBACK_SERVER_ERROR_RATE = 0.05", "ROLLBACK_SERVER_ERROR_RATE = 2"),
-        (ENDPOINT, "minutes=(2, 3)", "minutes=(60, 60)"),
-        (ENDPOINT, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
+        (ROLLBACK, "SERVER_ERROR_RATE = 0.05", "SERVER_ERROR_RATE = 2"),
+        (ROLLBACK, "minutes=(2, 3)", "minutes=(60, 60)"),
+        (ROLLBACK, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
         (
             "constructs/triton_sagemaker/updates.py",
-            "keep_old: Duration = FIVE_MINUTES",
+            "keep_old: Duration = KEEP_OLD",
             "keep_old: Duration = Duration.seconds(0)",
         ),
     ],
     "alarms that nobody hears": [
         (
             "constructs/triton_sagemaker/endpoint_monitoring.py",
-            "            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))\n",
+            "            alarm.add_alarm_action(*self._actions)\n",
             "",
         ),
         (STAGE, "team@example.com", "nobody@example.com"),
@@ -208,7 +214,11 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "archives that expire, no access log, logs kept a day": [
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
-        (PRIVATE, "        server_access_logs_bucket=_access_logs(scope, removal_policy),\n", ""),
+        (
+            PRIVATE,
+            "            server_access_logs_bucket=_access_logs(group, removal_policy),\n",
+            "",
+        ),
         _meant("S1"),
         (STAGE, "region:", "log_retention_days: 1\nregion:"),
     ],
@@ -236,7 +246,7 @@ CHANGES: dict[str, list[Edit]] = {
         (STAGE, "us-east-1", "eu-west-1"),
         (
             "constructs/triton_sagemaker/endpoint_monitoring.py",
-            "            alarm.add_alarm_action(*map(actions.SnsAction, self.topics))\n",
+            "            alarm.add_alarm_action(*self._actions)\n",
             "",
         ),
     ],

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 import checked_yaml
-from stages import Stage, UnknownStage, load_stage, stage_names
+from stages import StageConfig, UnknownStage, load_stage, stage_names
 
 FITTING = """\
 region: us-east-1
@@ -17,7 +17,7 @@ endpoints:
 
 @pytest.mark.parametrize("name", stage_names())
 def test_every_shipped_stage_loads(name: str) -> None:
-    assert isinstance(load_stage(name), Stage)
+    assert isinstance(load_stage(name), StageConfig)
 
 
 def test_only_prod_is_production() -> None:

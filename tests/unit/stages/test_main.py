@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,3 +57,15 @@ def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
     assert name.startswith("error: ")
     assert "a_b.yaml: a stage's name" in name
     assert "broken.yaml:1: write a mapping" in broken
+
+
+@pytest.mark.parametrize("arguments", [["stages"], ["stages", "--schema"]])
+def test_stages_are_checked_without_node_and_without_building_models(arguments: list[str]) -> None:
+    """The CDK starts node; the build's packages take seconds to import."""
+    program = (
+        "import runpy, sys; "
+        "sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii', 'onnx', 'torch']));"
+        f"sys.argv = {arguments!r}; runpy.run_module('stages', run_name='__main__')"
+    )
+    root = Path(stages.__file__).parents[1]
+    subprocess.run([sys.executable, "-c", program], cwd=root, check=True, capture_output=True)

@@ -9,16 +9,16 @@ from pydantic import ValidationError
 import checked_yaml
 import platform_facts
 from stages import (
-    DataCaptureStage,
-    DeliveryStage,
-    EndpointStage,
-    NotifyStage,
-    ScalingStage,
-    ScheduleStage,
-    ServerStage,
-    Stage,
-    UpdateStage,
-    VariantStage,
+    DataCaptureConfig,
+    DeliveryConfig,
+    EndpointConfig,
+    NotifyConfig,
+    ScalingConfig,
+    ScheduleConfig,
+    ServerConfig,
+    StageConfig,
+    UpdateConfig,
+    VariantConfig,
     load_stage,
 )
 
@@ -51,10 +51,10 @@ def problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Problems:
     return problems_of
 
 
-def stage(text: str, folder: Path) -> Stage:
+def stage(text: str, folder: Path) -> StageConfig:
     path = folder / "stage.yaml"
     path.write_text(text)
-    return checked_yaml.load(path, Stage)
+    return checked_yaml.load(path, StageConfig)
 
 
 def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_what_is_left_out_has_the_values_of_a_trial(tmp_path: Path) -> None:
     assert read.account is None
     assert read.production is False
     endpoint = read.endpoints["text"]
-    assert endpoint == EndpointStage(models=["minilm"], instance_type="ml.g5.xlarge")
+    assert endpoint == EndpointConfig(models=["minilm"], instance_type="ml.g5.xlarge")
     assert (endpoint.instance_count, endpoint.scaling) == (1, None)
     assert (endpoint.hosting, list(endpoint.variants)) == ("multi-model", ["AllTraffic"])
 
@@ -77,16 +77,16 @@ def test_a_stage_cannot_be_changed() -> None:
 
 def test_every_key_of_the_schema_is_explained() -> None:
     for schema in (
-        Stage,
-        DataCaptureStage,
-        DeliveryStage,
-        EndpointStage,
-        NotifyStage,
-        ScalingStage,
-        ScheduleStage,
-        ServerStage,
-        UpdateStage,
-        VariantStage,
+        StageConfig,
+        DataCaptureConfig,
+        DeliveryConfig,
+        EndpointConfig,
+        NotifyConfig,
+        ScalingConfig,
+        ScheduleConfig,
+        ServerConfig,
+        UpdateConfig,
+        VariantConfig,
     ):
         for name, field in schema.model_fields.items():
             assert field.description, name
@@ -108,7 +108,7 @@ def test_every_key_of_the_schema_is_explained() -> None:
             "    instance_type: ml.g5.xlarge\n    min: 1\n",
             [
                 "prod.yaml:7: endpoints.text.min: unknown key; known keys: "
-                + ", ".join(sorted(EndpointStage.model_fields))
+                + ", ".join(sorted(EndpointConfig.model_fields))
             ],
         ),
         (
@@ -225,7 +225,7 @@ def test_a_type_with_several_gpus_hosts_no_multi_model_endpoint(
     (found,) = problems(FITTING.replace("ml.g5.xlarge", instance_type))
     assert found == (
         f"prod.yaml:6: endpoints.text.instance_type: {instance_type} cannot host a GPU "
-        f"multi-model endpoint, which takes one GPU: write {instead}"
+        f"multi-model endpoint, which takes one GPU: write {instead}, or host a single model"
     )
 
 
@@ -243,18 +243,19 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             "update: { strategy: rolling }\n    variants: { One: {}, Two: {} }",
-            "endpoints.text.update.strategy: a rolling update takes one variant: write canary or "
-            "linear",
+            "endpoints.text.update.strategy: a rolling update takes one variant: choose canary, "
+            "linear or all-at-once",
         ),
         (
             "variants: { One: {}, Two: { instance_type: ml.g5.48xlarge } }",
             "endpoints.text.variants.Two.instance_type: ml.g5.48xlarge cannot host a GPU "
             "multi-model endpoint, which takes one GPU: write ml.g5.xlarge, "
-            "ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge",
+            "ml.g5.2xlarge, ml.g5.4xlarge, ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
         ),
         (
             "scaling: { min_count: 2, max_count: 1, max_rps: 9 }",
-            "endpoints.text.scaling: max_count 1 is less than min_count: write more",
+            "endpoints.text.scaling.max_count: 1 is less than the smallest number of instances, 2: "
+            "write 2 or more",
         ),
         (
             "scaling: { min_count: 1, max_count: 2 }",
@@ -268,7 +269,7 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         (
             "scaling: { min_count: 1, max_count: 2, gpu_percent: 70 }\n"
             "    variants: { One: { instance_type: ml.m5.xlarge } }",
-            "endpoints.text.scaling.gpu_percent: ml.m5.xlarge has no GPU: remove gpu_percent",
+            "endpoints.text.scaling.gpu_percent: ml.m5.xlarge has no GPU: remove it",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, gpu_percent: 101 }",
@@ -278,6 +279,16 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         (
             "update: { strategy: canary, persent: 5 }",
             "endpoints.text.update.persent: unknown key; write percent",
+        ),
+        (
+            "update: { strategy: linear, percent: 5 }",
+            "endpoints.text.update.percent: 5 % is out of range for linear: write 10 to 50",
+        ),
+        (
+            "update: { strategy: linear, percent: 10, wait_seconds: 3600 }",
+            "endpoints.text.update.wait_seconds: up to 9 waits of 3600 s, 2400 s to start "
+            "instances, 300 s for the old ones: these are 35100 s, and SageMaker ends an update "
+            "after 28800 s: write a shorter wait, or a larger percent",
         ),
         (
             "variants: { One: { wieght: 2 } }",
@@ -290,7 +301,7 @@ def test_a_type_with_several_gpus_hosts_a_single_model(tmp_path: Path) -> None:
         ),
         (
             f"variants: {{ {', '.join(f'V{number}: {{}}' for number in range(11))} }}",
-            "endpoints.text.variants: 11 variants given: write one to 10",
+            "endpoints.text.variants: 11 variants: write one to 10",
         ),
         (
             "alarms: { server_error_rate: { critical: .nan } }",
@@ -313,7 +324,7 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         (
             "server: { inference_type: generate }",
             "endpoints.text.server.inference_type: multi-model endpoints always answer as infer, "
-            "not generate: remove it, or write hosting: single-model",
+            "not generate: remove it, or host a single model",
         ),
         (
             "server: { ping_mode: ready }",
@@ -337,8 +348,7 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
             "server: { model_load_gpu_limit: 0.8 }\n"
             "    variants: { One: { instance_type: ml.m5.xlarge }, Two: {},"
             " Three: { instance_type: ml.m5.xlarge } }",
-            "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove "
-            "model_load_gpu_limit",
+            "endpoints.text.server.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
         ),
         (
             "environment: { THREADS: 2 }",
@@ -348,7 +358,7 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         (
             'environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
             "endpoints.text.environment.SAGEMAKER_TRITON_THREAD_COUNT: "
-            "SAGEMAKER_TRITON_THREAD_COUNT is SageMaker's or the server's: what it says is said by "
+            "SAGEMAKER_TRITON_THREAD_COUNT is SageMaker's or the server's: set it by the keys "
             "server, hosting or publish_metrics",
         ),
         (
@@ -401,13 +411,13 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         (
             "data_capture: { requests: false, responses: false }",
-            "endpoints.text.data_capture: neither requests nor responses are recorded: write one "
-            "as true",
+            "endpoints.text.data_capture.requests: neither requests nor responses are recorded: "
+            "record one",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, concurrency: 5 }",
             "endpoints.text.scaling.concurrency: AWS documents no such metric of multi-model "
-            "endpoints: write max_rps, or hosting: single-model",
+            "endpoints: scale by requests (max_rps), or host a single model",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, max_rps: 9, scale_in_cooldown_seconds: -1 }",
@@ -417,8 +427,8 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         (
             "scaling: { min_count: 1, max_count: 2, schedules: "
             "{ night: { at: rate(1 day), min_count: 3, max_count: 2 } } }",
-            "endpoints.text.scaling.schedules.night: max_count 2 is less than min_count: write "
-            "more",
+            "endpoints.text.scaling.schedules.night.max_count: 2 is less than the smallest number "
+            "of instances, 3: write 3 or more",
         ),
         (
             "scaling: { min_count: 1, max_count: 2, schedules: "
@@ -607,8 +617,8 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
     )
     (found,) = problems(PRODUCTION + FITTING + scaling)
     assert found == (
-        "prod.yaml:14: endpoints.text.scaling.schedules.night: a production endpoint needs "
-        "min_count 2 or more, so that it survives the loss of an availability zone"
+        "prod.yaml:14: endpoints.text.scaling.schedules.night.min_count: a production endpoint "
+        "needs min_count 2 or more, so that it survives the loss of an availability zone"
     )
 
 
@@ -660,8 +670,8 @@ def test_a_production_endpoint_scales_no_lower_than_two(problems: Problems, tmp_
     scaling = "    instance_count: 2\n    scaling: { min_count: 1, max_count: 4, max_rps: 9 }\n"
     (found,) = problems(PRODUCTION + FITTING + scaling)
     assert found.endswith(
-        "endpoints.text.scaling: a production endpoint needs min_count 2 or more, so that it "
-        "survives the loss of an availability zone"
+        "endpoints.text.scaling.min_count: a production endpoint needs min_count 2 or more, so "
+        "that it survives the loss of an availability zone"
     )
     fits = PRODUCTION + FITTING + scaling.replace("min_count: 1", "min_count: 2")
     assert stage(fits, tmp_path).endpoints["text"].scaling
@@ -680,8 +690,8 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
     text = PRODUCTION + FITTING
     (found,) = problems(text)
     assert found.endswith(
-        "endpoints.text: a production endpoint needs instance_count 2 or more, so that it survives "
-        "the loss of an availability zone"
+        "endpoints.text.instance_count: a production endpoint needs instance_count 2 or more, so "
+        "that it survives the loss of an availability zone"
     )
     assert stage(text + "    instance_count: 2\n", tmp_path).production
 
@@ -691,22 +701,22 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
     [
         (
             "production: true",
-            "production: nobody hears the alarms of a production stage: write notify: "
+            "production: a production stage has nobody to notify of its alarms: write notify: "
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
         (
             "production: true\nnotify: { email: [] }",
-            "production: nobody hears the alarms of a production stage: write notify: "
+            "production: a production stage has nobody to notify of its alarms: write notify: "
             "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics",
         ),
         (
             "notify: { email: [team@company.com] }",
-            "notify: only production stages have alarms to hear: remove notify",
+            "notify: only production stages have alarms to notify of: remove notify",
         ),
         (
             "production: true\nnotify: { topics: [arn:aws:sns:eu-west-1:123456789012:on-call] }",
             "notify.topics: arn:aws:sns:eu-west-1:123456789012:on-call is not in us-east-1, and an "
-            "alarm tells topics of its own region alone: write another",
+            "alarm notifies topics of its own region alone: write another",
         ),
         (
             "production: true\nnotify: { email: [a@b.com, a@b.com] }",
@@ -716,8 +726,8 @@ def test_a_production_endpoint_needs_two_instances(problems: Problems, tmp_path:
             "production: true\nnotify: { email: [a@b.com], topics: ["
             + ", ".join(f"arn:aws:sns:us-east-1:123456789012:t{number}" for number in range(5))
             + "] }",
-            "notify: an alarm tells 5 topics, of which all addresses need one: remove some, or "
-            "subscribe them to another's topic",
+            "notify: 6 topics, and an alarm notifies 5: remove some, or subscribe them to another's"
+            " topic",
         ),
         (
             "production: true\nnotify: { email: [team] }",
@@ -810,14 +820,14 @@ def test_a_mirrored_image_is_one_of_the_region_by_its_digest(
 def test_alarms_are_told_to_topics_of_the_team_s_own(tmp_path: Path) -> None:
     arn = "arn:aws:sns:us-east-1:123456789012:on-call"
     text = f"production: true\nnotify: {{ topics: [{arn}] }}\n{FITTING}    instance_count: 2\n"
-    assert stage(text, tmp_path).notify == NotifyStage(topics=[arn])
+    assert stage(text, tmp_path).notify == NotifyConfig(topics=[arn])
 
 
 def test_every_endpoint_that_does_not_fit_is_named(problems: Problems) -> None:
     second = FITTING.partition("endpoints:\n")[2].replace("text", "image")
     found = "\n".join(problems(PRODUCTION + FITTING + second))
-    assert "endpoints.text: a production endpoint needs" in found
-    assert "endpoints.image: a production endpoint needs" in found
+    assert "endpoints.text.instance_count: a production endpoint needs" in found
+    assert "endpoints.image.instance_count: a production endpoint needs" in found
 
 
 def test_a_release_that_the_region_lacks_is_refused_with_its_newest(
@@ -838,7 +848,7 @@ def test_a_gpu_that_the_release_does_not_run_on_is_refused(
     (found,) = problems(volta)
     assert found.endswith(
         "endpoints.text.instance_type: ml.p3.2xlarge has a V100 of compute capability 7.0, "
-        "release 25.09 needs 7.5 or more: write another instance_type or another release"
+        "release 25.09 needs 7.5 or more: write another instance type or another release"
     )
     older = stage(volta.replace("25.09", "24.09"), tmp_path)
     assert older.endpoints["text"].instance_type == "ml.p3.2xlarge"
@@ -862,7 +872,7 @@ def test_a_gpu_that_is_newer_than_the_release_is_refused(problems: Problems) -> 
     (found,) = problems(new)
     assert found.endswith(
         "endpoints.text.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
-        "release 22.07 needs 8.6 or less: write another instance_type or another release"
+        "release 22.07 needs 8.6 or less: write another instance type or another release"
     )
 
 
@@ -879,7 +889,7 @@ def test_a_stage_is_delivered_by_the_workflows_of_one_repository(
     repository: str, tmp_path: Path
 ) -> None:
     delivery = stage(f"delivery: {{ repository: {repository} }}\n" + FITTING, tmp_path).delivery
-    assert delivery == DeliveryStage(repository=repository, provider_exists=False)
+    assert delivery == DeliveryConfig(repository=repository, provider_exists=False)
     assert stage(FITTING, tmp_path).delivery is None
 
 

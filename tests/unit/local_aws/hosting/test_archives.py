@@ -181,6 +181,20 @@ def test_what_is_wrong_names_no_folder_of_this_machine(s3: Any, tmp_path: Path) 
         assert str(tmp_path) not in refused.value.message
 
 
+def test_no_file_is_written_below_a_link_that_a_later_link_leads_out(
+    s3: Any, tmp_path: Path
+) -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, target in (("out", "a/here/../.."), ("a/here", "."), ("out/file", "")):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE if target else tarfile.REGTYPE, target
+            archive.addfile(member)
+    with pytest.raises(ApiError, match="'out/file' is below a link that leads out"):
+        fetch(s3, gzip.compress(content.getvalue()), tmp_path / "model")
+    assert not (tmp_path / "file").exists()
+
+
 def test_an_archive_that_is_known_is_not_unpacked_again(s3: Any, tmp_path: Path) -> None:
     s3.objects["models", "text/minilm.tar.gz"] = tar_gz(ENSEMBLE)
     first = archives.fetch(s3, to=tmp_path / "model", **PLACE)

@@ -8,7 +8,7 @@ from local_aws.errors import ApiError
 from local_aws.sagemaker import cloudformation
 from local_aws.sagemaker.cloudformation import (
     Endpoint,
-    EndpointConfig,
+    EndpointConfigResource,
     HostingResource,
     Model,
     resource_types,
@@ -40,7 +40,7 @@ def test_the_types_have_cloudformations_names(sagemaker: JsonService) -> None:
     types = resource_types(sagemaker)
     assert {name: type(handler) for name, handler in types.items()} == {
         "AWS::SageMaker::Model": Model,
-        "AWS::SageMaker::EndpointConfig": EndpointConfig,
+        "AWS::SageMaker::EndpointConfig": EndpointConfigResource,
         "AWS::SageMaker::Endpoint": Endpoint,
     }
 
@@ -70,7 +70,7 @@ def test_text_from_a_template_becomes_the_numbers_that_the_api_takes(
     sagemaker: JsonService, hosting: Hosting
 ) -> None:
     variant = {**VARIANT, "ModelName": "m", "InitialInstanceCount": "2"}
-    EndpointConfig(sagemaker).create(
+    EndpointConfigResource(sagemaker).create(
         "Config",
         {
             "EndpointConfigName": "three",
@@ -108,7 +108,7 @@ def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hos
     assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == ["m"]
 
 
-@pytest.mark.parametrize("kind", [Model, EndpointConfig, Endpoint])
+@pytest.mark.parametrize("kind", [Model, EndpointConfigResource, Endpoint])
 def test_deleting_what_is_gone_is_no_error(
     sagemaker: JsonService, kind: type[HostingResource]
 ) -> None:
@@ -219,7 +219,10 @@ def test_a_deletion_ends_when_the_endpoint_is_gone(
 
 
 def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: JsonService) -> None:
-    for kind, operation in ((Model, "CreateModel"), (EndpointConfig, "CreateEndpointConfig")):
+    for kind, operation in (
+        (Model, "CreateModel"),
+        (EndpointConfigResource, "CreateEndpointConfig"),
+    ):
         shape: Any = sagemaker._model.operation_model(operation).input_shape
         assert set(kind.replacing) == set(shape.members) - {"Tags"}, operation
 

@@ -50,9 +50,8 @@ def delivered(aws: FakeAws, tmp_path: Path) -> Deployment:
         path = tmp_path / f"prod-{name}.template.json"
         path.write_text(json.dumps(endpoint_stack(name)))
     (tmp_path / "prod-models.template.json").write_text(json.dumps(MODELS_STACK))
-    budget = {"type": "triton:time-budget", "data": {"rows": [], "builds": 143}}
-    metadata = tmp_path / "prod-models.metadata.json"
-    metadata.write_text(json.dumps({"/prod-models": [budget]}))
+    budget = {"rows": {}, "build_minutes": 143}
+    (tmp_path / "plan.json").write_text(json.dumps({"time_budget": budget}))
     return Deployment(Assembly(tmp_path, "prod"), cast(boto3.Session, aws))
 
 

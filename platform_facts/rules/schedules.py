@@ -12,6 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from platform_facts.rules.ranges import SCALING_API
+from platform_facts.rules.rule import rule
+
 MAX_RATE = 2**31 - 1
 """Of rate: PutScheduledAction asks for a positive integer, and no page was found that bounds it."""
 
@@ -49,32 +52,32 @@ list was not found. Zones whose names have no slash (EST, Factory) are left out:
 """
 
 
-def expression(text: str) -> str:
-    """Return the expression of a schedule. Raises `ValueError` for what AWS would refuse."""
+@rule("scaling.schedules.at", f"{SCALING_API}PutScheduledAction.html, Schedule")
+def expression(text: str) -> str | None:
+    """A schedule is cron(...) of six fields, rate(...) or at(...), as the service documents it."""
     match = re.fullmatch(r"(cron|rate|at)\((.*)\)", text)
     if match is None or not text.isascii():  # digits and spaces of other scripts are none to AWS
-        raise ValueError(f"{text!r} is no schedule: write {FORMS}")
+        return f"{text!r} is no schedule: write {FORMS}"
     kind, inside = match.groups()
     problem = next({"cron": _cron, "rate": _rate, "at": _at}[kind](inside), None)
-    if problem:
-        raise ValueError(f"{text!r}: {problem}")
-    return text
+    return f"{text!r}: {problem}" if problem else None
 
 
-def time_zone(name: str) -> str:
-    """Return the name of a time zone. Raises `ValueError` for one that is not canonical.
+@rule("scaling.schedules.timezone", f"{SCALING_API}PutScheduledAction.html, Timezone")
+def time_zone(name: str) -> str | None:
+    """A time zone has a canonical IANA name.
 
-    "Valid values are the canonical names of the IANA time zones supported by Joda-Time"
-    (PutScheduledAction, Timezone): time_zones.txt has them, whatever this machine's table has.
+    "Valid values are the canonical names of the IANA time zones supported by Joda-Time":
+    time_zones.txt has them, whatever this machine's table has.
     """
     known = TIME_ZONES.read_text(encoding="utf-8").splitlines()
-    if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        raise ValueError(
-            f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as "
-            f"{close[0] if close else 'Europe/Berlin'}"
-        )
-    return name
+    if name in known:
+        return None
+    close = difflib.get_close_matches(name, known, n=1)
+    return (
+        f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as "
+        f"{close[0] if close else 'Europe/Berlin'}"
+    )
 
 
 def _rate(inside: str) -> Iterator[str]:
@@ -94,18 +97,18 @@ def _at(inside: str) -> Iterator[str]:
 
 
 def _cron(inside: str) -> Iterator[str]:
-    given = inside.split()
-    if len(given) != len(FIELDS):
+    values = inside.split()
+    if len(values) != len(FIELDS):
         names = ", ".join(field.name for field in FIELDS)
-        yield f"{len(given)} fields, and not six: {names}"
+        yield f"{len(values)} fields, and not six: {names}"
         return
-    for field, value in zip(FIELDS, given, strict=True):
+    for field, value in zip(FIELDS, values, strict=True):
         parts = value.split(",")
         if not all(_fits(field, part) for part in parts):
-            yield f"{value!r} is no {field.name}: write {_wanted(field)}"
+            yield f"{value!r} is no {field.name}: write {_allowed(field)}"
         elif len(parts) > 1 and ("?" in value or "#" in value):
             yield f"{value!r} has more than one {field.name}: write ? and # alone"
-    if [given[2], given[4]].count("?") != 1:
+    if [values[2], values[4]].count("?") != 1:
         yield (
             "write ? for the day of month or for the day of week, whichever the other decides: "
             "cron(0 8 ? * MON-FRI *)"
@@ -122,8 +125,8 @@ def _fits(field: _Field, part: str) -> bool:
     if slash and first == "*":
         return True
     low, dash, high = first.partition("-")
-    values = [_number(field, it) for it in ([low, high] if dash else [low])]
-    return all(it is not None for it in values)
+    values = [_number(field, text) for text in ([low, high] if dash else [low])]
+    return None not in values
 
 
 def _number(field: _Field, text: str) -> int | None:
@@ -134,6 +137,6 @@ def _number(field: _Field, text: str) -> int | None:
     return None
 
 
-def _wanted(field: _Field) -> str:
+def _allowed(field: _Field) -> str:
     words = f" or {field.words[0]} to {field.words[-1]}" if field.words else ""
     return f"{field.least} to {field.most}{words}, or *"

@@ -1,10 +1,8 @@
 """Which schedules Application Auto Scaling takes, and what the others are told."""
 
-import re
-
 import pytest
 
-from stages.schema.schedule import expression, time_zone
+from platform_facts.rules.schedules import expression, time_zone
 
 
 @pytest.mark.parametrize(
@@ -25,7 +23,7 @@ from stages.schema.schedule import expression, time_zone
     ],
 )
 def test_a_schedule_of_the_documented_forms_is_taken(text: str) -> None:
-    assert expression(text) == text
+    assert expression(text) == []
 
 
 CRON = "write ? for the day of month or for the day of week, whichever the other decides: "
@@ -68,13 +66,13 @@ CRON = "write ? for the day of month or for the day of week, whichever the other
     ],
 )
 def test_what_is_none_is_told_what_to_write(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(told)):
-        expression(text)
+    (problem,) = expression(text)
+    assert told in problem.message
 
 
 @pytest.mark.parametrize("name", ["UTC", "GMT", "Pacific/Tahiti", "Etc/GMT+9", "Europe/Amsterdam"])
 def test_a_time_zone_has_its_canonical_name(name: str) -> None:
-    assert time_zone(name) == name
+    assert time_zone(name) == []
 
 
 @pytest.mark.parametrize(
@@ -82,10 +80,13 @@ def test_a_time_zone_has_its_canonical_name(name: str) -> None:
     [
         ("Pacific/Tahitii", "Pacific/Tahiti"),
         ("home", "Europe/Berlin"),
-        *((it, "") for it in ("localtime", "Factory", "posixrules", "EST", "US/Eastern", "utc")),
+        *(
+            (name, "")
+            for name in ("localtime", "Factory", "posixrules", "EST", "US/Eastern", "utc")
+        ),
     ],
 )
 def test_any_other_name_is_refused(name: str, close: str) -> None:
     told = f"{name!r} is not a canonical IANA time zone: write UTC, or a name such as {close}"
-    with pytest.raises(ValueError, match=re.escape(told)):
-        time_zone(name)
+    (problem,) = time_zone(name)
+    assert told in problem.message

@@ -1,0 +1,106 @@
+"""The Models, the EndpointConfig and the Endpoint of a Triton endpoint."""
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from triton_sagemaker.data_capture import DataCapture
+from triton_sagemaker.durations import seconds
+from triton_sagemaker.endpoint_metrics import MINUTE
+from triton_sagemaker.updates import UpdatePolicy
+from triton_sagemaker.variant import Variant
+
+Cfn = sagemaker.CfnEndpoint
+
+
+def models(
+    scope: Construct,
+    *,
+    variants: Sequence[Variant],
+    images: Mapping[str, str],
+    role: iam.IRole,
+    vpc_config: sagemaker.CfnModel.VpcConfigProperty | None,
+    network_isolation: bool,
+) -> dict[str, sagemaker.CfnModel]:
+    """Return a Model for each variant, by its name; so are `images`."""
+    resources = {}
+    for variant in variants:
+        model = sagemaker.CfnModel(
+            scope,
+            f"Model-{variant.name}",
+            enable_network_isolation=network_isolation or None,
+            execution_role_arn=role.role_arn,
+            primary_container=variant.container_property(images[variant.name]),
+            vpc_config=vpc_config,
+        )
+        model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
+        resources[variant.name] = model
+    return resources
+
+
+def endpoint_config(
+    scope: Construct,
+    *,
+    variants: Sequence[Variant],
+    models: Mapping[str, sagemaker.CfnModel],
+    encryption_key: kms.IKey | None,
+    data_capture: DataCapture | None,
+    detailed_observability: bool,
+) -> sagemaker.CfnEndpointConfig:
+    """Return the configuration; what metrics alarms rest on is not left to AWS's defaults."""
+    return sagemaker.CfnEndpointConfig(
+        scope,
+        "Config",
+        data_capture_config=data_capture.property() if data_capture else None,
+        kms_key_id=encryption_key.key_arn if encryption_key else None,
+        metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
+            enable_detailed_observability=detailed_observability,
+            enable_enhanced_metrics=False,
+            metric_publish_frequency_in_seconds=seconds(MINUTE),
+        ),
+        production_variants=[
+            variant.property(model_name=models[variant.name].attr_model_name)
+            for variant in variants
+        ],
+    )
+
+
+def deployment_config(
+    update: UpdatePolicy, *, alarm_names: Sequence[str], longest: int
+) -> Cfn.DeploymentConfigProperty:
+    """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
+    rollback = Cfn.AutoRollbackConfigProperty(
+        alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
+    )
+    return Cfn.DeploymentConfigProperty(
+        auto_rollback_configuration=rollback if alarm_names else None,
+        **update.policy(longest=longest),
+    )
+
+
+def endpoint(
+    scope: Construct,
+    *,
+    endpoint_name: str,
+    config_name: str,
+    deployment: Cfn.DeploymentConfigProperty,
+    keep_instance_counts: bool,
+) -> Cfn:
+    """Return the Endpoint; counts, unlike weights and capture, may be those that scaling chose."""
+    templates = ["DesiredWeight", "DataCaptureConfig"]
+    if not keep_instance_counts:
+        templates.append("DesiredInstanceCount")
+    return Cfn(
+        scope,
+        "Endpoint",
+        deployment_config=deployment,
+        endpoint_config_name=config_name,
+        endpoint_name=endpoint_name,
+        exclude_retained_variant_properties=[
+            Cfn.VariantPropertyProperty(variant_property_type=name) for name in templates
+        ],
+        retain_all_variant_properties=True,
+    )

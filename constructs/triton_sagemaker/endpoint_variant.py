@@ -1,0 +1,35 @@
+"""A variant as part of an endpoint."""
+
+from dataclasses import dataclass
+
+from constructs import Construct
+
+from triton_sagemaker.endpoint_metrics import VariantMetrics
+from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
+from triton_sagemaker.variant import Variant
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointVariant(VariantMetrics):
+    """A variant of a `TritonEndpoint`, from `find_instance_production_variant`."""
+
+    endpoint: Construct
+    updated: Construct
+    variant: Variant
+    scalings: list[ScalableInstanceCount]
+
+    def auto_scale_instance_count(
+        self, *, max_capacity: int, min_capacity: int = 1
+    ) -> ScalableInstanceCount:
+        """Let the number of instances scale between two limits, once the endpoint is updated."""
+        scaling = ScalableInstanceCount(
+            self.endpoint,
+            f"Scaling-{self.variant_name}",
+            after=self.updated,
+            endpoint_name=self.endpoint_name,
+            variant=self.variant,
+            min_capacity=min_capacity,
+            max_capacity=max_capacity,
+        )
+        self.scalings.append(scaling)
+        return scaling

@@ -1,0 +1,53 @@
+"""Names of endpoints, variants and variables."""
+
+import re
+
+from platform_facts.rules.ranges import API
+from platform_facts.rules.rule import rule
+
+NAME = r"[a-zA-Z0-9](-*[a-zA-Z0-9])*"
+MAX_NAME = 63
+MAX_VARIABLE_BYTES = 1024
+MAX_VARIABLES = 100
+MAX_ENVIRONMENT_BYTES = 32 * 1024
+
+
+@rule("endpoint_name", f"{API}CreateEndpoint.html, EndpointName")
+def endpoint_name(name: str) -> str | None:
+    """An endpoint's full name has up to 63 letters, digits, and hyphens between them."""
+    if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
+        return None
+    return (
+        f"{name!r}, of {len(name)} characters, is not an endpoint name: write up to {MAX_NAME} "
+        "letters, digits, and hyphens between them"
+    )
+
+
+@rule("name", f"{API}ProductionVariant.html, VariantName")
+def variant_name(name: str) -> str | None:
+    """A variant's name has up to 63 letters, digits, and hyphens between them."""
+    if len(name) <= MAX_NAME and re.fullmatch(NAME, name):
+        return None
+    return f"{name!r} is not a variant name: write letters, digits, and hyphens between them"
+
+
+@rule("environment", f"{API}ContainerDefinition.html, Environment; environ(7)")
+def variable_text(text: str) -> str | None:
+    """The name and the value of a variable have at most 1024 bytes each, and no NUL."""
+    if "\0" in text:
+        return "has a NUL, which no variable can hold: remove it"
+    if len(text.encode()) > MAX_VARIABLE_BYTES:
+        return f"has more than {MAX_VARIABLE_BYTES} bytes: shorten it"
+    return None
+
+
+@rule("environment", f"{API}ContainerDefinition.html, Environment; botocore's model of CreateModel")
+def environment_size(environment: dict[str, str]) -> str | None:
+    """A container has at most 100 variables of 32,768 bytes, those of the server included."""
+    size = sum(len(name.encode()) + len(text.encode()) for name, text in environment.items())
+    if len(environment) <= MAX_VARIABLES and size <= MAX_ENVIRONMENT_BYTES:
+        return None
+    return (
+        f"{len(environment)} entries of {size} bytes; SageMaker takes {MAX_VARIABLES} entries and "
+        f"{MAX_ENVIRONMENT_BYTES} bytes: remove some"
+    )

@@ -1,0 +1,69 @@
+"""Alarms, their topics, and records of requests."""
+
+from collections.abc import Mapping
+from math import inf
+
+from platform_facts.rules.ranges import API
+from platform_facts.rules.rule import Violation, rule
+
+MAX_ALARM_ACTIONS = 5
+
+
+def thresholds(measures: Mapping[str, Mapping[str, float]]) -> list[Violation]:
+    """Return thresholds that no value reaches, and warnings that come after their alarm."""
+    problems: list[Violation] = []
+    for measure, levels in measures.items():
+        for severity, level in levels.items():
+            problems += _reachable.at("alarms", measure, severity)(measure, level)
+        problems += _order.at("alarms", measure, "warning")(
+            measure, levels.get("warning"), levels.get("critical")
+        )
+    return problems
+
+
+@rule("alarms", "the unit that ends a measure's name: a rate is a share, percent of 100")
+def _reachable(measure: str, threshold: float) -> str | None:
+    """A threshold is one that its measure can reach."""
+    unit = measure.removesuffix("_below").rpartition("_")[2]
+    most = {"rate": 1, "percent": 100}.get(unit, inf)
+    if 0 <= threshold <= most:
+        return None
+    needed = "0 or more" if most == inf else f"0 to {most}"
+    return f"{threshold:g} is out of range: write {needed}"
+
+
+@rule("alarms", "our choice: a warning is of no use after the alarm")
+def _order(measure: str, warning: float | None, critical: float | None) -> str | None:
+    """A warning comes before the critical alarm of its measure."""
+    if warning is None or critical is None:
+        return None
+    low_is_bad = measure.endswith("_below")
+    if warning >= critical if low_is_bad else warning <= critical:
+        return None
+    side = "less" if low_is_bad else "more"
+    return (
+        f"{warning:g} is {side} than critical, {critical:g}, and would come after it: exchange them"
+    )
+
+
+@rule(
+    "notify",
+    "docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_limits.html: actions of an "
+    "alarm; the quota cannot be changed",
+)
+def number_of_topics(count: int) -> str | None:
+    """An alarm notifies at most five topics; all e-mail addresses together need one."""
+    if count <= MAX_ALARM_ACTIONS:
+        return None
+    return (
+        f"{count} topics, and an alarm notifies {MAX_ALARM_ACTIONS}: remove some, or subscribe "
+        "them to another's topic"
+    )
+
+
+@rule("data_capture.requests", f"{API}DataCaptureConfig.html, CaptureOptions: one at least")
+def something_captured(requests: bool, responses: bool) -> str | None:
+    """Data capture records requests, responses or both."""
+    if requests or responses:
+        return None
+    return "neither requests nor responses are recorded: record one"

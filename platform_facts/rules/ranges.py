@@ -1,0 +1,109 @@
+"""Ranges of single values, for the schema of a stage and for the constructs."""
+
+from platform_facts.rules.rule import RULES, Rule, Violation
+
+API = "docs.aws.amazon.com/sagemaker/latest/APIReference/API_"
+SCALING_API = "docs.aws.amazon.com/autoscaling/application/APIReference/API_"
+SERVE = "triton-inference-server/server, docker/sagemaker/serve"
+MAX_INTEGER = 2**31 - 1
+"""Of `integer` in AWS's models, and of C's int, as which Triton reads its options."""
+
+
+class Range:
+    """The numbers that a key takes: more than `above` or at least `least`, and at most `most`."""
+
+    def __init__(
+        self,
+        key: str,
+        source: str,
+        *,
+        above: float | None = None,
+        least: float | None = None,
+        most: float | None = None,
+    ) -> None:
+        self.above, self.least, self.most = above, least, most
+        self._rule = Rule(tuple(key.split(".")), f"{self}.", source, self._check)
+        RULES.append(self._rule)
+
+    def __call__(self, value: float | None) -> list[Violation]:
+        """Return that a value is out of range; None is a value that is left out."""
+        return [] if value is None else self._rule(value)
+
+    def at(self, *path: str | int) -> Rule[[float]]:
+        """Return the range of a value that stands elsewhere."""
+        return self._rule.at(*path)
+
+    def __str__(self) -> str:
+        if self.least is not None:
+            return f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return f"more than {self.above}" + ("" if self.most is None else f", at most {self.most}")
+
+    def _check(self, value: float) -> str | None:
+        fits = (
+            (self.above is None or value > self.above)
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
+        return None if fits else f"{value} is out of range: write {self}"
+
+
+WEIGHT = Range("variants.weight", f"{API}ProductionVariant.html", least=0)
+INSTANCE_COUNT = Range("instance_count", f"{API}ProductionVariant.html", least=1, most=MAX_INTEGER)
+MIN_COUNT, MAX_COUNT = (
+    Range(
+        f"scaling.{name}_count",
+        f"{SCALING_API}ScalableTargetAction.html; only endpoints of inference components, and "
+        "asynchronous ones, scale to zero",
+        least=1,
+        most=MAX_INTEGER,
+    )
+    for name in ("min", "max")
+)
+MAX_RPS, CONCURRENCY = (
+    Range(f"scaling.{name}", "our choice: a target of 0 would never be met", above=0)
+    for name in ("max_rps", "concurrency")
+)
+SAFETY_FACTOR = Range(
+    "safety_factor", "a share of what an instance sustains in a load test", above=0, most=1
+)
+GPU_PERCENT, CPU_PERCENT = (
+    Range(f"scaling.{name}_percent", "a share of each GPU or vCPU", above=0, most=100)
+    for name in ("gpu", "cpu")
+)
+SCALING_TARGETS = {
+    "max_rps": MAX_RPS,
+    "concurrency": CONCURRENCY,
+    "gpu_percent": GPU_PERCENT,
+    "cpu_percent": CPU_PERCENT,
+}
+"""What a number of instances may follow, by the keys of a stage."""
+CAPTURED_PERCENT = Range(
+    "data_capture.percent",
+    f"{API}DataCaptureConfig.html; 0 % records nothing",
+    least=1,
+    most=100,
+)
+ROLLBACK_ERROR_RATE = Range(
+    "update.rollback_error_rate", "a share of requests, on which an alarm rests", above=0, most=1
+)
+WAIT_SECONDS = Range("update.wait_seconds", f"{API}TrafficRoutingConfig.html", least=0, most=3600)
+THREAD_COUNT = Range("server.thread_count", SERVE, least=1, most=MAX_INTEGER)
+SHM_DEFAULT, SHM_GROWTH = (
+    Range(f"server.python_shm_{name}_mib", SERVE, least=1, most=MAX_INTEGER)
+    for name in ("default", "growth")
+)
+MODEL_LOAD_GPU_LIMIT = Range("server.model_load_gpu_limit", SERVE, above=0, most=1)
+GRPC_PORT, METRICS_PORT, PORT = (
+    Range(f"server.{name}", "RFC 9293: 16 bits; RFC 6335: 0 is reserved", least=1, most=65535)
+    for name in ("grpc_port", "metrics_port", "port")
+)
+SERVER_OPTIONS = {
+    "grpc_port": GRPC_PORT,
+    "metrics_port": METRICS_PORT,
+    "model_load_gpu_limit": MODEL_LOAD_GPU_LIMIT,
+    "port": PORT,
+    "python_shm_default": SHM_DEFAULT,
+    "python_shm_growth": SHM_GROWTH,
+    "thread_count": THREAD_COUNT,
+}
+"""Ranges by the names of `ServerOptions`; of a size, in MiB."""

@@ -1,0 +1,45 @@
+"""Options of the Triton server, by their names in a stage and in `ServerOptions`."""
+
+from platform_facts import InstanceType, Release, serve_option_since
+from platform_facts.rules.ranges import SERVE
+from platform_facts.rules.rule import rule
+
+SERVER = "triton-inference-server/server, src/sagemaker_server.cc"
+
+
+@rule("server", "platform_facts/releases.toml, serve_option")
+def option_of_release(option: str, release: Release) -> str | None:
+    """The release's `serve` reads each option that is written, `publish_metrics` too."""
+    since = serve_option_since(option)
+    if since is None or release.name >= since:
+        return None
+    return f"release {release.name} does not have it: remove it, or write release {since} or newer"
+
+
+@rule("server.inference_type", SERVER)
+def answers_as_infer(inference_type: str | None) -> str | None:
+    """Multi-model hosting answers as infer."""
+    if inference_type in (None, "infer"):
+        return None
+    return (
+        f"multi-model endpoints always answer as infer, not {inference_type}: remove it, or host "
+        "a single model"
+    )
+
+
+@rule("server.ping_mode", SERVE)
+def ping_of_many_models(ping_mode: str | None) -> str | None:
+    """Multi-model hosting does not ping for readiness of every model."""
+    if ping_mode != "ready":
+        return None
+    return (
+        "ready makes a multi-model instance unhealthy as soon as one model fails to load: remove it"
+    )
+
+
+@rule("server.model_load_gpu_limit", SERVE)
+def memory_of_a_gpu(limit: float | None, instance_type: InstanceType) -> str | None:
+    """A limit of GPU memory takes an instance type with a GPU."""
+    if limit is None or instance_type.gpu:
+        return None
+    return f"{instance_type.name} has no GPU: remove it"

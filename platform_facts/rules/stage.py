@@ -1,0 +1,133 @@
+"""Values of a whole stage, and of one endpoint, that only a stage's file says together."""
+
+import re
+from collections.abc import Sequence
+
+from platform_facts import Region
+from platform_facts.rules.rule import rule
+from platform_facts.rules.variants import GUIDE
+
+CACHE_ALARMS = ("cache_hit_rate_below", "unloads_per_minute", "loaded_models_below")
+"""Alarms of the cache of models: without it, every request misses it and unloads a model."""
+TWO_ZONES = f"{GUIDE}create-multi-model-endpoint.html: at least two instances, in two zones"
+
+
+@rule("models", "triton_sagemaker.SingleModelHosting: one archive")
+def one_model(count: int) -> str | None:
+    """Single-model hosting takes one model."""
+    return None if count == 1 else f"single-model hosting takes one model, not {count}"
+
+
+@rule("cache_models", f"{GUIDE}multi-model-caching.html: a setting of multi-model endpoints")
+def cache_of_many_models(cache_models: bool) -> str | None:
+    """A single model is always cached."""
+    if cache_models:
+        return None
+    return "a single model always stays in memory: remove it, or write hosting: multi-model"
+
+
+@rule("alarms", f"{GUIDE}multi-model-caching.html")
+def alarm_of_the_cache(cache_models: bool) -> str | None:
+    """Alarms of the model cache take an endpoint that caches models."""
+    if cache_models:
+        return None
+    return "with cache_models: false no model stays in memory to be measured: remove it"
+
+
+@rule("publish_metrics", "stacks/network_stack.py: the one way out of the network is to S3")
+def metrics_of_a_private_network(publish_metrics: bool, private_network: bool) -> str | None:
+    """Triton's metrics are not published from a private network."""
+    if not (publish_metrics and private_network):
+        return None
+    return (
+        "the instances of a private network reach S3 alone, and not CloudWatch: remove it, or "
+        "write private_network: false"
+    )
+
+
+@rule("production", TWO_ZONES)
+def survives_a_zone(key: str, count: int) -> str | None:
+    """A production endpoint has two instances at least, by every limit and schedule."""
+    if count >= 2:
+        return None
+    return (
+        f"a production endpoint needs {key} 2 or more, so that it survives the loss of an "
+        "availability zone"
+    )
+
+
+@rule("region", "platform_facts/regions.toml, cloudformation")
+def complete_region(region: Region) -> str | None:
+    """CloudFormation has every resource type of a stage in the region."""
+    if region.missing is None:
+        return None
+    return f"CloudFormation has no {region.missing} in {region.name}: write another region"
+
+
+@rule("models", "our choice")
+def once(names: Sequence[str]) -> str | None:
+    """Models, zones, addresses and topics are listed once."""
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    return f"{', '.join(repeated)} listed twice: remove one" if repeated else None
+
+
+@rule("zones", "stacks/network_stack.py")
+def zones_of_a_network(zones: Sequence[str], private_network: bool) -> str | None:
+    """Zones are those of a private network."""
+    if private_network or not zones:
+        return None
+    return "only a private network has subnets: write private_network: true"
+
+
+@rule("zones", "Local Zones (us-west-2-lax-1a) have longer names, and no SageMaker endpoints")
+def zone_of_the_region(zone: str, region: str) -> str | None:
+    """A zone is one of the region, by its name."""
+    if re.fullmatch(rf"{region}[a-z]", zone):
+        return None
+    return f"{zone!r} is no zone of {region}: write {region}a, for example"
+
+
+@rule(
+    "gpu_build_images", "platform_facts/regions.toml; no page says that CodeBuild pulls elsewhere"
+)
+def image_of_the_region(image: str, region: Region) -> str | None:
+    """Copies of NVIDIA's images are in the region, where CodeBuild has GPUs."""
+    if not region.codebuild_gpu:
+        return f"CodeBuild has no GPU in {region.name}: remove it"
+    if f".ecr.{region.name}." not in image:
+        return f"the image is in another region than {region.name}: copy it there"
+    return None
+
+
+@rule("production", "our choice: an alarm that notifies nobody is of no use")
+def notified(production: bool, targets: Sequence[str]) -> str | None:
+    """A production stage notifies somebody of its alarms."""
+    if targets or not production:
+        return None
+    return (
+        "a production stage has nobody to notify of its alarms: write notify: "
+        "{ email: [team@company.com] }, or ARNs of SNS topics under notify.topics"
+    )
+
+
+@rule("notify", "our choice: only production stages have alarms")
+def notified_of_alarms(production: bool, targets: Sequence[str]) -> str | None:
+    """Only production stages notify."""
+    if production or not targets:
+        return None
+    return "only production stages have alarms to notify of: remove notify"
+
+
+@rule(
+    "notify.topics",
+    'PutMetricAlarm: "Invalid region ca-central-1 specified. Only us-west-2 is supported." '
+    "(cds-snc/notification-terraform#128)",
+)
+def topic_of_the_region(arn: str, region: str) -> str | None:
+    """A topic is in the stage's region."""
+    if arn.split(":")[3] == region:
+        return None
+    return (
+        f"{arn} is not in {region}, and an alarm notifies topics of its own region alone: write "
+        "another"
+    )

@@ -1,0 +1,103 @@
+"""How long an endpoint takes to move to a new configuration, in seconds."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from platform_facts.rules.ranges import API
+from platform_facts.rules.rule import Violation, rule
+from platform_facts.rules.variants import GUIDE
+
+LONGEST_SECONDS = 28_800
+"""What an update may take, the start of instances included; SageMaker rolls a longer one back.
+
+Source: API reference of BlueGreenUpdatePolicy and RollingUpdatePolicy,
+MaximumExecutionTimeoutInSeconds, which "should be larger than the total waiting time".
+"""
+PROVISIONING_SECONDS = 1200
+"""What SageMaker may take to find machines and pull the image. Our choice: no document says.
+
+People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraform-provider-aws
+#39090 and #2493).
+"""
+CONTAINER_SECONDS = 600
+"""Time-outs of an archive's download, and of a container's start. Our choice: both of an hour's."""
+KEEP_OLD_SECONDS = 300
+"""How long a blue/green update keeps the old fleet. Our choice."""
+LEAST_PERCENT = {"canary": 1, "linear": 10, "rolling": 5}
+MOST_PERCENT = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class UpdateTimes:
+    """An update by its strategy; all times in seconds.
+
+    `start` is how long a fleet, or a batch, takes to come up; `keep_old` how long the old fleet
+    stays when the new one has all traffic.
+    """
+
+    strategy: str
+    start: int
+    percent: int = 100
+    wait: int = 0
+    keep_old: int = 0
+
+    @cached_property
+    def moves(self) -> int:
+        """How often an update waits at most, whatever number of instances scaling has chosen."""
+        match self.strategy:
+            case "canary":
+                return 1
+            case "linear":  # each step, but for the last, which is no smaller than allowed
+                return len(range(self.percent, 101 - LEAST_PERCENT["linear"], self.percent))
+            case "rolling":  # the most batches are needed just before `percent` makes two
+                return -(-200 // self.percent) - 1
+        return 0
+
+    def longest(self, instances: int | None = None) -> int:
+        """Return what an update of up to `instances`, or of any number, may take."""
+        if self.strategy != "rolling":
+            return self.start + self.moves * self.wait + self.keep_old
+        batches = self.moves
+        if instances:
+            batches = max(-(-count // self._batch(count)) for count in range(1, instances + 1))
+        return batches * (self.start + self.wait)
+
+    def _batch(self, instances: int) -> int:
+        """Return how many of `instances` are replaced at a time.
+
+        A batch has whole instances and at least one: 33 % of 3 is 1 in AWS's notebook (aws/
+        amazon-sagemaker-examples, Update-SageMaker-Inference-endpoint-using-rolling-deployment).
+        """
+        return max(1, instances * self.percent // 100)
+
+
+def update(times: UpdateTimes) -> list[Violation]:
+    """Return what is wrong with the steps and the duration of an update."""
+    return _percent(times.strategy, times.percent) or _duration(times)
+
+
+@rule(
+    "update.percent",
+    f"{API}TrafficRoutingConfig.html; {API}RollingUpdatePolicy.html; "
+    f"{GUIDE}deployment-guardrails-blue-green-linear.html",
+)
+def _percent(strategy: str, percent: int) -> str | None:
+    """A canary moves 1 to 50 % of the capacity, linear steps 10 to 50 %, batches 5 to 50 %."""
+    least = LEAST_PERCENT.get(strategy)
+    if least is None or least <= percent <= MOST_PERCENT:
+        return None
+    return f"{percent} % is out of range for {strategy}: write {least} to {MOST_PERCENT}"
+
+
+@rule("update.wait_seconds", f"{API}BlueGreenUpdatePolicy.html, {API}RollingUpdatePolicy.html")
+def _duration(times: UpdateTimes) -> str | None:
+    """All waits of linear steps or batches, and the start of instances, end within eight hours."""
+    total = times.start + times.moves * times.wait + times.keep_old
+    if times.strategy not in ("linear", "rolling") or total < LONGEST_SECONDS:
+        return None
+    kept = f", {times.keep_old} s for the old ones" if times.keep_old else ""
+    return (
+        f"up to {times.moves} waits of {times.wait} s, {times.start} s to start instances{kept}: "
+        f"these are {total} s, and SageMaker ends an update after {LONGEST_SECONDS} s: write a "
+        "shorter wait, or a larger percent"
+    )

@@ -1,0 +1,81 @@
+"""Variants of an endpoint, and the instances that they run on."""
+
+from collections.abc import Sequence
+
+from platform_facts import (
+    InstanceType,
+    Region,
+    Release,
+    Support,
+    UnsupportedCombination,
+    image_uri,
+    instance_types,
+)
+from platform_facts._images import Processor
+from platform_facts.rules.ranges import API
+from platform_facts.rules.rule import rule
+
+MAX_VARIANTS = 10
+GUIDE = "docs.aws.amazon.com/sagemaker/latest/dg/"
+
+
+@rule("variants", f"{API}CreateEndpointConfig.html, ProductionVariants")
+def number_of_variants(count: int) -> str | None:
+    """An endpoint has one to ten variants."""
+    if 1 <= count <= MAX_VARIANTS:
+        return None
+    return f"{count} variants: write one to {MAX_VARIANTS}"
+
+
+@rule("variants", f"{API}ProductionVariant.html: traffic goes by a weight's share of their sum")
+def traffic(weights: Sequence[float]) -> str | None:
+    """One variant at least has a weight above 0."""
+    if any(weight > 0 for weight in weights):
+        return None
+    return "no variant gets traffic: write a weight above 0 for one of the variants"
+
+
+@rule("update.strategy", f"{GUIDE}deployment-guardrails-exclusions.html")
+def rolling_of_one_variant(strategy: str, variants: int) -> str | None:
+    """A rolling update takes an endpoint of one variant."""
+    if strategy == "rolling" and variants > 1:
+        return "a rolling update takes one variant: choose canary, linear or all-at-once"
+    return None
+
+
+@rule("release", "platform_facts/regions.toml")
+def image(release: Release, region: Region) -> str | None:
+    """The region has the release's image."""
+    try:
+        image_uri(release=release, region=region, processor=Processor.GPU)
+    except UnsupportedCombination as error:
+        return str(error)
+    return None
+
+
+@rule("instance_type", "platform_facts/releases.toml, compute capabilities")
+def gpu_of_release(instance_type: InstanceType, release: Release) -> str | None:
+    """The release runs on the GPU of the instance type."""
+    gpu = instance_type.gpu
+    if gpu is None or not (needed := release.wants_gpu(gpu.compute_capability)):
+        return None
+    return (
+        f"{instance_type.name} has a {gpu.name} of compute capability {gpu.compute_capability}, "
+        f"release {release.name} needs {needed}: write another instance type or another release"
+    )
+
+
+@rule("instance_type", f"{GUIDE}multi-model-support.html: single-GPU types")
+def one_gpu(instance_type: InstanceType) -> str | None:
+    """Multi-model hosting takes a CPU type, or one with a single GPU."""
+    if instance_type.multi_model is not Support.NO:
+        return None
+    alike = [
+        other.name
+        for other in instance_types()
+        if other.gpu == instance_type.gpu and other.multi_model is Support.YES
+    ]
+    return (
+        f"{instance_type.name} cannot host a GPU multi-model endpoint, which takes one GPU: write "
+        f"{', '.join(alike) or 'a single-GPU type such as ml.g5.xlarge'}, or host a single model"
+    )

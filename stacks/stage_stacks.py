@@ -1,0 +1,82 @@
+"""The stacks of one stage, and the cloud assembly with them."""
+
+import json
+from pathlib import Path
+
+from aws_cdk import App, Environment, Tags, Validations
+from aws_cdk.cx_api import CloudAssembly
+from cdk_nag import AwsSolutionsChecks
+
+import checked_yaml
+from model_build import BuildError
+from stacks.capture_stack import CaptureStack
+from stacks.delivery_stack import DeliveryStack
+from stacks.endpoint_stack import EndpointStack
+from stacks.model_stack import ModelStack
+from stacks.network_stack import NetworkStack
+from stacks.template_limits import check_templates, take_limits_over
+from stacks.time_budget import TimeBudget
+from stages import UnknownStage, at_lines_of_stage, load_stage
+from stages.load import FOLDER
+from stages.plan import StagePlan
+from triton_sagemaker import Problem
+
+USER_ERRORS = (UnknownStage, checked_yaml.InvalidFile, BuildError)
+"""Errors whose messages say what to write instead."""
+PLAN = "plan.json"
+"""The file of the assembly that has the stage's plan, for preflights and deliveries."""
+
+
+def synthesise(
+    app: App, stage_name: str, python: str | None = None, folder: Path = FOLDER
+) -> CloudAssembly:
+    """Return the cloud assembly of a stage, with its plan, within CloudFormation's limits.
+
+    `python` is the version that Python models run in, where it may be another than in the
+    release's image. Raises one of `USER_ERRORS`, with the line of the stage's file.
+    """
+    config = load_stage(stage_name, folder)
+    with at_lines_of_stage(stage_name, folder):
+        plan = StagePlan.of(stage_name, config, python=python)
+        budget = add_stacks(app, plan)
+        assembly = app.synth()
+        check_templates(stage_name, assembly)
+    content = {**plan.as_json(), "time_budget": budget.as_json()}
+    Path(assembly.directory, PLAN).write_text(json.dumps(content, indent=1) + "\n")
+    return assembly
+
+
+def add_stacks(app: App, plan: StagePlan) -> TimeBudget:
+    """Add the stacks of a stage, checked by cdk-nag in every synth; return how long they may take.
+
+    Raises `checked_yaml.LocatedErrors` for what only the constructs see.
+    """
+    take_limits_over(app)
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    name, stage = plan.name, plan.config
+    env = Environment(account=stage.account, region=stage.region)
+    for key, value in stage.tags.items():
+        Tags.of(app).add(key, value)
+    models = ModelStack(app, f"{name}-models", stage_name=name, stage=stage, env=env)
+    network = captured = None
+    if stage.private_network:
+        network = NetworkStack(app, f"{name}-network", env=env, zones=stage.zones)
+    if stage.captures:
+        captured = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
+    if stage.delivery:
+        DeliveryStack(app, f"{name}-delivery", stage_name=name, delivery=stage.delivery, env=env)
+    endpoints, problems = {}, list[tuple[str, Problem]]()
+    for short_name, endpoint in plan.endpoints.items():
+        stack = EndpointStack(
+            app, endpoint.name, stage_name=name, stage=stage, plan=endpoint, models=models,
+            network=network, captured=captured, env=env,
+        )  # fmt: skip
+        problems += ((short_name, problem) for problem in stack.endpoint.problems)
+        endpoints[short_name] = stack.endpoint
+    if problems:  # once, not for each variant
+        keys = (
+            (("endpoints", short_name, *each.path), each.what if each.path else str(each))
+            for short_name, each in problems
+        )
+        raise checked_yaml.LocatedErrors(list(dict.fromkeys(keys)))
+    return TimeBudget.of(name, endpoints)

@@ -1,0 +1,227 @@
+"""What a stage makes of its endpoints and their models: variants, archives, catalog entries.
+
+Nothing here is infrastructure: a plan is computed from files alone.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+import checked_yaml
+import platform_facts
+from model_build import (
+    BuildError,
+    BuildTarget,
+    ModelNotFound,
+    ModelPlan,
+    find_model,
+    plan_model,
+)
+from platform_facts.rules import Violation
+from platform_facts.rules.catalog import catalog_entry
+from stages.schema.endpoint import EndpointConfig
+from stages.schema.stage import StageConfig
+
+MODELS = Path(__file__).parent.parent / "models"
+
+
+@cache
+def planned_model(name: str) -> ModelPlan:
+    """Return a model, read and checked once, however many endpoints serve it."""
+    return plan_model(find_model(MODELS, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class VariantPlan:
+    """A production variant; its instances load archives of `target` below `prefix`."""
+
+    name: str
+    weight: float
+    instance_type: platform_facts.InstanceType
+    target: BuildTarget
+    prefix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchivePlan:
+    """An archive of a model for one kind of instance, at `key` of the model bucket."""
+
+    model: ModelPlan
+    target: BuildTarget
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointPlan:
+    """An endpoint: `short_name` is its key in the stage's file, `name` SageMaker's."""
+
+    short_name: str
+    name: str
+    release: platform_facts.Release
+    region: platform_facts.Region
+    config: EndpointConfig
+    models: tuple[ModelPlan, ...]
+    variants: tuple[VariantPlan, ...]
+
+    @property
+    def archives(self) -> list[ArchivePlan]:
+        """One archive a model and kind of instance, however many variants share it."""
+        prefixes = {variant.prefix: variant.target for variant in self.variants}
+        return [
+            ArchivePlan(model=model, target=target, key=f"{prefix}{model.target_model}")
+            for model in self.models
+            for prefix, target in prefixes.items()
+        ]
+
+    def target_model(self, model: ModelPlan) -> str | None:
+        """Return the `TargetModel` that invokes a model; None where it is the only one."""
+        return model.target_model if self.config.hosting == "multi-model" else None
+
+    @property
+    def catalog(self) -> list[dict[str, Any]]:
+        """What clients must know of each model, as its catalog entry says it."""
+        return [
+            {
+                "model": model.name,
+                "version": model.version,
+                "endpoint": self.name,
+                "target_model": self.target_model(model),
+                "signature": model.signature.model_dump(),
+            }
+            for model in self.models
+        ]
+
+    @property
+    def metrics_namespace(self) -> str | None:
+        """Where Triton's own metrics are published, if they are."""
+        return f"Triton/{self.name}" if self.config.publish_metrics else None
+
+    @property
+    def has_volumes(self) -> bool:
+        """Whether there are volumes to encrypt: types with NVMe storage have none."""
+        return not any(variant.instance_type.local_nvme for variant in self.variants)
+
+    def problems(self) -> Iterator[Violation]:
+        """Yield models that cannot be built for the instances, or have no room in the catalog."""
+        builder = platform_facts.codebuild_gpu().compute_capability
+        for archive in self.archives:
+            place = ("models", self.models.index(archive.model))
+            try:
+                archive.model.check_target(
+                    archive.target, builder=builder if self.region.codebuild_gpu else None
+                )
+            except BuildError as error:
+                yield Violation(place, str(error))
+        for number, entry in enumerate(self.catalog):
+            text = json.dumps(entry, separators=(",", ":"))
+            yield from catalog_entry.at("models", number)(entry["model"], text)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as those read it who deliver it."""
+        return {
+            "name": self.name,
+            "hosting": self.config.hosting,
+            "variants": {
+                variant.name: {
+                    "instance_type": variant.instance_type.name,
+                    "prefix": variant.prefix,
+                    "target": str(variant.target),
+                    "weight": variant.weight,
+                }
+                for variant in self.variants
+            },
+            "archives": {archive.key: archive.model.digest for archive in self.archives},
+            "catalog": self.catalog,
+            "metrics_namespace": self.metrics_namespace,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagePlan:
+    """A stage by its name, with the plans of its endpoints by their short names."""
+
+    name: str
+    config: StageConfig
+    endpoints: dict[str, EndpointPlan]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        config: StageConfig,
+        *,
+        python: str | None = None,
+    ) -> Self:
+        """Return the plan of a stage.
+
+        `python` is the version that Python models run in, where it may be another than in the
+        release's image. Raises `checked_yaml.LocatedErrors` with every model that is not there or
+        cannot be built, by its keys, and `BuildError` for a `python` that is no version.
+        """
+        problems: list[Violation] = []
+        endpoints = {}
+        for short_name, endpoint in config.endpoints.items():
+            models: list[ModelPlan] = []
+            for number, model in enumerate(endpoint.models):
+                try:
+                    models.append(planned_model(model))
+                except ModelNotFound as error:
+                    problems.append(
+                        Violation(("endpoints", short_name, "models", number), str(error))
+                    )
+            if len(models) == len(endpoint.models):
+                plan = _endpoint(name, config, short_name, models, python)
+                problems += [
+                    Violation(("endpoints", short_name, *path), message)
+                    for path, message in plan.problems()
+                ]
+                endpoints[short_name] = plan
+        if problems:
+            raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
+        return cls(name=name, config=config, endpoints=endpoints)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan of each endpoint, for who reads the cloud assembly."""
+        plans = {short_name: plan.as_json() for short_name, plan in self.endpoints.items()}
+        return {"stage": self.name, "endpoints": plans}
+
+
+def _endpoint(
+    stage_name: str,
+    config: StageConfig,
+    short_name: str,
+    models: list[ModelPlan],
+    python: str | None,
+) -> EndpointPlan:
+    endpoint = config.endpoints[short_name]
+    release = platform_facts.release(config.release)
+    variants = []
+    for name, variant in endpoint.variants.items():
+        instance_type = platform_facts.instance_type(endpoint.variant_instance_type(name))
+        gpu = instance_type.gpu
+        target = BuildTarget(
+            release=release.name, compute_capability=str(gpu.compute_capability) if gpu else None
+        )
+        if python is not None:
+            target = target.run_in(python)
+        variants.append(
+            VariantPlan(
+                name=name,
+                weight=variant.weight,
+                instance_type=instance_type,
+                target=target,
+                prefix=f"{short_name}/{target}/",
+            )
+        )
+    return EndpointPlan(
+        short_name=short_name,
+        name=f"{stage_name}-{short_name}",
+        release=release,
+        region=platform_facts.region(config.region),
+        config=endpoint,
+        models=tuple(models),
+        variants=tuple(variants),
+    )

@@ -1,0 +1,76 @@
+"""Access does not depend on construct IDs."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsii
+import pytest
+from aws_cdk import App, Stack
+from constructs import Construct
+
+from tests.synth.assembly import Assembly
+from tests.synth.conftest import CONTEXT, Templates, add_stage, templates_of
+from tests.synth.every_stage import ACCOUNT, every_stage
+
+KEPT = {"Models", "Bucket", "Deploy"}
+"""IDs that are part of names which CloudFormation completes, and by which another stack must name
+the model bucket and the deploy role: neither can be replaced to get a name of its own."""
+
+HASH = re.compile(r"[A-Za-z][0-9A-F]{8}(?![0-9A-Za-z])")
+"""How logical IDs end."""
+
+
+def test_other_construct_ids_give_the_same_access(
+    every_template: Templates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = access(every_template("all"))
+    create = jsii.create
+
+    def create_renamed(klass: type, instance: object, args: Any = None) -> Any:
+        if isinstance(instance, Construct) and not isinstance(instance, App | Stack):
+            scope, construct_id, *rest = args
+            name = construct_id if construct_id in KEPT else f"Other{construct_id}"
+            args = [scope, name, *rest]
+        return create(klass, instance, args)
+
+    monkeypatch.setattr(jsii, "create", create_renamed)
+    renamed = App(context=CONTEXT, outdir=str(tmp_path), stack_traces=False)
+    add_stage(renamed, "all", every_stage("all"))
+    templates = templates_of(renamed.synth())  # with cdk-nag: what it finds is acknowledged still
+    assert {*templates["all-models"]["Resources"]}.isdisjoint(
+        name for name in every_template("all")["all-models"]["Resources"] if "Builder" in name
+    )
+    assert access(templates) == before
+
+
+def test_no_policy_has_a_logical_id_in_a_name(every_template: Templates) -> None:
+    for statement in access(every_template("all")):
+        assert HASH.search(statement) is None
+
+
+def access(templates: dict[str, dict[str, Any]]) -> list[str]:
+    """Return every statement of every policy, with resources by their place in the template."""
+    assembly = Assembly(templates, region="eu-west-1", account=ACCOUNT)
+    places = {name: f"#{number}" for number, name in enumerate(assembly.resources)}
+    return sorted(
+        re.sub(
+            r"<([^<>]+\.[A-Za-z0-9]+)>",
+            lambda match: places[match[1]],
+            f"{resource.stack}: {resource.kind}: {statement}",
+        )
+        for resource in assembly.resources.values()
+        for document in _documents(resource.properties)
+        for statement in assembly.statements(document, resource.stack)
+    )
+
+
+def _documents(value: Any) -> Iterator[dict[str, Any]]:
+    """Yield the policies in the properties of a resource."""
+    if isinstance(value, dict):
+        if "Statement" in value:
+            yield value
+        else:
+            for part in value.values():
+                yield from _documents(part)

@@ -1,0 +1,109 @@
+"""What a stage makes of its endpoints and models, without any infrastructure."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checked_yaml import LocatedErrors
+from model_build import BuildError
+from model_build.manifest import Signature
+from stages import StageConfig
+from stages.plan import EndpointPlan, StagePlan
+
+ROOT = Path(__file__).parents[3]
+
+
+def stage(region: str = "us-east-1", **endpoint: Any) -> StageConfig:
+    endpoint = {"models": ["minilm"], "instance_type": "ml.g5.xlarge", **endpoint}
+    return StageConfig.model_validate(
+        {"region": region, "release": "25.09", "endpoints": {"text": endpoint}}
+    )
+
+
+def plan(python: str | None = None, **settings: Any) -> EndpointPlan:
+    return StagePlan.of("dev", stage(**settings), python=python).endpoints["text"]
+
+
+def problems(**settings: Any) -> dict[tuple[str | int, ...], str]:
+    with pytest.raises(LocatedErrors) as raised:
+        StagePlan.of("dev", stage(**settings))
+    return dict(raised.value.errors)
+
+
+def test_variants_of_one_kind_of_gpu_share_an_archive() -> None:
+    planned = plan(variants={"Small": {}, "Large": {"instance_type": "ml.g5.4xlarge"}})
+    assert [variant.prefix for variant in planned.variants] == 2 * ["text/cuda-25.09-sm86/"]
+    (archive,) = planned.archives
+    assert archive.key == f"text/cuda-25.09-sm86/minilm-{archive.model.version}.tar.gz"
+
+
+def test_variants_of_two_kinds_of_gpus_have_an_archive_each() -> None:
+    planned = plan(variants={"Old": {}, "New": {"instance_type": "ml.g6.xlarge"}})
+    targets = [str(archive.target) for archive in planned.archives]
+    assert targets == ["cuda-25.09-sm86", "cuda-25.09-sm89"]
+
+
+def test_archives_for_another_python_have_a_prefix_of_their_own() -> None:
+    (archive,) = plan(instance_type="ml.m5.xlarge", python="3.11").archives
+    assert archive.key.startswith("text/cpu-25.09-py311/")
+    with pytest.raises(BuildError, match="no version of Python"):
+        plan(python="three")
+
+
+def test_clients_name_an_archive_unless_it_is_the_only_one() -> None:
+    (entry,) = plan().catalog
+    assert (entry["endpoint"], entry["model"]) == ("dev-text", "minilm")
+    assert entry["target_model"] == f"minilm-{entry['version']}.tar.gz"
+    (alone,) = plan(hosting="single-model").catalog
+    assert alone["target_model"] is None
+
+
+def test_a_type_with_nvme_storage_leaves_no_volumes_to_encrypt() -> None:
+    assert not plan(variants={"A": {}, "B": {"instance_type": "ml.m5.xlarge"}}).has_volumes
+    assert plan(instance_type="ml.m5.xlarge").has_volumes
+
+
+def test_metrics_are_published_in_a_namespace_of_the_endpoints() -> None:
+    assert plan(publish_metrics=True).metrics_namespace == "Triton/dev-text"
+    assert plan().metrics_namespace is None
+
+
+def test_every_unknown_model_is_named_at_its_key() -> None:
+    refused = problems(models=["minilm", "mimilm", "resnet"])
+    assert list(refused) == [("endpoints", "text", "models", number) for number in (1, 2)]
+    assert "did you mean minilm?" in refused["endpoints", "text", "models", 1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"instance_type": "ml.g4dn.xlarge"}, "compute capability 7.5 cannot be compiled"),
+        ({"region": "eu-north-1"}, "CodeBuild has no GPU in this region"),
+    ],
+)
+def test_a_model_that_cannot_be_built_is_named_at_its_key(
+    settings: dict[str, Any], message: str
+) -> None:
+    refused = problems(**settings)
+    assert message in refused["endpoints", "text", "models", 0]
+
+
+def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    large = {"inputs": "x" * 4096, "outputs": [], "max_batch_size": 1}
+    monkeypatch.setattr(Signature, "model_dump", lambda _: large)
+    refused = problems()
+    assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
+
+
+def test_it_is_planned_without_the_cdk() -> None:
+    program = (
+        "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"
+        "from stages import load_stage; from stages.plan import StagePlan;"
+        "assert StagePlan.of('prod', load_stage('prod')).as_json()['endpoints']['text']['archives']"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True)
