@@ -44,7 +44,8 @@ class Comparison:
 
     `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
     then, `change_sets` what CloudFormation says of stacks, `settings` what cloud assemblies say of
-    stacks beside templates, by stack, before and after.
+    stacks beside templates, by stack, before and after, `acknowledged` the findings of cdk-nag that
+    the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code.
     """
 
     stage: str
@@ -55,6 +56,8 @@ class Comparison:
     change_sets: dict[str, Any] = field(default_factory=dict)
     lint: Linter = nothing_found
     settings: tuple[Settings, Settings] = ({}, {})
+    acknowledged: FindingsChange = NOTHING
+    reviewed_texts: frozenset[str] = frozenset()
 
     @property
     def production(self) -> bool:

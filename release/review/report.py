@@ -1,7 +1,10 @@
 """The review of one change: everything that is rendered."""
 
+import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from release.review import environments
 from release.review.acknowledged import Acknowledgement
@@ -135,7 +138,19 @@ def review_stage(
     live = base if isinstance(base, Deployed) and missing is None else None
     change_sets = live.change_sets(after) if live else {}
     settings = environments.comparable(old.settings, files[0], new.settings, files[-1])
-    comparison = Comparison(stage, before, after, files[0], files[-1], change_sets, lint, settings)
+    acknowledged = _compared(old.acknowledged, new.acknowledged)
+    comparison = Comparison(
+        stage,
+        before,
+        after,
+        files[0],
+        files[-1],
+        change_sets,
+        lint,
+        settings,
+        acknowledged,
+        _texts(tree.root) if tree else frozenset(),
+    )
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
     endpoints = endpoint_changes(comparison, compared=missing is None)
@@ -152,9 +167,21 @@ def review_stage(
         access=tuple(line for it in comparison.gained for line in in_words(it.by_new)),
         stacks=tuple(comparison.stacks),
         findings=comparison.findings,
-        acknowledged=_compared(old.acknowledged, new.acknowledged),
+        acknowledged=acknowledged,
         notes=(*said, *(live.access_said(after) if live else ())),
         left=tuple(sorted(before.keys() - after.keys())),
+    )
+
+
+@cache
+def _texts(root: Path) -> frozenset[str]:
+    """Return the texts in the constructs and stacks of a tree."""
+    files = (path for folder in ("constructs", "stacks") for path in (root / folder).rglob("*.py"))
+    return frozenset(
+        node.value
+        for path in files
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
 
 

@@ -23,6 +23,7 @@ from release.review.dangers.lost_records import lost_records
 from release.review.dangers.lost_rollback import lost_rollback
 from release.review.dangers.lost_safeguards import lost_safeguards
 from release.review.dangers.low_minimum import low_minimum
+from release.review.dangers.new_acknowledgements import new_acknowledgements
 from release.review.dangers.new_environment import new_environment
 from release.review.dangers.over_budget import over_budget
 from release.review.dangers.powerful_newcomers import powerful_newcomers
@@ -68,6 +69,7 @@ RULES: tuple[Rule, ...] = (
     internet_routes,
     encryption_removed,
     high_findings,
+    new_acknowledgements,
     over_budget,
 )
 

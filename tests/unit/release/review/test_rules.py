@@ -474,6 +474,48 @@ def test_checkov_s_high_findings_count() -> None:
     assert [it.message for it in high] == [lines[0]]
 
 
+REASON = "cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::a/*]: Archives below a prefix."
+
+
+@pytest.mark.parametrize(
+    ("line", "is_danger"),
+    [
+        (
+            "cdk-nag: prod-new/Role: AwsSolutions-IAM5[Resource::b/*]: Archives below a prefix.",
+            False,
+        ),
+        ("cdk-nag: prod-new/Role: AwsSolutions-IAM4[Policy::x]: Archives below a prefix.", True),
+        ("cdk-nag: prod-text/Role: AwsSolutions-IAM5[Resource::*]: It works.", True),
+        ("cdk-nag: prod-text/Role: AwsSolutions-IAM5[x]: y]: Archives below a prefix.", True),
+        ("cdk-nag: prod-text/Role: AwsSolutions-S1: logs\nof nothing", True),
+        ("cdk-nag: prod-text: AwsSolutions-IAM5[a]: Archives below a prefix.: x: y", True),
+    ],
+)
+def test_what_is_acknowledged_for_a_new_reason_is_a_danger(line: str, *, is_danger: bool) -> None:
+    lines = FindingsChange(new=(line,), fixed=(), still=(REASON,))
+    known = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
+    assert [danger.rule for danger in known] == is_danger * ["new_acknowledgements"]
+
+
+def test_a_reason_that_the_base_s_code_gives_or_of_a_new_stage_is_no_danger() -> None:
+    line = "cdk-nag: prod-text/Role: AwsSolutions-IAM4: It works."
+    lines = FindingsChange(new=(line,), fixed=(), still=())
+    reviewed = frozenset({"It works."})
+    known = Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines, reviewed_texts=reviewed)
+    assert dangers(known) == []
+    new = Comparison("prod", {}, SAME, PROD, PROD, acknowledged=lines)
+    assert "new_acknowledgements" not in {danger.rule for danger in dangers(new)}
+
+
+def test_one_reason_for_several_findings_is_one_danger() -> None:
+    new = tuple(f"cdk-nag: prod-{name}/Role: AwsSolutions-IAM4: It works." for name in "ab")
+    lines = FindingsChange(new=new, fixed=(), still=(REASON,))
+    (danger,) = dangers(Comparison("prod", SAME, SAME, PROD, PROD, acknowledged=lines))
+    assert danger.message == (
+        "2 findings of AwsSolutions-IAM4 of cdk-nag are acknowledged for a new reason: It works."
+    )
+
+
 MONTH = 1.4 * 2 * 730  # of the endpoint of RESOURCES
 
 

@@ -1,0 +1,41 @@
+"""Findings of cdk-nag that the app acknowledges, and did not before."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found, digest
+
+_LINE = re.compile(
+    r"cdk-nag: (?P<construct>.*?): (?P<finding>(?P<rule>.*?)(?:\[.*?\])?): (?P<reason>.*)",
+    re.DOTALL,
+)
+
+
+def new_acknowledgements(comparison: Comparison) -> Iterator[Found]:
+    """The app acknowledges findings of a rule for a reason that it did not have before.
+
+    A reason for more resources is listed, and no danger: each new endpoint has its own roles and
+    logs, and what they may do is judged by itself. Nor is one that the base's code gives, for what
+    the stage did not use.
+    """
+    lines = comparison.acknowledged
+    if not comparison.before:
+        return
+    known = {(match["rule"], match["reason"]) for match in _matches((*lines.fixed, *lines.still))}
+    for match in _matches(lines.new):
+        reason = match["reason"]
+        if (match["rule"], reason) not in known and reason not in comparison.reviewed_texts:
+            group = f"{match['rule']}.{digest(reason)}"
+            yield Found(
+                f"{group}.{match['construct']}",
+                f"{match['construct']}: {match['finding']} of cdk-nag is acknowledged for a new "
+                f"reason: {reason}",
+                group=group,
+                heading=f"{{count}} findings of {match['rule']} of cdk-nag are acknowledged for a "
+                f"new reason: {reason}",
+            )
+
+
+def _matches(lines: Iterable[str]) -> Iterator[re.Match[str]]:
+    return (match for line in lines if (match := _LINE.fullmatch(line)))
