@@ -91,7 +91,7 @@ while not pathlib.Path("MARKER").exists():
     time.sleep(0.05)
 exec(open("{STAND_IN}/tensorrt.py").read())
 """
-NO_WAIT = ("WAIT = Duration.minutes(50)", "WAIT = Duration.minutes(0)")
+NO_WAIT = ("WAIT_MINUTES = 50", "WAIT_MINUTES = 0")
 """An edit that lets builds of a deploy wait for no engine."""
 
 
