@@ -1,18 +1,20 @@
-"""How GitHub's workflows reach the account of a stage: as roles, for hours, without keys."""
+"""The access of GitHub's workflows to the account of a stage: roles for hours, without keys."""
 
-from aws_cdk import ArnFormat, CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
+from aws_cdk import CfnOutput, DefaultStackSynthesizer, Duration, Environment, Stack
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 import platform_facts
 import stage_record
 from stacks.model_stack import build_functions
-from stacks.time_budget import JOB_MINUTES
-from stages import DeliveryConfig
-from triton_sagemaker.nag import acknowledge_wildcards
+from stages.schema.delivery import DeliveryConfig
+from stages.time_budget import JOB_MINUTES
+from triton_sagemaker.allow import allow
 
 ISSUER = "token.actions.githubusercontent.com"
-ACCOUNT_WIDE = [
+QUALIFIER = DefaultStackSynthesizer.DEFAULT_QUALIFIER
+BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
+ACCOUNT_WIDE = (
     "ec2:DescribeAvailabilityZones",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeSubnets",
@@ -25,16 +27,13 @@ ACCOUNT_WIDE = [
     "servicequotas:ListAWSDefaultServiceQuotas",
     "servicequotas:ListServiceQuotas",
     "ssm:DescribeParameters",
-]
-"""What a preflight lists: it knows no resources, or counts those of everybody against a quota."""
+)
+"""What a preflight lists."""
 
 STAGES = "The catalog, endpoints and stacks of this stage, and the stack that archives come from."
 BUCKETS = "Buckets of these stages, whose names CloudFormation completes; keys through S3 alone."
 PREFLIGHT = "A preflight lists what knows no resources, or is counted against the account's quotas."
 PLACES = "AWS's images, log groups of this stage's endpoints, and the role itself."
-"""Why statements have wildcards."""
-
-BOOTSTRAP_ROLES = ("deploy", "file-publishing", "lookup")
 
 
 class DeliveryStack(Stack):
@@ -56,267 +55,127 @@ class DeliveryStack(Stack):
         env: Environment,
     ) -> None:
         super().__init__(scope, construct_id, env=env)
-        self._repository = delivery.repository
-        self._wildcards = dict[str, list[str]]()
-        existing = delivery.provider_exists
-        self._provider = self._existing_provider() if existing else self._new_provider()
-
-        review = self._role("Review", "ref:refs/heads/main", session=Duration.hours(1))
-        # Nobody approves its jobs: it reads templates, and not all that is in the account, as the
-        # lookup role would. The CLI goes on as its caller where it may not assume that one.
-        review.add_to_policy(
-            self._may(
-                *("cloudformation:DescribeStacks", "cloudformation:GetTemplate"),
-                resource=f"stack/{stage_name}-*",
-                wildcards=STAGES,
+        provider = self._identity_provider(exists=delivery.provider_exists)
+        review, deploy = (
+            iam.Role(
+                self,
+                name,
+                assumed_by=iam.WebIdentityPrincipal(
+                    provider.oidc_provider_arn,
+                    {
+                        "StringEquals": {
+                            f"{ISSUER}:aud": "sts.amazonaws.com",
+                            # No wildcard, so that no other token fits.
+                            f"{ISSUER}:sub": [f"repo:{delivery.repository}:{subject}"],
+                        }
+                    },
+                ),
+                max_session_duration=session,
+            )
+            for name, subject, session in (
+                ("Review", "ref:refs/heads/main", Duration.hours(1)),
+                # A job with an environment has no other subject: what the environment asks for,
+                # such as the approval of a person, comes before the role.
+                ("Deploy", f"environment:{stage_name}", Duration.minutes(JOB_MINUTES)),
             )
         )
+        CfnOutput(self, "ReviewRoleArn", value=review.role_arn)
+        CfnOutput(self, "DeployRoleArn", value=deploy.role_arn)
+        # Nobody approves the jobs of a review: it reads templates, and not all that is in the
+        # account, as the lookup role would. The CLI goes on as its caller where it may not assume
+        # that one.
+        templates = ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
+        allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")], STAGES)
+        self._allow_deploys(deploy, stage_name)
+        self._allow_archives(deploy, stage_name, delivery.promotes_from)
+        self._allow_preflight(deploy, stage_name)
 
-        # A job with an environment has no other subject: what the environment asks for, such as
-        # the approval of a person, comes before the role.
-        deploy = self._role(
-            "Deploy", f"environment:{stage_name}", session=Duration.minutes(JOB_MINUTES)
-        )
-        deploy.add_to_policy(self._may_assume(*BOOTSTRAP_ROLES))
-        for statement in (*self._catalog_and_models(stage_name), *self._looking_after(stage_name)):
-            deploy.add_to_policy(statement)
-        for statement in self._archives(stage_name, delivery.promotes_from):
-            deploy.add_to_policy(statement)
-        deploy.add_to_policy(self._builds(stage_name))
-        for statement in self._preflight(stage_name):
-            deploy.add_to_policy(statement)
-        acknowledge_wildcards(self, self._wildcards)
-
-    def _new_provider(self) -> iam.IOidcProvider:
+    def _identity_provider(self, *, exists: bool) -> iam.IOidcProvider:
+        if exists:
+            arn = self._arn("iam", f"oidc-provider/{ISSUER}")
+            return iam.OidcProviderNative.from_oidc_provider_arn(self, "GitHub", arn)
         return iam.OidcProviderNative(
             self, "GitHub", url=f"https://{ISSUER}", client_ids=["sts.amazonaws.com"]
         )
 
-    def _existing_provider(self) -> iam.IOidcProvider:
-        arn = self.format_arn(
-            service="iam", region="", resource="oidc-provider", resource_name=ISSUER
-        )
-        return iam.OidcProviderNative.from_oidc_provider_arn(self, "GitHub", arn)
-
-    def _role(self, name: str, *subjects: str, session: Duration) -> iam.Role:
-        """Return a role for tokens with one of `subjects`: no wildcard, so nothing else fits."""
-        role = iam.Role(
-            self,
-            name,
-            assumed_by=iam.WebIdentityPrincipal(
-                self._provider.oidc_provider_arn,
-                {
-                    "StringEquals": {
-                        f"{ISSUER}:aud": "sts.amazonaws.com",
-                        f"{ISSUER}:sub": [f"repo:{self._repository}:{it}" for it in subjects],
-                    }
-                },
-            ),
-            max_session_duration=session,
-        )
-        CfnOutput(self, f"{name}RoleArn", value=role.role_arn)
-        return role
-
-    def _may_assume(self, *names: str) -> iam.PolicyStatement:
-        qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER
-        return iam.PolicyStatement(
-            actions=["sts:AssumeRole"],
-            resources=[
-                self.format_arn(
-                    service="iam",
-                    region="",
-                    resource="role",
-                    resource_name=f"cdk-{qualifier}-{name}-role-{self.account}-{self.region}",
-                )
-                for name in names
-            ],
-        )
-
-    def _catalog_and_models(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What it takes to invoke every model of the stage, to see who changed the catalog, and to
-        write deleted entries again, beside the record of deliveries."""
-        catalog = self.format_arn(
-            service="ssm", resource="parameter", resource_name=f"triton/{stage_name}"
-        )
-        endpoints = self.format_arn(
-            service="sagemaker", resource="endpoint", resource_name=f"{stage_name}-*"
-        )
-        return [
-            self._allow(
-                [
-                    "ssm:GetParameter",
-                    "ssm:GetParameterHistory",
-                    "ssm:GetParametersByPath",
-                    "ssm:PutParameter",
-                ],
-                [f"{catalog}/*"],
-                wildcards=STAGES,
-            ),
-            self._allow(
-                ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint"],
-                [endpoints],
-                wildcards=STAGES,
-            ),
+    def _allow_deploys(self, role: iam.IRole, stage: str) -> None:
+        """Allow what deploys, explains a deploy, repairs the catalog and invokes models."""
+        names = [
+            f"role/cdk-{QUALIFIER}-{name}-role-{self.account}-{self.region}"
+            for name in BOOTSTRAP_ROLES
         ]
-
-    def _looking_after(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs before a deploy, and to explain it."""
-        stacks = self.format_arn(
-            service="cloudformation", resource="stack", resource_name=f"{stage_name}-*"
-        )
-        return [
-            self._allow(
-                [
-                    "cloudformation:DescribeStackEvents",
-                    "cloudformation:DescribeStackResource",
-                    "cloudformation:DescribeStacks",
-                    "cloudformation:GetTemplate",  # what an endpoint moves from
-                ],
-                [stacks],
-                wildcards=STAGES,
-            ),
+        allow(role, ["sts:AssumeRole"], [self._arn("iam", name) for name in names])
+        actions = [
+            "ssm:GetParameter",
+            "ssm:GetParameterHistory",  # of who changed the catalog
+            "ssm:GetParametersByPath",
+            "ssm:ListTagsForResource",
+            "ssm:PutParameter",  # of deleted entries, and of the record of deliveries
         ]
+        allow(role, actions, [self._arn("ssm", f"parameter/triton/{stage}/*")], STAGES)
+        actions = ["sagemaker:DescribeEndpoint", "sagemaker:InvokeEndpoint", "sagemaker:ListTags"]
+        allow(role, actions, [self._arn("sagemaker", f"endpoint/{stage}-*")], STAGES)
+        actions = [
+            "cloudformation:DescribeStackEvents",
+            "cloudformation:DescribeStackResource",
+            "cloudformation:DescribeStacks",
+            "cloudformation:GetTemplate",
+            "cloudformation:ListStackResources",
+        ]
+        allow(role, actions, [self._arn("cloudformation", f"stack/{stage}-*")], STAGES)
 
-    def _archives(self, stage_name: str, promotes_from: str | None) -> list[iam.PolicyStatement]:
-        """What `release.delivery` needs to see archives, to copy those of a stage, and to record.
+    def _allow_archives(self, role: iam.IRole, stage: str, promotes_from: str | None) -> None:
+        """Allow to find, copy and build archives, and to record the delivery.
 
         CloudFormation chooses the buckets' and keys' names: a bucket's begins with its stack's, a
         key is used through S3 alone.
         """
-        own = self._model_bucket(stage_name)
-        read = [own, *([self._model_bucket(promotes_from)] if promotes_from else [])]
+        own, *other = (
+            self._arn("s3", f"{name}-models-modelsbucket*")
+            for name in (stage, promotes_from)
+            if name
+        )
         # Without ListBucket, S3 answers 403 for an object that is not there.
-        objects = [f"{bucket}/*" for bucket in read]
-        statements = [
-            self._allow(["s3:ListBucket"], read, wildcards=BUCKETS),
-            self._allow(["s3:GetObject"], objects, wildcards=BUCKETS),
-        ]
+        allow(role, ["s3:ListBucket"], [own, *other], BUCKETS)
+        allow(role, ["s3:GetObject"], [f"{bucket}/*" for bucket in (own, *other)], BUCKETS)
         if promotes_from:
-            source = self.format_arn(
-                service="cloudformation",
-                resource="stack",
-                resource_name=f"{promotes_from}-models/*",
-            )
-            statements += [
-                self._allow(
-                    ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own}/*"], wildcards=BUCKETS
-                ),
-                self._allow(["cloudformation:DescribeStacks"], [source], wildcards=STAGES),
-                self._may(
-                    "ssm:GetParameter", resource=f"parameter/triton/{promotes_from}/delivered"
-                ),
-            ]
-        else:  # the record of deliveries
-            record = f"{own}/{stage_record.FOLDER}*"
-            statements.append(self._allow(["s3:PutObject"], [record], wildcards=BUCKETS))
+            allow(role, ["s3:AbortMultipartUpload", "s3:PutObject"], [f"{own}/*"], BUCKETS)
+            source = self._arn("cloudformation", f"stack/{promotes_from}-models/*")
+            allow(role, ["cloudformation:DescribeStacks"], [source], STAGES)
+            delivered = self._arn("ssm", f"parameter/triton/{promotes_from}/delivered")
+            allow(role, ["ssm:GetParameter"], [delivered])
+        else:
+            allow(role, ["s3:PutObject"], [f"{own}/{stage_record.FOLDER}*"], BUCKETS)
         suffix = platform_facts.region(self.region).dns_suffix
-        statements.append(
-            self._allow(
-                ["kms:Decrypt", "kms:GenerateDataKey"],
-                [self.format_arn(service="kms", resource="key", resource_name="*")],
-                {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}},
-                wildcards=BUCKETS,
-            )
-        )
-        return statements
+        through_s3 = {"StringEquals": {"kms:ViaService": f"s3.{self.region}.{suffix}"}}
+        keys, actions = self._arn("kms", "key/*"), ["kms:Decrypt", "kms:GenerateDataKey"]
+        allow(role, actions, [keys], BUCKETS, conditions=through_s3)
+        # They start and watch builds: nothing of CodeBuild itself.
+        functions = [self._arn("lambda", f"function:{name}") for name in build_functions(stage)]
+        allow(role, ["lambda:InvokeFunction"], functions)
 
-    def _builds(self, stage_name: str) -> iam.PolicyStatement:
-        """Return what starts and watches builds, nothing of CodeBuild itself."""
-        return self._allow(
-            ["lambda:InvokeFunction"],
-            [
-                self.format_arn(
-                    service="lambda",
-                    resource="function",
-                    resource_name=name,
-                    arn_format=ArnFormat.COLON_RESOURCE_NAME,
-                )
-                for name in build_functions(stage_name)
-            ],
-        )
-
-    def _preflight(self, stage_name: str) -> list[iam.PolicyStatement]:
-        """What the first step of a delivery asks the account: it reads, and of these alone.
+    def _allow_preflight(self, role: iam.IRole, stage: str) -> None:
+        """Allow what the first step of a delivery asks the account: it only reads.
 
         Without one of them, its row says so and the delivery goes on. CloudFormation begins its own
         role's name with the stack's.
         """
-        qualifier = DefaultStackSynthesizer.DEFAULT_QUALIFIER
-        return [
-            self._allow(ACCOUNT_WIDE, ["*"], wildcards=PREFLIGHT),
-            self._may(
-                *("cloudformation:GetTemplate", "cloudformation:ListStackResources"),
-                resource=f"stack/{stage_name}-*",
-                wildcards=STAGES,
-            ),
-            self._may("ssm:GetParameter", resource=f"parameter/cdk-bootstrap/{qualifier}/version"),
-            self._may(
-                "s3:GetEncryptionConfiguration",
-                resource=f"cdk-{qualifier}-assets-{self.account}-{self.region}",
-                region="",
-                account="",
-            ),
-            self._may(
-                "ecr:BatchGetImage",
-                resource="repository/sagemaker-tritonserver",
-                account="*",
-                wildcards=PLACES,
-            ),
-            self._may(
-                "logs:ListTagsForResource",
-                resource=f"log-group:/aws/sagemaker/Endpoints/{stage_name}-*",
-                wildcards=PLACES,
-            ),
-            self._may("sagemaker:ListTags", resource=f"endpoint/{stage_name}-*", wildcards=STAGES),
-            self._may(
-                "ssm:ListTagsForResource",
-                resource=f"parameter/triton/{stage_name}/*",
-                wildcards=STAGES,
-            ),
-            self._may(
-                *("sns:GetTopicAttributes", "sns:ListTagsForResource"),
-                resource=f"{stage_name}-alarms",
-            ),
-            self._may(
-                *("iam:GetRole", "iam:SimulatePrincipalPolicy"),
-                resource=f"role/{stage_name}-delivery-Deploy*",
-                region="",
-                wildcards=PLACES,
-            ),
-        ]
+        bootstrap = self._arn("ssm", f"parameter/cdk-bootstrap/{QUALIFIER}/version")
+        assets = self._arn("s3", f"cdk-{QUALIFIER}-assets-{self.account}-{self.region}")
+        images = self._arn("ecr", "repository/sagemaker-tritonserver", account="*")
+        logs = self._arn("logs", f"log-group:/aws/sagemaker/Endpoints/{stage}-*")
+        topic = self._arn("sns", f"{stage}-alarms")
+        own = self._arn("iam", f"role/{stage}-delivery-Deploy*")
+        allow(role, ACCOUNT_WIDE, ["*"], PREFLIGHT)
+        allow(role, ["ssm:GetParameter"], [bootstrap])
+        allow(role, ["s3:GetEncryptionConfiguration"], [assets])
+        allow(role, ["ecr:BatchGetImage"], [images], PLACES)
+        allow(role, ["logs:ListTagsForResource"], [logs], PLACES)
+        allow(role, ["sns:GetTopicAttributes", "sns:ListTagsForResource"], [topic])
+        allow(role, ["iam:GetRole", "iam:SimulatePrincipalPolicy"], [own], PLACES)
 
-    def _may(
-        self,
-        *actions: str,
-        resource: str,
-        region: str | None = None,
-        account: str | None = None,
-        wildcards: str | None = None,
-    ) -> iam.PolicyStatement:
-        """Allow actions of one service on one of its resources, as an ARN ends with it."""
-        arn = self.format_arn(
-            service=actions[0].partition(":")[0],
-            region=region,
-            account=account,
-            arn_format=ArnFormat.NO_RESOURCE_NAME,
-            resource=resource,
-        )
-        return self._allow(list(actions), [arn], wildcards=wildcards)
-
-    def _allow(
-        self,
-        actions: list[str],
-        resources: list[str],
-        conditions: dict[str, dict[str, str]] | None = None,
-        *,
-        wildcards: str | None = None,
-    ) -> iam.PolicyStatement:
-        """Allow actions on resources; `wildcards` is why these have some."""
-        if wildcards:
-            self._wildcards.setdefault(wildcards, []).extend(resources)
-        return iam.PolicyStatement(actions=actions, resources=resources, conditions=conditions)
-
-    def _model_bucket(self, stage_name: str) -> str:
-        """Return the ARN of a stage's model bucket; CloudFormation adds to its name."""
-        name = f"{stage_name}-models-modelsbucket*"
-        return self.format_arn(service="s3", region="", account="", resource=name)
+    def _arn(self, service: str, resource: str, *, account: str | None = None) -> str:
+        """Return an ARN; IAM is in no region, and buckets are in no account either."""
+        region = "" if service in ("iam", "s3") else self.region
+        account = "" if service == "s3" else account or self.account
+        return f"arn:{self.partition}:{service}:{region}:{account}:{resource}"

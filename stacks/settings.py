@@ -6,8 +6,12 @@ from aws_cdk import Duration, Size, TimeZone
 from aws_cdk import aws_logs as logs
 from aws_cdk.aws_applicationautoscaling import Schedule
 
-from stages import AlarmsConfig, EndpointConfig, ScalingConfig, ServerConfig, UpdateConfig
+from stages.schema.alarms import AlarmsConfig
+from stages.schema.endpoint import EndpointConfig
+from stages.schema.scaling import ScalingConfig
+from stages.schema.server import ServerConfig
 from stages.schema.stage import RetentionDays
+from stages.schema.update import UpdateConfig
 from triton_sagemaker import (
     AlarmThresholds,
     AllAtOnce,

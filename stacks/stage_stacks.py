@@ -15,7 +15,6 @@ from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stacks.template_limits import check_templates, take_limits_over
-from stacks.time_budget import TimeBudget
 from stages import UnknownStage, at_lines_of_stage, load_stage
 from stages.load import FOLDER
 from stages.plan import StagePlan
@@ -38,16 +37,15 @@ def synthesise(
     config = load_stage(stage_name, folder)
     with at_lines_of_stage(stage_name, folder):
         plan = StagePlan.of(stage_name, config, python=python)
-        budget = add_stacks(app, plan)
+        add_stacks(app, plan)
         assembly = app.synth()
         check_templates(stage_name, assembly)
-    content = {**plan.as_json(), "time_budget": budget.as_json()}
-    Path(assembly.directory, PLAN).write_text(json.dumps(content, indent=1) + "\n")
+    Path(assembly.directory, PLAN).write_text(json.dumps(plan.as_json(), indent=1) + "\n")
     return assembly
 
 
-def add_stacks(app: App, plan: StagePlan) -> TimeBudget:
-    """Add the stacks of a stage, checked by cdk-nag in every synth; return how long they may take.
+def add_stacks(app: App, plan: StagePlan) -> None:
+    """Add the stacks of a stage, checked by cdk-nag in every synth.
 
     Raises `checked_yaml.LocatedErrors` for what only the constructs see.
     """
@@ -65,18 +63,16 @@ def add_stacks(app: App, plan: StagePlan) -> TimeBudget:
         captured = CaptureStack(app, f"{name}-capture", stage=stage, env=env).bucket
     if stage.delivery:
         DeliveryStack(app, f"{name}-delivery", stage_name=name, delivery=stage.delivery, env=env)
-    endpoints, problems = {}, list[tuple[str, Problem]]()
+    problems = list[tuple[str, Problem]]()
     for short_name, endpoint in plan.endpoints.items():
         stack = EndpointStack(
             app, endpoint.name, stage_name=name, stage=stage, plan=endpoint, models=models,
             network=network, captured=captured, env=env,
         )  # fmt: skip
         problems += ((short_name, problem) for problem in stack.endpoint.problems)
-        endpoints[short_name] = stack.endpoint
     if problems:  # once, not for each variant
         keys = (
             (("endpoints", short_name, *each.path), each.what if each.path else str(each))
             for short_name, each in problems
         )
         raise checked_yaml.LocatedErrors(list(dict.fromkeys(keys)))
-    return TimeBudget.of(name, endpoints)

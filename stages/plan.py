@@ -4,8 +4,8 @@ Nothing here is infrastructure: a plan is computed from files alone.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Self
@@ -20,10 +20,12 @@ from model_build import (
     find_model,
     plan_model,
 )
-from platform_facts.rules import Violation
+from platform_facts.rules import Violation, inside
 from platform_facts.rules.catalog import catalog_entry
+from platform_facts.rules.updates import LONGEST_SECONDS
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.stage import StageConfig
+from stages.time_budget import TimeBudget
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -66,6 +68,44 @@ class EndpointPlan:
     models: tuple[ModelPlan, ...]
     variants: tuple[VariantPlan, ...]
 
+    @classmethod
+    def of(
+        cls,
+        stage_name: str,
+        stage: StageConfig,
+        short_name: str,
+        models: Iterable[ModelPlan],
+        python: str | None,
+    ) -> Self:
+        """Return the plan of an endpoint that serves `models`."""
+        config, variants = stage.endpoints[short_name], []
+        release = platform_facts.release(stage.release)
+        for name, variant in config.variants.items():
+            instance_type = platform_facts.instance_type(config.variant_instance_type(name))
+            gpu = instance_type.gpu
+            capability = str(gpu.compute_capability) if gpu else None
+            target = BuildTarget(release=release.name, compute_capability=capability)
+            if python is not None:
+                target = target.run_in(python)
+            variants.append(
+                VariantPlan(
+                    name=name,
+                    weight=variant.weight,
+                    instance_type=instance_type,
+                    target=target,
+                    prefix=f"{short_name}/{target}/",
+                )
+            )
+        return cls(
+            short_name=short_name,
+            name=f"{stage_name}-{short_name}",
+            release=release,
+            region=platform_facts.region(stage.region),
+            config=config,
+            models=tuple(models),
+            variants=tuple(variants),
+        )
+
     @property
     def archives(self) -> list[ArchivePlan]:
         """One archive a model and kind of instance, however many variants share it."""
@@ -103,6 +143,14 @@ class EndpointPlan:
     def has_volumes(self) -> bool:
         """Whether there are volumes to encrypt: types with NVMe storage have none."""
         return not any(variant.instance_type.local_nvme for variant in self.variants)
+
+    @property
+    def longest_update(self) -> int:
+        """The seconds that an update of as many instances as scaling allows may take."""
+        counts, scaling = [self.config.instance_count], self.config.scaling
+        if scaling:
+            counts += [limits.max_count for limits in (scaling, *scaling.schedules.values())]
+        return min(LONGEST_SECONDS, self.config.update.times.longest(max(counts)))
 
     def problems(self) -> Iterator[Violation]:
         """Yield models that cannot be built for the instances, or have no room in the catalog."""
@@ -146,82 +194,37 @@ class StagePlan:
     name: str
     config: StageConfig
     endpoints: dict[str, EndpointPlan]
+    time_budget: TimeBudget
 
     @classmethod
-    def of(
-        cls,
-        name: str,
-        config: StageConfig,
-        *,
-        python: str | None = None,
-    ) -> Self:
+    def of(cls, name: str, config: StageConfig, *, python: str | None = None) -> Self:
         """Return the plan of a stage.
 
         `python` is the version that Python models run in, where it may be another than in the
         release's image. Raises `checked_yaml.LocatedErrors` with every model that is not there or
-        cannot be built, by its keys, and `BuildError` for a `python` that is no version.
+        cannot be built, by its keys, or else with an update that a delivery has no time for, and
+        `BuildError` for a `python` that is no version.
         """
         problems: list[Violation] = []
         endpoints = {}
         for short_name, endpoint in config.endpoints.items():
-            models: list[ModelPlan] = []
+            path, models = ("endpoints", short_name), list[ModelPlan]()
             for number, model in enumerate(endpoint.models):
                 try:
                     models.append(planned_model(model))
                 except ModelNotFound as error:
-                    problems.append(
-                        Violation(("endpoints", short_name, "models", number), str(error))
-                    )
+                    problems.append(Violation((*path, "models", number), str(error)))
             if len(models) == len(endpoint.models):
-                plan = _endpoint(name, config, short_name, models, python)
-                problems += [
-                    Violation(("endpoints", short_name, *path), message)
-                    for path, message in plan.problems()
-                ]
+                plan = EndpointPlan.of(name, config, short_name, models, python)
+                problems += inside(path, plan.problems())
                 endpoints[short_name] = plan
         if problems:
             raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
-        return cls(name=name, config=config, endpoints=endpoints)
+        updates = {short_name: plan.longest_update for short_name, plan in endpoints.items()}
+        budget = TimeBudget.of(name, updates)
+        return cls(name=name, config=config, endpoints=endpoints, time_budget=budget)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan of each endpoint, for who reads the cloud assembly."""
+        """Return the plan as preflights and deliveries read it in the cloud assembly."""
         plans = {short_name: plan.as_json() for short_name, plan in self.endpoints.items()}
-        return {"stage": self.name, "endpoints": plans}
-
-
-def _endpoint(
-    stage_name: str,
-    config: StageConfig,
-    short_name: str,
-    models: list[ModelPlan],
-    python: str | None,
-) -> EndpointPlan:
-    endpoint = config.endpoints[short_name]
-    release = platform_facts.release(config.release)
-    variants = []
-    for name, variant in endpoint.variants.items():
-        instance_type = platform_facts.instance_type(endpoint.variant_instance_type(name))
-        gpu = instance_type.gpu
-        target = BuildTarget(
-            release=release.name, compute_capability=str(gpu.compute_capability) if gpu else None
-        )
-        if python is not None:
-            target = target.run_in(python)
-        variants.append(
-            VariantPlan(
-                name=name,
-                weight=variant.weight,
-                instance_type=instance_type,
-                target=target,
-                prefix=f"{short_name}/{target}/",
-            )
-        )
-    return EndpointPlan(
-        short_name=short_name,
-        name=f"{stage_name}-{short_name}",
-        release=release,
-        region=platform_facts.region(config.region),
-        config=endpoint,
-        models=tuple(models),
-        variants=tuple(variants),
-    )
+        return {"stage": self.name, "endpoints": plans, "time_budget": asdict(self.time_budget)}

@@ -11,6 +11,7 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 from triton_sagemaker.build_project import BuildProject, build_log
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
@@ -58,7 +59,6 @@ class ModelBuilder(Construct):
     QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
     BUILD_TIMEOUT = Duration.hours(4)
     TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
-    WAIT_MINUTES = 50  # and then there is time to say how it ended
 
     AT_ONCE = 4
     """Builds of a stack at once: each is a custom resource, which takes two executions of Lambda
@@ -125,7 +125,7 @@ class ModelBuilder(Construct):
                 "Bucket": self.bucket.bucket_name,
                 "Key": key,
                 "Source": f"{source.s3_bucket_name}/{source.s3_object_key}",
-                "WaitMinutes": str(self.WAIT_MINUTES),
+                "WaitMinutes": str(BUILD_WAIT_MINUTES),
             },
         )
         before = self._built.setdefault(Stack.of(scope), [])

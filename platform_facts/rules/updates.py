@@ -23,6 +23,9 @@ CONTAINER_SECONDS = 600
 """Time-outs of an archive's download, and of a container's start. Our choice: both of an hour's."""
 KEEP_OLD_SECONDS = 300
 """How long a blue/green update keeps the old fleet. Our choice."""
+BUILD_WAIT_MINUTES = 50
+"""How long a deploy waits for a build: CloudFormation gives a custom resource an hour
+(template reference, AWS::CloudFormation::CustomResource, ServiceTimeout), reports included."""
 LEAST_PERCENT = {"canary": 1, "linear": 10, "rolling": 5}
 MOST_PERCENT = 50
 

@@ -91,7 +91,7 @@ while not pathlib.Path("MARKER").exists():
     time.sleep(0.05)
 exec(open("{STAND_IN}/tensorrt.py").read())
 """
-NO_WAIT = ("WAIT_MINUTES = 50", "WAIT_MINUTES = 0")
+NO_WAIT = ("BUILD_WAIT_MINUTES = 50", "BUILD_WAIT_MINUTES = 0")
 """An edit that lets builds of a deploy wait for no engine."""
 
 
@@ -132,7 +132,7 @@ def gave_up(gpu_stage: GpuStage, tmp_path_factory: pytest.TempPathFactory) -> st
     folder = tmp_path_factory.mktemp("waits")
     (folder / "tensorrt.py").write_text(WAITS.replace("MARKER", str(folder / "marker")))
     gpu_stage.gpu.write_text(f"{folder}:{STAND_IN}")
-    with gpu_stage.edited("constructs/triton_sagemaker/model_builder.py", *NO_WAIT):
+    with gpu_stage.edited("platform_facts/rules/updates.py", *NO_WAIT):
         late = gpu_stage.deploy()
     assert late.returncode == 1
     (folder / "marker").touch()

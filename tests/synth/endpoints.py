@@ -7,7 +7,7 @@ from aws_cdk import App, Environment, Stack
 from aws_cdk.assertions import Template
 
 from platform_facts import instance_type, release
-from stacks import ModelStack
+from stacks.model_stack import ModelStack
 from stages import StageConfig
 from triton_sagemaker import (
     Instances,

@@ -33,8 +33,8 @@ from release.delivery import archive_bucket, building, declared, moving
 from stacks.model_stack import BUILDSPEC, ENGINE_BUILDSPEC, build_functions
 from stacks.settings import RETENTION
 from stage_record import delivered_parameter
-from stages import AlarmsConfig
 from stages.plan import MODELS
+from stages.schema.alarms import AlarmsConfig
 from stages.schema.stage import RetentionDays
 from tests.synth.assembly import Assembly
 from tests.synth.conftest import Templates

@@ -8,8 +8,9 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
-from stacks import DeliveryStack
-from stages import DeliveryConfig, StageConfig
+from stacks.delivery_stack import DeliveryStack
+from stages import StageConfig
+from stages.schema.delivery import DeliveryConfig
 from tests.synth.conftest import CONTEXT, add_stage
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"

@@ -11,7 +11,7 @@ from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk.assertions import Template
 
 from model_build import ModelSource, plan_model
-from stacks.time_budget import LONGEST_BUILD_MINUTES
+from stages.time_budget import LONGEST_BUILD_MINUTES
 from tests.synth.conftest import ROOT
 from tests.synth.endpoints import model_stack, trial_stage
 from triton_sagemaker.build_handler import index

@@ -4,7 +4,7 @@ import pytest
 from aws_cdk import App, Environment
 from aws_cdk.assertions import Template
 
-from stacks import NetworkStack
+from stacks.network_stack import NetworkStack
 from tests.synth.conftest import Templates
 
 

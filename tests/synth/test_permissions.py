@@ -10,8 +10,9 @@ from aws_cdk.assertions import Template
 
 import platform_facts
 from release.permissions import Place, principals
-from stacks import DeliveryStack
-from stages import DeliveryConfig, StageConfig, load_stage
+from stacks.delivery_stack import DeliveryStack
+from stages import StageConfig, load_stage
+from stages.schema.delivery import DeliveryConfig
 from tests.synth.api.deployed import Deployed
 from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage

@@ -17,7 +17,9 @@ from syrupy.assertion import SnapshotAssertion
 import checked_yaml
 from model_build import BuildError
 from stacks import stage_stacks, synthesise
-from stages import DataCaptureConfig, DeliveryConfig, load_stage
+from stages import load_stage
+from stages.schema.capture import DataCaptureConfig
+from stages.schema.delivery import DeliveryConfig
 from stages.schema.names import STACKS
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, Templates, add_stage
 

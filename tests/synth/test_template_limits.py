@@ -17,8 +17,8 @@ from aws_cdk.cx_api import CloudAssembly
 
 import checked_yaml
 from model_build import ModelPlan
-from stacks import check_templates, synthesise
-from stacks.template_limits import MAX_BYTES, MAX_RESOURCES
+from stacks import synthesise
+from stacks.template_limits import MAX_BYTES, MAX_RESOURCES, check_templates
 from stages import plan
 from tests.synth.conftest import CONTEXT, ROOT
 
@@ -84,7 +84,7 @@ def test_too_many_models_are_named_with_their_line_and_a_way_on(synth: Synth) ->
 TOO_MANY = """
 import json, sys
 from aws_cdk import App, CfnResource, Stack
-from stacks import take_limits_over
+from stacks.template_limits import take_limits_over
 
 app = App(context=json.load(open("cdk.json"))["context"], outdir=sys.argv[1])
 take_limits_over(app)

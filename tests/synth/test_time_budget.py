@@ -15,9 +15,9 @@ from platform_facts.rules.updates import PROVISIONING_SECONDS
 from release.delivery import time_budget as delivered
 from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
-from stacks import stage_stacks, synthesise, time_budget
-from stacks.time_budget import JOB_MINUTES
-from stages import StageConfig, load_stage
+from stacks import stage_stacks, synthesise
+from stages import StageConfig, load_stage, time_budget
+from stages.time_budget import JOB_MINUTES
 from tests.synth.conftest import CONTEXT, ROOT, Assembly, templates_of
 from tests.synth.every_stage import EVERY_STAGE
 from triton_sagemaker.build_handler import index

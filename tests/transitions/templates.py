@@ -11,7 +11,10 @@ from pydantic import ValidationError
 
 from local_aws.environment import ACCOUNT, REGION
 from model_build import ModelPlan, find_model, plan_model
-from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack
+from stacks.capture_stack import CaptureStack
+from stacks.endpoint_stack import EndpointStack
+from stacks.model_stack import ModelStack
+from stacks.network_stack import NetworkStack
 from stages import StageConfig, plan
 from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed

@@ -100,6 +100,16 @@ def test_a_model_without_room_in_the_catalog_is_named_at_its_key(
     assert "the catalog entry of minilm has" in refused["endpoints", "text", "models", 0]
 
 
+def test_the_time_of_a_delivery_counts_the_most_instances_of_any_schedule() -> None:
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 1, "max_count": 2}
+    scaling = {"min_count": 1, "max_count": 1, "schedules": {"night": night}}
+    update = {"strategy": "rolling", "percent": 50, "wait_seconds": 60}
+    config = stage(update=update, scaling=scaling)
+    budget = StagePlan.of("dev", config).as_json()["time_budget"]
+    # Two batches of one instance, each of 40 minutes to start and one to wait.
+    assert budget["rows"]["its endpoint's update"] == 2 * 41
+
+
 def test_it_is_planned_without_the_cdk() -> None:
     program = (
         "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"

@@ -8,19 +8,14 @@ from pydantic import ValidationError
 
 import checked_yaml
 import platform_facts
-from stages import (
-    DataCaptureConfig,
-    DeliveryConfig,
-    EndpointConfig,
-    NotifyConfig,
-    ScalingConfig,
-    ScheduleConfig,
-    ServerConfig,
-    StageConfig,
-    UpdateConfig,
-    VariantConfig,
-    load_stage,
-)
+from stages import StageConfig, load_stage
+from stages.schema.alarms import NotifyConfig
+from stages.schema.capture import DataCaptureConfig
+from stages.schema.delivery import DeliveryConfig
+from stages.schema.endpoint import EndpointConfig, VariantConfig
+from stages.schema.scaling import ScalingConfig, ScheduleConfig
+from stages.schema.server import ServerConfig
+from stages.schema.update import UpdateConfig
 
 FITTING = """\
 region: us-east-1

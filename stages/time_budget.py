@@ -1,12 +1,12 @@
-"""How long a delivery of a stage may take, summed up against GitHub's six hours."""
+"""The longest that a delivery of a stage may take, against GitHub's six hours."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Self
+from typing import Self
 
 import checked_yaml
-from triton_sagemaker import ModelBuilder, TritonEndpoint
+from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 
 JOB_MINUTES = 360
 """GitHub ends a job then, on runners of its own (GitHub Docs, "Limits in GitHub Actions").
@@ -32,7 +32,7 @@ VERIFY_MINUTES = 30
 ANSWER_MINUTES = 7
 """A model that loads is asked five times, 70 s each, 15 s apart in all: `endpoint_client`."""
 LONGEST_BUILD_MINUTES = 220
-"""A build may wait no longer: `ModelBuilder` ends it after 240."""
+"""The longest wait of a build: `ModelBuilder` ends it after 240."""
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,18 @@ class TimeBudget:
     what the others leave. Independent stacks are deployed side by side: only the slowest counts.
     """
 
-    rows: Mapping[str, int]
+    rows: dict[str, int]
     build_minutes: int
 
     @classmethod
-    def of(cls, stage_name: str, endpoints: Mapping[str, TritonEndpoint]) -> Self:
-        """Return the budget of a stage; `endpoints` are by their short names.
+    def of(cls, stage_name: str, updates: Mapping[str, int]) -> Self:
+        """Return the budget of a stage; `updates` has the seconds of each endpoint's longest one.
 
         Raises `checked_yaml.LocatedErrors` where it leaves builds less time than CloudFormation
         would give them.
         """
-        name = max(endpoints, key=lambda it: endpoints[it].longest_update.to_seconds())
-        update = ceil(endpoints[name].longest_update.to_minutes(integral=False))
+        name = max(updates, key=updates.__getitem__)
+        update = ceil(updates[name] / 60)
         rows = {
             "checkout and `make install`": INSTALL_MINUTES,
             "synth, archives copied from another stage": SYNTH_MINUTES,
@@ -69,9 +69,8 @@ class TimeBudget:
             "endpoints at rest, every model asked": VERIFY_MINUTES + ANSWER_MINUTES,
         }
         left = JOB_MINUTES - sum(rows.values())
-        shortest = ModelBuilder.WAIT_MINUTES
-        if left < shortest:
-            fits = update - -(-(shortest - left) // 2)
+        if left < BUILD_WAIT_MINUTES:
+            fits = update - ceil((BUILD_WAIT_MINUTES - left) / 2)
             message = (
                 f"an update may take {update} minutes, and as many to roll back, and {fits} fit "
                 f"into the {JOB_MINUTES} of a delivery's job: write a shorter wait_seconds or a "
@@ -80,7 +79,3 @@ class TimeBudget:
             raise checked_yaml.LocatedErrors([(("endpoints", name, "update"), message)])
         wait = min(LONGEST_BUILD_MINUTES, left)
         return cls({**rows, "builds": wait + BUILD_END_MINUTES}, wait)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the budget as a delivery reads it."""
-        return {"rows": dict(self.rows), "build_minutes": self.build_minutes}
