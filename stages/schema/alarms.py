@@ -1,31 +1,27 @@
 """Thresholds of alarms, and whom they notify."""
 
-import re
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, FiniteFloat, model_validator
+from pydantic import FiniteFloat, model_validator
 
 from platform_facts.rules import observed
-from stages.schema.part import Part, refuse
+from stages.schema.part import Part, WrittenAs, refuse
 
-
-def _address(email: str) -> str:
-    """Return an e-mail address, as far as a look can tell."""
-    if not re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s.]+", email):
-        raise ValueError(f"{email!r} is not an e-mail address: write for example team@company.com")
-    return email
-
-
-def _topic_arn(arn: str) -> str:
-    """Return the ARN of an SNS topic."""
-    if not re.fullmatch(r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}", arn):
-        raise ValueError(
-            f"{arn!r} is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as "
-            "the topic's page in the console has it"
-        )
-    return arn
-
-
+Email = Annotated[
+    str,
+    WrittenAs(
+        r"[^@\s]+@[^@\s]+\.[^@\s.]+",
+        "is not an e-mail address: write for example team@company.com",
+    ),
+]
+TopicArn = Annotated[
+    str,
+    WrittenAs(
+        r"arn:aws[a-z-]*:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]{1,256}",
+        "is not the ARN of an SNS topic: write arn:aws:sns:REGION:ACCOUNT:NAME, as the topic's "
+        "page in the console has it",
+    ),
+]
 Thresholds = dict[Literal["warning", "critical"], FiniteFloat]
 
 
@@ -60,8 +56,8 @@ class NotifyConfig(Part):
     file is no place for it. Such a service subscribes to a topic.
     """
 
-    email: list[Annotated[str, AfterValidator(_address)]] = []
+    email: list[Email] = []
     """E-mail addresses. SNS sends each a link first, and nothing more until it was followed."""
-    topics: list[Annotated[str, AfterValidator(_topic_arn)]] = []
+    topics: list[TopicArn] = []
     """ARNs of SNS topics that you have already, in the stage's region. Their policies, and those of
     their keys, must let cloudwatch.amazonaws.com publish."""

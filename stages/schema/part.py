@@ -1,9 +1,12 @@
-"""The base class of every part of a stage's file, and how its values meet the rules."""
+"""The base class of every part of a stage's file, and the checks of its values."""
 
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import core_schema
 
 import checked_yaml
 from platform_facts.rules import Violation
@@ -43,3 +46,26 @@ def obeying(rule: Callable[[Value], list[Violation]]) -> AfterValidator:
         return value
 
     return AfterValidator(check)
+
+
+@dataclass(frozen=True)
+class WrittenAs:
+    """Text that a pattern fits as a whole: editors get the pattern, people the complaint."""
+
+    pattern: str
+    complaint: str
+
+    def __get_pydantic_core_schema__(self, kind: Any, handler: Any) -> core_schema.CoreSchema:
+        """Return pydantic's schema of the text, with the check."""
+        return core_schema.no_info_after_validator_function(self._check, handler(kind))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Return the JSON schema of the text, with the pattern."""
+        return {**handler(schema), "pattern": f"^{self.pattern}$"}
+
+    def _check(self, text: str) -> str:
+        if re.fullmatch(self.pattern, text):
+            return text
+        close = re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+        suggested = f", such as {close}" if re.fullmatch(self.pattern, close) else ""
+        raise ValueError(f"{text!r} {self.complaint}{suggested}")

@@ -1,24 +1,18 @@
 """How Triton is started in a container."""
 
-import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from platform_facts.rules import names, ranges
 from platform_facts.rules.ranges import MAX_INTEGER
-from stages.schema.part import Part, obeying, within
+from stages.schema.part import Part, WrittenAs, obeying, within
 
 NotNegative = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
 
 
 VariableText = Annotated[str, obeying(names.variable_text)]
-
-
-def _not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("has no argument: write one, or remove it")
-    return text
+NOT_BLANK = WrittenAs(r"[\s\S]*\S[\s\S]*", "has no argument: write one, or remove it")
 
 
 class ServerConfig(Part):
@@ -49,20 +43,17 @@ class ServerConfig(Part):
     for single-model, live for multi-model hosting."""
     inference_type: Literal["infer", "generate", "generate_stream"] | None = None
     """How a single model answers. Left out: infer."""
-    additional_args: Annotated[VariableText, AfterValidator(_not_blank)] | None = None
+    additional_args: Annotated[VariableText, NOT_BLANK] | None = None
     """Further arguments of tritonserver."""
 
 
-def _variable(name: str) -> str:
-    """Return the name of a user's variable (API reference, ContainerDefinition)."""
-    if not re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", name):
-        raise ValueError(f"{name!r} is no variable: write letters, digits and _, no digit first")
-    if name.startswith("SAGEMAKER_"):  # our choice: each of serve's has one home
-        raise ValueError(
-            f"{name} is SageMaker's or the server's: set it by the keys server, hosting or "
-            "publish_metrics"
-        )
-    return name
-
-
-Environment = dict[Annotated[VariableText, AfterValidator(_variable)], VariableText]
+VariableName = Annotated[
+    VariableText,
+    WrittenAs(
+        "(?!SAGEMAKER_)[a-zA-Z_][a-zA-Z0-9_]*",
+        "is no variable of your own: write letters, digits and _, no digit first; those that begin "
+        "with SAGEMAKER_ are set by the keys server, hosting and publish_metrics",
+    ),
+]
+"""API reference, ContainerDefinition; that each variable of `serve` has one home is our choice."""
+Environment = dict[VariableName, VariableText]

@@ -6,34 +6,20 @@ SageMaker API reference, Tag (the characters); IAM user guide, id_tags ("keys ar
 sensitive"). 50 tags a resource, of which the CDK needs three for subnets.
 """
 
-import unicodedata
+import re
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
+
+from stages.schema.part import WrittenAs
 
 MAX_TAGS = 47
-MAX_KEY, MAX_VALUE = 127, 255
-SIGNS = "_.:/=+-@"
 
 
-def _key(key: str) -> str:
-    if key.lower().startswith("aws:"):
-        raise ValueError("aws: begins the keys of AWS's own tags: write another key")
-    return _text(key, MAX_KEY)
-
-
-def _value(value: str) -> str:
-    return _text(value, MAX_VALUE)
-
-
-def _text(text: str, most: int) -> str:
-    if not 1 <= len(text) <= most:
-        raise ValueError(f"has {len(text)} characters: write 1 to {most}")
-    other = [sign for sign in text if sign not in SIGNS]
-    wrong = [sign for sign in other if unicodedata.category(sign)[0] not in "LNZ"]
-    if wrong:
+def _characters(text: str) -> str:
+    if wrong := re.search(r"[^\w .:/=+@-]", text):  # \w: letters and digits of any language, and _
         raise ValueError(
-            f"{wrong[0]!r} cannot stand in a tag: write letters, digits, spaces and {SIGNS}"
+            f"{wrong[0]!r} is not allowed in a tag: write letters, digits, spaces and _.:/=+-@"
         )
     return text
 
@@ -47,7 +33,11 @@ def _together(tags: dict[str, str]) -> dict[str, str]:
     return tags
 
 
-Tags = Annotated[
-    dict[Annotated[str, AfterValidator(_key)], Annotated[str, AfterValidator(_value)]],
-    AfterValidator(_together),
+Key = Annotated[
+    str,
+    Field(min_length=1, max_length=127),
+    WrittenAs("(?![aA][wW][sS]:).*", "begins like AWS's own tags: write another key"),
+    AfterValidator(_characters),
 ]
+Value = Annotated[str, Field(min_length=1, max_length=255), AfterValidator(_characters)]
+Tags = Annotated[dict[Key, Value], AfterValidator(_together)]

@@ -69,7 +69,7 @@ def test_a_file_without_the_schemas_comment_gets_it_and_keys_below_endpoints_sta
         ("dev", [], "dev.yaml already exists; stages are dev, local, prod"),
         ("trial", ["text=minilmm"], "no model 'minilmm': did you mean minilm[?] models are bert"),
         ("trial", ["text"], "'text': write NAME=MODEL"),
-        ("trial", ["Text=minilm"], "endpoints.Text: 'Text' cannot stand here"),
+        ("trial", ["Text=minilm"], "endpoints.Text: 'Text' is not allowed here"),
         ("trial", ["text=minilm", "text=bert"], "text"),
     ],
 )

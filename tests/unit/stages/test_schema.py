@@ -353,13 +353,15 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         (
             'environment: { SAGEMAKER_TRITON_THREAD_COUNT: "2" }',
             "endpoints.text.environment.SAGEMAKER_TRITON_THREAD_COUNT: "
-            "SAGEMAKER_TRITON_THREAD_COUNT is SageMaker's or the server's: set it by the keys "
-            "server, hosting or publish_metrics",
+            "'SAGEMAKER_TRITON_THREAD_COUNT' is no variable of your own: write letters, digits and "
+            "_, no digit first; those that begin with SAGEMAKER_ are set by the keys server, "
+            "hosting and publish_metrics",
         ),
         (
             'environment: { 2ND: "a" }',
-            "endpoints.text.environment.2ND: '2ND' is no variable: write letters, digits and _, no "
-            "digit first",
+            "endpoints.text.environment.2ND: '2ND' is no variable of your own: write letters, "
+            "digits and _, no digit first; those that begin with SAGEMAKER_ are set by the keys "
+            "server, hosting and publish_metrics",
         ),
         (
             f'environment: {{ A: "{"é" * 513}" }}',
@@ -371,10 +373,11 @@ def test_hosting_scaling_update_and_variants_must_fit_together(
         ),
         *(
             (
-                f"server: {{ additional_args: {blank} }}",
-                "endpoints.text.server.additional_args: has no argument: write one, or remove it",
+                f"server: {{ additional_args: '{blank}' }}",
+                f"endpoints.text.server.additional_args: '{blank}' has no argument: write one, or "
+                "remove it",
             )
-            for blank in ('""', '"  "')
+            for blank in ("", "  ")
         ),
         (
             'server: { additional_args: "--x\\0" }',
@@ -622,13 +625,17 @@ def test_no_schedule_brings_a_production_endpoint_below_two(problems: Problems) 
     [
         (
             "tags: { aws:team: a }",
-            "tags.aws:team: aws: begins the keys of AWS's own tags: write another key",
+            "tags.aws:team: 'aws:team' begins like AWS's own tags: write another key, such as "
+            "aws-team",
         ),
-        ('tags: { team: "" }', "tags.team: has 0 characters: write 1 to 255"),
-        (f"tags: {{ {'k' * 128}: a }}", f"tags.{'k' * 128}: has 128 characters: write 1 to 127"),
+        ('tags: { team: "" }', "tags.team: string should have at least 1 character, not ''"),
+        (
+            f"tags: {{ {'k' * 128}: a }}",
+            f"tags.{'k' * 128}: string should have at most 127 characters, not '{'k' * 128}'",
+        ),
         (
             "tags: { team: a*b }",
-            "tags.team: '*' cannot stand in a tag: write letters, digits, spaces and _.:/=+-@",
+            "tags.team: '*' is not allowed in a tag: write letters, digits, spaces and _.:/=+-@",
         ),
         ("tags: { Team: a, team: b }", "tags: Team, team are one key to IAM: keep one"),
         (
@@ -787,14 +794,14 @@ MIRROR = f"123456789012.dkr.ecr.REGION.amazonaws.com/tensorrt@sha256:{'0' * 64}"
         (
             "us-east-1",
             "nvcr.io/nvidia/tensorrt:25.09-py3",
-            "'nvcr.io/nvidia/tensorrt:25.09-py3' cannot stand here: write an image in ECR with its "
-            "digest: ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
+            "'nvcr.io/nvidia/tensorrt:25.09-py3' is not allowed here: write an image in ECR with "
+            "its digest: ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
         ),
         (
             "us-east-1",
             "123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3",
-            "'123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3' cannot stand here: "
-            "write an image in ECR with its digest: "
+            "'123456789012.dkr.ecr.us-east-1.amazonaws.com/tensorrt:25.09-py3' is not allowed "
+            "here: write an image in ECR with its digest: "
             "ACCOUNT.dkr.ecr.REGION.amazonaws.com/NAME@sha256:DIGEST",
         ),
         (
