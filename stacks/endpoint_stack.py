@@ -17,7 +17,6 @@ from stages.plan import EndpointPlan
 from triton_sagemaker import (
     BuiltModel,
     CaptureBucket,
-    CatalogEntry,
     CheckedUpdates,
     ModelCatalog,
     TritonEndpoint,
@@ -84,7 +83,7 @@ class EndpointStack(Stack):
         # keep clients on old archives, and the template grows linearly with its models.
         for entry in plan.catalog:
             after = [*built[entry["model"]], self.endpoint.updated]
-            catalog.publish(CatalogEntry(**entry), after=after)
+            catalog.publish(entry, after=after)
 
     def _build(self) -> dict[str, list[BuiltModel]]:
         """Return the builds of each model."""

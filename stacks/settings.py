@@ -103,7 +103,6 @@ def data_capture(
         return None
     return DataCapture(
         bucket=captured,
-        encryption_key=captured.key,
         percent=settings.percent,
         prefix=prefix,
         requests=settings.requests,

@@ -6,7 +6,6 @@ from stacks import settings
 from stages.plan import EndpointPlan, VariantPlan
 from triton_sagemaker import (
     HostingMode,
-    Instances,
     MultiModelHosting,
     PublishedMetrics,
     SingleModelHosting,
@@ -25,17 +24,16 @@ def variant(planned: VariantPlan, plan: EndpointPlan, models: s3.IBucket) -> Var
             log_group=metrics_log_name(plan.name), namespace=plan.metrics_namespace
         )
     return Variant(
-        name=planned.name,
-        weight=planned.weight,
+        variant_name=planned.name,
+        initial_variant_weight=planned.weight,
         container=TritonContainer(
             release=plan.release,
             environment=config.environment,
             options=settings.server_options(config.server, metrics),
         ),
         hosting=_hosting(planned, plan, models),
-        instances=Instances(
-            instance_type=planned.instance_type, initial_count=config.instance_count
-        ),
+        instance_type=planned.instance_type,
+        initial_instance_count=config.instance_count,
     )
 
 

@@ -1,4 +1,4 @@
-"""When somebody is told: for each measure, severity -> threshold."""
+"""Thresholds of alarms: for each measure, severity -> threshold."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How bad it is: a warning can wait for the morning, something critical cannot."""
+    """The severity of an alarm: a warning can wait for the morning, something critical cannot."""
 
     WARNING = "warning"
     CRITICAL = "critical"

@@ -1,4 +1,4 @@
-"""Where alarms are told."""
+"""The SNS topic that alarms notify."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,13 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sns_subscriptions as subscriptions
 from constructs import Construct
 
-CLOUDWATCH = "cloudwatch.amazonaws.com"
-
 
 class AlarmTopic(Construct):
-    """An encrypted SNS topic, told by the CloudWatch alarms of its account and region.
+    """An encrypted SNS topic, which the CloudWatch alarms of its account and region may notify.
 
-    SNS sends each of `emails` a link, and nothing else until it was followed. Who else shall hear
-    subscribes to `topic`. Its key goes with it, for it encrypts messages on their way and nothing
-    that is kept.
+    SNS sends each of `emails` a link, and nothing else until it was followed. Other subscribers
+    subscribe to `topic`. Its key is deleted with it, for it encrypts messages on their way and
+    nothing that is kept.
     """
 
     def __init__(
@@ -57,20 +55,18 @@ class AlarmTopic(Construct):
         aws/modern-data-architecture-accelerator, grantCloudWatchAlarmsTopicAccess.
         """
         stack = Stack.of(self)
-        conditions = {
-            "StringEquals": {"aws:SourceAccount": stack.account},
-            "ArnLike": {
-                "aws:SourceArn": (
-                    f"arn:{stack.partition}:cloudwatch:{stack.region}:{stack.account}:alarm:*"
-                )
-            },
-        }
+        arn = f"arn:{stack.partition}:cloudwatch:{stack.region}:{stack.account}:alarm:*"
+        alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com").with_conditions(
+            {
+                "StringEquals": {"aws:SourceAccount": stack.account},
+                "ArnLike": {"aws:SourceArn": arn},
+            }
+        )
         self.topic.add_to_resource_policy(
             iam.PolicyStatement(
                 sid="AlarmsPublish",
                 actions=["sns:Publish"],
-                conditions=conditions,
-                principals=[iam.ServicePrincipal(CLOUDWATCH)],
+                principals=[alarms],
                 resources=[self.topic.topic_arn],
             )
         )
@@ -78,8 +74,7 @@ class AlarmTopic(Construct):
             iam.PolicyStatement(
                 sid="AlarmsUseTheKey",
                 actions=["kms:Decrypt", "kms:GenerateDataKey*"],
-                conditions=conditions,
-                principals=[iam.ServicePrincipal(CLOUDWATCH)],
+                principals=[alarms],
                 resources=["*"],  # in a key's policy, the key
             )
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -14,17 +14,11 @@ class CaptureBucket(PrivateBucket):
 
     Not the bucket of archives: whatever builds models may read that one. `keep` says for each
     prefix after how long a record is deleted; what is below none, of endpoints that record no
-    longer, goes with the longest of them. Bucket and key outlive the stack by default;
-    `removal_policy` is theirs and that of the access logs.
+    longer, goes with the longest of them. Bucket and key outlive the stack.
     """
 
     def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        keep: Mapping[str, Duration],
-        removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
+        self, scope: Construct, construct_id: str, *, keep: Mapping[str, Duration]
     ) -> None:
         longest = max(duration.to_days() for duration in keep.values())
         super().__init__(
@@ -42,5 +36,4 @@ class CaptureBucket(PrivateBucket):
                     if duration.to_days() < longest  # of two rules, S3 goes by the shorter
                 ),
             ],
-            removal_policy=removal_policy,
         )

@@ -1,32 +1,34 @@
-"""What a dashboard draws, and what in it alarms."""
+"""The charts of a dashboard, with the thresholds at which their metrics alarm."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-from triton_sagemaker.alarm_thresholds import Thresholds
+from platform_facts.rules import stage
+from triton_sagemaker.alarm_thresholds import AlarmThresholds, Thresholds
+from triton_sagemaker.endpoint_metrics import MINUTE, EndpointMetrics
+from triton_sagemaker.multi_model_hosting import MultiModelHosting
+from triton_sagemaker.variant import Variant
 
 MICROSECONDS_PER_MS = 1_000
 """Thresholds of times are in milliseconds, their metrics in microseconds."""
-
 ABOVE = cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 BELOW = cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
-_SIGNS = {ABOVE: ">=", BELOW: "<"}
-
-
-class Condition(TypedDict):
-    """When an alarm goes off, as `cloudwatch.Alarm` takes it."""
-
-    metric: cloudwatch.IMetric
-    comparison_operator: cloudwatch.ComparisonOperator
-    threshold: float
+TRITON = {
+    "Triton: requests by model": ("nv_inference_request_success", "nv_inference_request_failure"),
+    "Triton: microseconds by model": (
+        "nv_inference_queue_duration_us",
+        "nv_inference_compute_infer_duration_us",
+    ),
+}
+"""Charts of Triton's own metrics (triton-inference-server/server, docs/user_guide/metrics.md)."""
 
 
 @dataclass(frozen=True)
-class Measure:
-    """One line of a chart, with the thresholds at which it alarms.
+class AlarmedMetric:
+    """A metric of a chart, with the thresholds at which it alarms, times `scale`.
 
     With `requests`, the metric of a variant's requests, it alarms only where there are some.
     """
@@ -35,34 +37,128 @@ class Measure:
     title: str
     metric: cloudwatch.Metric
     thresholds: Thresholds
-    comparison: cloudwatch.ComparisonOperator = ABOVE
     scale: float = 1
+    comparison: cloudwatch.ComparisonOperator = ABOVE
     requests: cloudwatch.Metric | None = None
 
-    def condition(self, threshold: float) -> Condition:
+    def condition(self, threshold: float) -> dict[str, Any]:
         """Return the condition of the alarm at one of the thresholds.
 
         Where a minute has data of one of two metrics alone, the expression is 0 or has no data
         (CloudWatch user guide, using-metric-math, "Using IF expressions").
         """
-        limit = threshold * self.scale
+        limit, metric = threshold * self.scale, self.metric
         if self.requests is None:
-            return Condition(
-                metric=self.metric, comparison_operator=self.comparison, threshold=limit
-            )
+            return {"metric": metric, "comparison_operator": self.comparison, "threshold": limit}
         expression = cloudwatch.MathExpression(
-            expression=f"IF(measured {_SIGNS[self.comparison]} {limit:g}, requests, 0)",
+            expression=f"IF(measured {'<' if self.comparison is BELOW else '>='} {limit:g}, "
+            "requests, 0)",
             label=self.title,
-            period=self.metric.period,
-            using_metrics={"measured": self.metric, "requests": self.requests},
+            period=MINUTE,
+            using_metrics={"measured": metric, "requests": self.requests},
         )
-        return Condition(metric=expression, comparison_operator=ABOVE, threshold=1)
+        return {"metric": expression, "comparison_operator": ABOVE, "threshold": 1}
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A widget: what alarms in it, and what is drawn beside it."""
+    """A widget: the metrics that alarm, and those that are drawn beside them."""
 
     title: str
-    measures: Sequence[Measure] = ()
+    alarmed: Sequence[AlarmedMetric] = ()
     beside: Sequence[cloudwatch.IMetric] = ()
+
+
+def charts(metrics: EndpointMetrics, variant: Variant, limits: AlarmThresholds) -> Iterator[Chart]:
+    """Yield the charts of a variant."""
+    yield Chart(
+        "Traffic (a minute)",
+        beside=[metrics.metric_invocations(), metrics.metric_invocations_per_instance()],
+    )
+    yield Chart(
+        "Errors (share of requests)",
+        [
+            AlarmedMetric("ServerErrors", "share of 5xx answers",
+                          metrics.metric_server_error_rate(), limits.server_error_rate),
+            AlarmedMetric("ClientErrors", "share of 4xx answers",
+                          metrics.metric_client_error_rate(), limits.client_error_rate),
+            AlarmedMetric("ModelErrors", "share of requests that the container failed",
+                          metrics.metric_model_error_rate(), limits.model_error_rate),
+        ],
+    )  # fmt: skip
+    p50, p99 = (metrics.metric_model_latency(statistic=name) for name in ("p50", "p99"))
+    yield Chart(
+        "Latency (microseconds)",
+        [
+            AlarmedMetric("LatencyP50", "median model latency", p50, limits.model_latency_p50_ms,
+                          MICROSECONDS_PER_MS),
+            AlarmedMetric("LatencyP99", "p99 model latency", p99, limits.model_latency_p99_ms,
+                          MICROSECONDS_PER_MS),
+        ],
+        [metrics.metric_overhead_latency()],
+    )  # fmt: skip
+    if isinstance(variant.hosting, MultiModelHosting):
+        if not variant.hosting.cache_models:  # every request misses it, which is no alarm
+            limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
+        yield from _model_cache(metrics, limits)
+    if published := variant.container.options.publish_metrics:
+        for title, names in TRITON.items():
+            yield Chart(title, beside=[_search(published.namespace, name) for name in names])
+    yield from _machines(metrics, variant.instance_type.gpu_count, limits)
+
+
+def _model_cache(metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
+    yield Chart(
+        "Model cache hits (share of requests)",
+        [
+            AlarmedMetric("CacheHits", "low share of requests whose model is loaded",
+                          metrics.metric_model_cache_hit_rate(), limits.cache_hit_rate_below,
+                          comparison=BELOW),
+        ],
+    )  # fmt: skip
+    yield Chart(
+        "Waiting for models (microseconds)",
+        [
+            AlarmedMetric("LoadingWait", "longest wait for a model",
+                          metrics.metric_model_loading_wait(), limits.loading_wait_max_ms,
+                          MICROSECONDS_PER_MS),
+        ],
+        [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
+    )  # fmt: skip
+    yield Chart(
+        "Models in memory",
+        [
+            AlarmedMetric("Unloads", "models that left memory a minute",
+                          metrics.metric_model_unloads(), limits.unloads_per_minute),
+            AlarmedMetric("LoadedModels", "requests while too few models are in memory",
+                          metrics.metric_loaded_models(), limits.loaded_models_below,
+                          comparison=BELOW, requests=metrics.metric_invocations()),
+        ],
+    )  # fmt: skip
+
+
+def _machines(metrics: EndpointMetrics, gpus: int, limits: AlarmThresholds) -> Iterator[Chart]:
+    if gpus:
+        memory = AlarmedMetric("GpuMemory", "GPU memory in use",
+            metrics.metric_gpu_memory_utilization(), limits.gpu_memory_percent, gpus)  # fmt: skip
+        utilization = metrics.metric_gpu_utilization()
+        yield Chart(f"GPU (percent, {gpus} a machine)", [memory], [utilization])
+    disk = AlarmedMetric("Disk", "storage in use",
+        metrics.metric_disk_utilization(), limits.disk_percent)  # fmt: skip
+    yield Chart("Storage (percent)", [disk])
+    yield Chart(
+        "CPU and memory (percent)",
+        beside=[metrics.metric_cpu_utilization(), metrics.metric_memory_utilization()],
+    )
+
+
+def _search(namespace: str, name: str) -> cloudwatch.MathExpression:
+    """Return a metric of Triton's own, `nv_*`, with whatever dimensions the image's agent gave it.
+
+    No source names them: a search returns all of a name (CloudWatch user guide, search-expression-
+    syntax), over all variants. It can be drawn, and no alarm can rest on it.
+    """
+    terms = f'Namespace="{namespace}" MetricName="{name}"'
+    return cloudwatch.MathExpression(
+        expression=f"SEARCH('{terms}', 'Sum', 60)", label=name, period=MINUTE
+    )

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sagemaker as sagemaker
 
@@ -13,17 +12,20 @@ from triton_sagemaker.problems import Problem, of_rules
 
 @dataclass(frozen=True, kw_only=True)
 class DataCapture:
-    """Record requests and responses below `prefix` of `bucket`, `percent` of them."""
+    """Record requests and responses below `prefix` of `bucket`, `percent` of them.
+
+    They are encrypted with the bucket's key, where it has one.
+    """
 
     bucket: s3.IBucket
     prefix: str
     percent: int = 100
     requests: bool = True
     responses: bool = True
-    encryption_key: kms.IKey | None = None
 
     def property(self) -> sagemaker.CfnEndpointConfig.DataCaptureConfigProperty:
         """Return the EndpointConfig's DataCaptureConfig."""
+        key = self.bucket.encryption_key
         modes = [("Input", self.requests), ("Output", self.responses)]
         return sagemaker.CfnEndpointConfig.DataCaptureConfigProperty(
             capture_options=[
@@ -34,7 +36,7 @@ class DataCapture:
             destination_s3_uri=self.bucket.s3_url_for_object(self.prefix.strip("/")),
             enable_capture=True,
             initial_sampling_percentage=self.percent,
-            kms_key_id=self.encryption_key.key_arn if self.encryption_key else None,
+            kms_key_id=key.key_arn if key else None,
         )
 
     def problems(self) -> Iterator[Problem]:

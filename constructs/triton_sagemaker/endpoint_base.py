@@ -1,6 +1,5 @@
-"""What endpoints of this app and imported ones have in common."""
+"""The interface of an endpoint, and what endpoints of this app and imported ones have in common."""
 
-import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -11,26 +10,32 @@ from aws_cdk import aws_sagemaker as sagemaker
 from aws_cdk.interfaces.aws_sagemaker import EndpointReference
 from constructs import Construct
 
-from triton_sagemaker.endpoint_interface import ITritonEndpoint
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.model_bucket import PUBLISHED
-from triton_sagemaker.variant import DEFAULT_VARIANT
-
-ARN = re.compile(r"arn:[^:]+:sagemaker:[^:]+:[^:]+:endpoint/([^/]+)")
-"""Service authorization reference, resource types of Amazon SageMaker AI."""
 
 
-class _Meta(jsii.JSIIAbstractClass, type(Protocol)):  # type: ignore[misc]  # whose name is private
-    """The metaclass of classes that inherit from jsii's and from a protocol's methods."""
+class ITritonEndpoint(sagemaker.IEndpoint, Protocol):
+    """An endpoint that `TritonEndpoint` made, here or in another app.
+
+    It is a `sagemaker.IEndpoint` of the CDK's, which API Gateway's `SagemakerIntegration` takes.
+    """
+
+    def grant_invoke(
+        self, grantee: iam.IGrantable, *, models: Sequence[str] | None = None
+    ) -> iam.Grant:
+        """Allow `grantee` to invoke the endpoint.
+
+        `models` narrows it to versions of these models, delivered or published, by the condition
+        key `sagemaker:TargetModel`: an archive is called `<model>-<version>.tar.gz`. Raises
+        `ValueError` where the hosting is known and has no `TargetModel`.
+        """
+        ...
 
 
 @jsii.implements(sagemaker.IEndpoint)
-class EndpointBase(Resource, EndpointMetrics, metaclass=_Meta):
+class EndpointBase(Resource):
     """An `ITritonEndpoint`.
 
-    Of an imported endpoint, the first variant is taken to be called `AllTraffic`, as it is by
-    default. `endpoint_arn` is made of the name, so that what uses it does not wait for the
-    endpoint.
+    `endpoint_arn` is made of the name, so that what uses it does not wait for the endpoint.
     """
 
     def __init__(
@@ -66,18 +71,16 @@ class EndpointBase(Resource, EndpointMetrics, metaclass=_Meta):
         Its name is written as in the ARN: the case "must be matched in InvokeEndpoint" (API
         reference, CreateEndpoint). Raises `ValueError` for the ARN of anything else.
         """
-        if Token.is_unresolved(endpoint_arn):
-            parts = Stack.of(scope).split_arn(endpoint_arn, ArnFormat.SLASH_RESOURCE_NAME)
-            name = parts.resource_name
-        else:
-            match = ARN.fullmatch(endpoint_arn)
-            name = match and match[1]
-        if not name:
+        parts = Stack.of(scope).split_arn(endpoint_arn, ArnFormat.SLASH_RESOURCE_NAME)
+        is_endpoint = (parts.service, parts.resource) == ("sagemaker", "endpoint")
+        if not (is_endpoint or Token.is_unresolved(endpoint_arn)) or not parts.resource_name:
             raise ValueError(
                 f'endpoint_arn: "{endpoint_arn}" is no endpoint: write '
                 "arn:aws:sagemaker:REGION:ACCOUNT:endpoint/NAME"
             )
-        return EndpointBase(scope, construct_id, endpoint_arn=endpoint_arn, endpoint_name=name)
+        return EndpointBase(
+            scope, construct_id, endpoint_arn=endpoint_arn, endpoint_name=parts.resource_name
+        )
 
     @property
     @jsii.member(jsii_name="endpointName")
@@ -103,7 +106,7 @@ class EndpointBase(Resource, EndpointMetrics, metaclass=_Meta):
     ) -> iam.Grant:
         """Allow `grantee` to invoke the endpoint: see `ITritonEndpoint`."""
         archives = [
-            self._target_model(f"{folder}{model}-????????????.tar.gz")
+            f"{folder}{model}-????????????.tar.gz"
             for model in models or ()
             for folder in ("", PUBLISHED)
         ]
@@ -113,9 +116,3 @@ class EndpointBase(Resource, EndpointMetrics, metaclass=_Meta):
             resource_arns=[self.endpoint_arn],
             conditions={"StringLike": {"sagemaker:TargetModel": archives}} if archives else None,
         )
-
-    def _target_model(self, archive: str) -> str:
-        return archive
-
-    def _dimensions(self, variant: str | None) -> dict[str, str]:
-        return {"EndpointName": self.endpoint_name, "VariantName": variant or DEFAULT_VARIANT}

@@ -30,12 +30,10 @@ class EndpointLog(Construct):
         *,
         endpoint_name: str,
         retention: logs.RetentionDays = logs.RetentionDays.THREE_MONTHS,
-        removal_policy: RemovalPolicy = RemovalPolicy.DESTROY,
         metrics: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         name = f"/aws/sagemaker/Endpoints/{endpoint_name}"
-        self._removal_policy = removal_policy
         self.group = self._group("Group", name, retention)
         self.node.default_child = self.group.node.default_child
         if metrics:
@@ -46,6 +44,6 @@ class EndpointLog(Construct):
             self,
             construct_id,
             log_group_name=name,
-            removal_policy=self._removal_policy,
+            removal_policy=RemovalPolicy.DESTROY,
             retention=retention,
         )

@@ -1,12 +1,10 @@
-"""What can be measured of an endpoint, each with the namespace and dimensions it really has."""
+"""Metrics of an endpoint's variants, each with the namespace and dimensions it really has."""
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from aws_cdk import Duration
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk.aws_cloudwatch import Metric, Unit
 
 INVOCATIONS = "AWS/SageMaker"
@@ -16,22 +14,9 @@ CPU_UTILIZATION = "CPUUtilization"
 MINUTE = Duration.minutes(1)
 
 
-def published(namespace: str, name: str, statistic: str) -> cloudwatch.MathExpression:
-    """Return a metric of Triton's own, `nv_*`, with whatever dimensions the image's agent gave it.
-
-    No source says which those are: a search finds all of a name (CloudWatch user guide,
-    search-expression-syntax). It can be drawn, and no alarm can rest on it.
-    """
-    found = f'Namespace="{namespace}" MetricName="{name}"'
-    return cloudwatch.MathExpression(
-        expression=f"SEARCH('{found}', '{statistic}', 60)", label=name, period=MINUTE
-    )
-
-
 class MetricOptions(TypedDict, total=False):
-    """What of a metric shall be otherwise, as in `cloudwatch.MetricOptions`; and its variant."""
+    """Options of a metric, as in `cloudwatch.MetricOptions`."""
 
-    variant: str
     account: str
     color: str
     dimensions_map: Mapping[str, str]
@@ -46,113 +31,16 @@ class MetricOptions(TypedDict, total=False):
     visible: bool
 
 
-class EndpointMetrics(Protocol):
-    """Metrics of an endpoint, each of one `variant`, by default of the first.
-
-    Everything is published once a minute, unless the configuration's MetricsConfig says otherwise,
-    with the dimensions EndpointName and VariantName; multi-model endpoints have no metrics by
-    model. None has a unit: only alarms read it, and one with a wrong unit never sees data ("We
-    recommend omitting Unit": API reference, PutMetricAlarm). Of times, percentiles are among the
-    "valid statistics" of ModelLatency alone. Source: the developer guide's pages on CloudWatch
-    metrics of endpoints and of multi-model endpoints.
-    """
-
-    @abstractmethod
-    def _dimensions(self, variant: str | None) -> dict[str, str]:
-        """Return the dimensions of a variant, by default of the first."""
-
-    def metric_invocations(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Requests, a count."""
-        return self._metric(INVOCATIONS, "Invocations", "Sum", options)
-
-    def metric_invocations_per_instance(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Requests that each instance got, a count."""
-        return self._metric(INVOCATIONS, "InvocationsPerInstance", "Sum", options)
-
-    def metric_server_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
-        return self._metric(INVOCATIONS, "Invocation5XXErrors", "Average", options)
-
-    def metric_client_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
-        return self._metric(INVOCATIONS, "Invocation4XXErrors", "Average", options)
-
-    def metric_model_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Share of requests that the container did not answer with 2xx, 0 to 1.
-
-        "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
-        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
-        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
-        507 (triton-inference-server/server, src/sagemaker_server.cc).
-        """
-        return self._metric(INVOCATIONS, "InvocationModelErrors", "Average", options)
-
-    def metric_model_latency(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Time that the container took, in microseconds."""
-        return self._metric(INVOCATIONS, "ModelLatency", "p99", options)
-
-    def metric_overhead_latency(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Time that SageMaker added, in microseconds."""
-        return self._metric(INVOCATIONS, "OverheadLatency", "Average", options)
-
-    def metric_model_cache_hit_rate(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelCacheHit", "Average", options)
-
-    def metric_model_loading_wait(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Time that requests waited for their model, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", options)
-
-    def metric_model_downloading_time(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Time that archives took from S3, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelDownloadingTime", "Maximum", options)
-
-    def metric_model_loading_time(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Time that the container took to load models, in microseconds. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelLoadingTime", "Maximum", options)
-
-    def metric_model_unloads(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
-        return self._metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount", options)
-
-    def metric_loaded_models(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Models in the containers' memory, a count over all instances. Multi-model only."""
-        return self._metric(INSTANCES, "LoadedModelCount", "Sum", options)
-
-    def metric_cpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Percent of one core: 0 to 100 times the number of cores."""
-        return self._metric(INSTANCES, CPU_UTILIZATION, "Average", options)
-
-    def metric_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Percent of the instances' memory, 0 to 100."""
-        return self._metric(INSTANCES, "MemoryUtilization", "Average", options)
-
-    def metric_gpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Percent of one GPU: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, GPU_UTILIZATION, "Average", options)
-
-    def metric_gpu_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
-        return self._metric(INSTANCES, "GPUMemoryUtilization", "Average", options)
-
-    def metric_disk_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
-        """Percent of the storage for models, 0 to 100."""
-        return self._metric(INSTANCES, "DiskUtilization", "Average", options)
-
-    def _metric(self, namespace: str, name: str, statistic: str, options: MetricOptions) -> Metric:
-        asked: dict[str, Any] = {
-            "dimensions_map": self._dimensions(options.get("variant")),
-            "period": MINUTE,
-            "statistic": statistic,
-            **options,
-        }
-        asked.pop("variant", None)
-        return Metric(metric_name=name, namespace=namespace, **asked)
-
-
-@dataclass(frozen=True)
-class VariantMetrics(EndpointMetrics):
+@dataclass(frozen=True, kw_only=True)
+class EndpointMetrics:
     """Metrics of one variant.
+
+    Everything is published once a minute, unless the configuration's MetricsConfig has another
+    frequency, with the dimensions EndpointName and VariantName; multi-model endpoints have no
+    metrics by model. None has a unit: only alarms read it, and one with a wrong unit never sees
+    data ("We recommend omitting Unit": API reference, PutMetricAlarm). Of times, percentiles are
+    among the "valid statistics" of ModelLatency alone. Source: the developer guide's pages on
+    CloudWatch metrics of endpoints and of multi-model endpoints.
 
     With `endpoint_config_name`, metrics of invocations are those of the instances that an update
     to that configuration brings: "CloudWatch publishes the metrics with the dimension
@@ -164,11 +52,96 @@ class VariantMetrics(EndpointMetrics):
     variant_name: str
     endpoint_config_name: str | None = None
 
-    def _dimensions(self, variant: str | None) -> dict[str, str]:
-        dimensions = {
-            "EndpointName": self.endpoint_name,
-            "VariantName": variant or self.variant_name,
-        }
+    @property
+    def dimensions(self) -> dict[str, str]:
+        """The dimensions of every metric."""
+        names = {"EndpointName": self.endpoint_name, "VariantName": self.variant_name}
         if self.endpoint_config_name is not None:
-            dimensions["EndpointConfigName"] = self.endpoint_config_name
-        return dimensions
+            names["EndpointConfigName"] = self.endpoint_config_name
+        return names
+
+    def metric(
+        self, namespace: str, name: str, statistic: str, /, **options: Unpack[MetricOptions]
+    ) -> Metric:
+        """Return a metric by its name; of `options`, a statistic of their own comes first."""
+        defaults = MetricOptions(dimensions_map=self.dimensions, period=MINUTE, statistic=statistic)
+        defaults.update(options)
+        return Metric(metric_name=name, namespace=namespace, **defaults)
+
+    def metric_invocations(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Requests, a count."""
+        return self.metric(INVOCATIONS, "Invocations", "Sum", **options)
+
+    def metric_invocations_per_instance(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Requests that each instance got, a count."""
+        return self.metric(INVOCATIONS, "InvocationsPerInstance", "Sum", **options)
+
+    def metric_server_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests that were answered with 5xx, 0 to 1: each counts as 0 or 1."""
+        return self.metric(INVOCATIONS, "Invocation5XXErrors", "Average", **options)
+
+    def metric_client_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests that were answered with 4xx, 0 to 1: each counts as 0 or 1."""
+        return self.metric(INVOCATIONS, "Invocation4XXErrors", "Average", **options)
+
+    def metric_model_error_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests that the container did not answer with 2xx, 0 to 1.
+
+        "This includes 4XX/5XX status codes, low-level socket errors, malformed HTTP responses, and
+        request timeouts" (developer guide, monitoring-cloudwatch). It alone sees how Triton fails:
+        a failed inference or load is a 400, like a caller's mistake, and memory that is too small a
+        507 (triton-inference-server/server, src/sagemaker_server.cc).
+        """
+        return self.metric(INVOCATIONS, "InvocationModelErrors", "Average", **options)
+
+    def metric_model_latency(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that the container took, in microseconds."""
+        return self.metric(INVOCATIONS, "ModelLatency", "p99", **options)
+
+    def metric_overhead_latency(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that SageMaker added, in microseconds."""
+        return self.metric(INVOCATIONS, "OverheadLatency", "Average", **options)
+
+    def metric_model_cache_hit_rate(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Share of requests whose model was loaded already, 0 to 1. Multi-model only."""
+        return self.metric(INVOCATIONS, "ModelCacheHit", "Average", **options)
+
+    def metric_model_loading_wait(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that requests waited for their model, in microseconds. Multi-model only."""
+        return self.metric(INVOCATIONS, "ModelLoadingWaitTime", "Maximum", **options)
+
+    def metric_model_downloading_time(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that archives took from S3, in microseconds. Multi-model only."""
+        return self.metric(INVOCATIONS, "ModelDownloadingTime", "Maximum", **options)
+
+    def metric_model_loading_time(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Time that the container took to load models, in microseconds. Multi-model only."""
+        return self.metric(INVOCATIONS, "ModelLoadingTime", "Maximum", **options)
+
+    def metric_model_unloads(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Models that had to leave memory, a count: many of them mean churn. Multi-model only."""
+        return self.metric(INVOCATIONS, "ModelUnloadingTime", "SampleCount", **options)
+
+    def metric_loaded_models(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Models in the containers' memory, a count over all instances. Multi-model only."""
+        return self.metric(INSTANCES, "LoadedModelCount", "Sum", **options)
+
+    def metric_cpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of one core: 0 to 100 times the number of cores."""
+        return self.metric(INSTANCES, CPU_UTILIZATION, "Average", **options)
+
+    def metric_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of the instances' memory, 0 to 100."""
+        return self.metric(INSTANCES, "MemoryUtilization", "Average", **options)
+
+    def metric_gpu_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of one GPU: 0 to 100 times the number of GPUs."""
+        return self.metric(INSTANCES, GPU_UTILIZATION, "Average", **options)
+
+    def metric_gpu_memory_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of one GPU's memory: 0 to 100 times the number of GPUs."""
+        return self.metric(INSTANCES, "GPUMemoryUtilization", "Average", **options)
+
+    def metric_disk_utilization(self, **options: Unpack[MetricOptions]) -> Metric:
+        """Percent of the storage for models, 0 to 100."""
+        return self.metric(INSTANCES, "DiskUtilization", "Average", **options)

@@ -8,8 +8,6 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.data_capture import DataCapture
-from triton_sagemaker.durations import seconds
-from triton_sagemaker.endpoint_metrics import MINUTE
 from triton_sagemaker.updates import UpdatePolicy
 from triton_sagemaker.variant import Variant
 
@@ -18,32 +16,33 @@ Cfn = sagemaker.CfnEndpoint
 
 def models(
     scope: Construct,
-    *,
     variants: Sequence[Variant],
     images: Mapping[str, str],
     role: iam.IRole,
     vpc_config: sagemaker.CfnModel.VpcConfigProperty | None,
-    network_isolation: bool,
 ) -> dict[str, sagemaker.CfnModel]:
     """Return a Model for each variant, by its name; so are `images`."""
     resources = {}
     for variant in variants:
         model = sagemaker.CfnModel(
             scope,
-            f"Model-{variant.name}",
-            enable_network_isolation=network_isolation or None,
+            f"Model-{variant.variant_name}",
             execution_role_arn=role.role_arn,
-            primary_container=variant.container_property(images[variant.name]),
+            primary_container=sagemaker.CfnModel.ContainerDefinitionProperty(
+                environment=variant.container.all_environment(variant.hosting),
+                image=images.get(variant.variant_name, ""),
+                model_data_url=variant.hosting.url,
+                **variant.hosting.container_properties,
+            ),
             vpc_config=vpc_config,
         )
         model.node.add_dependency(role)  # its policy too: CreateModel checks the rights
-        resources[variant.name] = model
+        resources[variant.variant_name] = model
     return resources
 
 
 def endpoint_config(
     scope: Construct,
-    *,
     variants: Sequence[Variant],
     models: Mapping[str, sagemaker.CfnModel],
     encryption_key: kms.IKey | None,
@@ -59,25 +58,24 @@ def endpoint_config(
         metrics_config=sagemaker.CfnEndpointConfig.MetricsConfigProperty(
             enable_detailed_observability=detailed_observability,
             enable_enhanced_metrics=False,
-            metric_publish_frequency_in_seconds=seconds(MINUTE),
+            metric_publish_frequency_in_seconds=60,
         ),
         production_variants=[
-            variant.property(model_name=models[variant.name].attr_model_name)
+            variant.property(model_name=models[variant.variant_name].attr_model_name)
             for variant in variants
         ],
     )
 
 
 def deployment_config(
-    update: UpdatePolicy, *, alarm_names: Sequence[str], longest: int
+    update: UpdatePolicy, *, alarm_names: Sequence[str]
 ) -> Cfn.DeploymentConfigProperty:
     """Return the DeploymentConfig, without regard to scaling: a change of it is an update."""
-    rollback = Cfn.AutoRollbackConfigProperty(
-        alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
-    )
     return Cfn.DeploymentConfigProperty(
-        auto_rollback_configuration=rollback if alarm_names else None,
-        **update.policy(longest=longest),
+        auto_rollback_configuration=Cfn.AutoRollbackConfigProperty(
+            alarms=[Cfn.AlarmProperty(alarm_name=name) for name in alarm_names]
+        ),
+        **update.policy,
     )
 
 
@@ -87,12 +85,8 @@ def endpoint(
     endpoint_name: str,
     config_name: str,
     deployment: Cfn.DeploymentConfigProperty,
-    keep_instance_counts: bool,
 ) -> Cfn:
-    """Return the Endpoint; counts, unlike weights and capture, may be those that scaling chose."""
-    templates = ["DesiredWeight", "DataCaptureConfig"]
-    if not keep_instance_counts:
-        templates.append("DesiredInstanceCount")
+    """Return the Endpoint; counts, unlike weights and capture, stay those that scaling chose."""
     return Cfn(
         scope,
         "Endpoint",
@@ -100,7 +94,8 @@ def endpoint(
         endpoint_config_name=config_name,
         endpoint_name=endpoint_name,
         exclude_retained_variant_properties=[
-            Cfn.VariantPropertyProperty(variant_property_type=name) for name in templates
+            Cfn.VariantPropertyProperty(variant_property_type=kind)
+            for kind in ("DesiredWeight", "DataCaptureConfig")
         ],
         retain_all_variant_properties=True,
     )

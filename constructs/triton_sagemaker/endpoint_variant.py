@@ -1,22 +1,22 @@
 """A variant as part of an endpoint."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from constructs import Construct
 
-from triton_sagemaker.endpoint_metrics import VariantMetrics
+from triton_sagemaker.endpoint_metrics import EndpointMetrics
 from triton_sagemaker.scalable_instance_count import ScalableInstanceCount
 from triton_sagemaker.variant import Variant
 
 
 @dataclass(frozen=True, kw_only=True)
-class EndpointVariant(VariantMetrics):
+class EndpointVariant(EndpointMetrics):
     """A variant of a `TritonEndpoint`, from `find_instance_production_variant`."""
 
     endpoint: Construct
     updated: Construct
     variant: Variant
-    scalings: list[ScalableInstanceCount]
+    scalings: list[ScalableInstanceCount] = field(default_factory=list)
 
     def auto_scale_instance_count(
         self, *, max_capacity: int, min_capacity: int = 1
@@ -25,9 +25,9 @@ class EndpointVariant(VariantMetrics):
         scaling = ScalableInstanceCount(
             self.endpoint,
             f"Scaling-{self.variant_name}",
-            after=self.updated,
-            endpoint_name=self.endpoint_name,
+            metrics=self,
             variant=self.variant,
+            after=self.updated,
             min_capacity=min_capacity,
             max_capacity=max_capacity,
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -26,18 +26,10 @@ class ModelBucket(PrivateBucket):
     policy lets builders alone write them, and only where nothing stands; whoever else may write to
     the bucket writes below `PUBLISHED`, the jobs of engine builds and the `HISTORY`. Jobs go after
     a month: an engine that passed its gate is kept elsewhere.
-    Bucket and key outlive the stack by default: running endpoints read from them at any time.
-    `removal_policy` is theirs and that of the access logs. Buckets must be empty to be deleted
-    (CloudFormation template reference, DeletionPolicy).
+    Bucket and key outlive the stack: running endpoints read from them at any time.
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        construct_id: str,
-        *,
-        removal_policy: RemovalPolicy = RemovalPolicy.RETAIN,
-    ) -> None:
+    def __init__(self, scope: Construct, construct_id: str) -> None:
         super().__init__(
             scope,
             construct_id,
@@ -46,7 +38,6 @@ class ModelBucket(PrivateBucket):
                 s3.LifecycleRule(abort_incomplete_multipart_upload_after=Duration.days(1)),
                 s3.LifecycleRule(expiration=Duration.days(30), prefix=ENGINE_JOBS),
             ],
-            removal_policy=removal_policy,
         )
 
     def reserve_archives(self, writers: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Which archive of a model clients shall invoke."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from aws_cdk import Stack
@@ -10,26 +10,6 @@ from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
 from platform_facts.rules.catalog import catalog_entry
-
-
-@dataclass(frozen=True, kw_only=True)
-class CatalogEntry:
-    """What a client must know to invoke a model by its name.
-
-    `target_model` is the `TargetModel` of InvokeEndpoint: the archive's key below the endpoint's
-    prefix; None for the one model of a single-model endpoint. `signature` holds `inputs` and
-    `outputs` (name, KServe v2 datatype, shape with -1 for what varies) and `max_batch_size`.
-    """
-
-    model: str
-    version: str
-    endpoint: str
-    target_model: str | None
-    signature: dict[str, Any]
-
-    def json(self) -> str:
-        """Return the parameter's value."""
-        return json.dumps({**vars(self)}, separators=(",", ":"))
 
 
 class ModelCatalog(Construct):
@@ -43,16 +23,22 @@ class ModelCatalog(Construct):
         super().__init__(scope, construct_id)
         self.prefix = f"/triton/{stage}/{endpoint}"
 
-    def publish(self, entry: CatalogEntry, *, after: list[Construct]) -> ssm.StringParameter:
-        """Name `entry` current, once everything in `after` is deployed: its build, its endpoint."""
-        value = entry.json()
-        for problem in catalog_entry(entry.model, value):
+    def publish(self, entry: Mapping[str, Any], *, after: list[Construct]) -> ssm.StringParameter:
+        """Name a model's archive current, once everything in `after` is deployed.
+
+        `entry` is what a client must know to invoke the model by its name: `model`, `version`,
+        `endpoint`; `target_model`, the `TargetModel` of InvokeEndpoint, None for the one model of a
+        single-model endpoint; and the `signature`: `inputs` and `outputs` (name, KServe v2
+        datatype, shape with -1 for what varies) and `max_batch_size`.
+        """
+        model, value = entry["model"], json.dumps(entry, separators=(",", ":"))
+        for problem in catalog_entry(model, value):
             raise ValueError(problem.message)
         parameter = ssm.StringParameter(
             self,
-            entry.model,
-            description=f"Current archive of {entry.model}",
-            parameter_name=f"{self.prefix}/{entry.model}",
+            model,
+            description=f"Current archive of {model}",
+            parameter_name=f"{self.prefix}/{model}",
             string_value=value,
         )
         parameter.node.add_dependency(*after)

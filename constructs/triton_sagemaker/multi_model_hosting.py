@@ -1,16 +1,13 @@
 """Many models below a prefix."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from aws_cdk import aws_sagemaker as sagemaker
 
 from platform_facts import InstanceType
-from platform_facts.rules import server, stage, variants
-from triton_sagemaker.alarm_thresholds import AlarmThresholds
-from triton_sagemaker.charts import BELOW, MICROSECONDS_PER_MS, Chart, Measure
-from triton_sagemaker.endpoint_metrics import EndpointMetrics
+from platform_facts.rules import server, variants
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.server_options import ServerOptions
@@ -21,12 +18,11 @@ class MultiModelHosting(HostingMode):
     """Many models below one S3 prefix, each loaded when it is first invoked.
 
     `prefix` ends in `/`, so that a `TargetModel` is the rest of an archive's key. `cache_models`
-    keeps models in memory between invocations, which is what one wants unless each is asked for
-    once.
+    keeps models in memory between invocations; False suits models that are each invoked once.
     """
 
     default_ping_mode = "live"  # one model that fails to load makes no instance unhealthy
-    measures_concurrency = False
+    many_models = True
 
     prefix: str
     cache_models: bool = True
@@ -46,12 +42,8 @@ class MultiModelHosting(HostingMode):
             ),
         }
 
-    def target_model(self, archive: str) -> str:
-        """Return the archive's name."""
-        return archive
-
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker or Triton would refuse or misread."""
+        """Yield what SageMaker or Triton would reject or misread."""
         if not self.prefix.endswith("/") or self.prefix.startswith("/"):
             yield Problem(
                 "hosting.prefix",
@@ -61,37 +53,3 @@ class MultiModelHosting(HostingMode):
         yield from of_rules(server.answers_as_infer(options.inference_type))
         yield from of_rules(server.ping_of_many_models(options.ping_mode))
         yield from of_rules(variants.one_gpu(instance_type))
-
-    def charts(self, metrics: EndpointMetrics, limits: AlarmThresholds) -> Iterator[Chart]:
-        """Yield the cache of models: hits, waits and what is in memory.
-
-        Without the cache every request misses it, and no alarm is to say so.
-        """
-        if not self.cache_models:
-            limits = replace(limits, **{name: {} for name in stage.CACHE_ALARMS})
-        yield Chart(
-            "Model cache hits (share of requests)",
-            [
-                Measure("CacheHits", "low share of requests whose model is loaded",
-                        metrics.metric_model_cache_hit_rate(), limits.cache_hit_rate_below, BELOW),
-            ],
-        )  # fmt: skip
-        yield Chart(
-            "Waiting for models (microseconds)",
-            [
-                Measure("LoadingWait", "longest wait for a model",
-                        metrics.metric_model_loading_wait(), limits.loading_wait_max_ms,
-                        scale=MICROSECONDS_PER_MS),
-            ],
-            [metrics.metric_model_downloading_time(), metrics.metric_model_loading_time()],
-        )  # fmt: skip
-        yield Chart(
-            "Models in memory",
-            [
-                Measure("Unloads", "models that left memory a minute",
-                        metrics.metric_model_unloads(), limits.unloads_per_minute),
-                Measure("LoadedModels", "requests while too few models are in memory",
-                        metrics.metric_loaded_models(), limits.loaded_models_below, BELOW,
-                        requests=metrics.metric_invocations()),
-            ],
-        )  # fmt: skip

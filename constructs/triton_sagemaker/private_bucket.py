@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import Duration
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -12,7 +12,7 @@ class PrivateBucket(s3.Bucket):
     """A bucket encrypted with a `key` of its own; `encrypts` says what the key is for.
 
     Access logs go to a bucket of their own, and are kept for 90 days. Bucket, key and logs are
-    children of one construct, `construct_id`.
+    children of one construct, `construct_id`. They outlive the stack, as the CDK's own do.
     """
 
     def __init__(
@@ -22,15 +22,18 @@ class PrivateBucket(s3.Bucket):
         *,
         encrypts: str,
         lifecycle_rules: Sequence[s3.LifecycleRule],
-        removal_policy: RemovalPolicy,
     ) -> None:
         group = Construct(scope, construct_id)
         self.key = kms.Key(
+            group, "Key", description=f"Encrypts {encrypts}", enable_key_rotation=True
+        )
+        access_logs = s3.Bucket(
             group,
-            "Key",
-            description=f"Encrypts {encrypts}",
-            enable_key_rotation=True,
-            removal_policy=removal_policy,
+            "AccessLogs",
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(90))],
         )
         super().__init__(
             group,
@@ -41,18 +44,5 @@ class PrivateBucket(s3.Bucket):
             encryption_key=self.key,
             enforce_ssl=True,
             lifecycle_rules=lifecycle_rules,
-            removal_policy=removal_policy,
-            server_access_logs_bucket=_access_logs(group, removal_policy),
+            server_access_logs_bucket=access_logs,
         )
-
-
-def _access_logs(scope: Construct, removal_policy: RemovalPolicy) -> s3.Bucket:
-    return s3.Bucket(
-        scope,
-        "AccessLogs",
-        block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-        encryption=s3.BucketEncryption.S3_MANAGED,
-        enforce_ssl=True,
-        lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(90))],
-        removal_policy=removal_policy,
-    )

@@ -1,4 +1,4 @@
-"""What is wrong with an endpoint, all at once."""
+"""Problems of an endpoint, reported all at once."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -8,8 +8,9 @@ from aws_cdk import Token
 from platform_facts import rules
 
 ARGUMENTS = {
-    "instance_count": "instances.initial_count",
-    "instance_type": "instances.instance_type",
+    "instance_count": "initial_instance_count",
+    "weight": "initial_variant_weight",
+    "name": "variant_name",
     "publish_metrics": "container.options.publish_metrics",
     "server": "container.options",
     "environment": "container.environment",
@@ -24,9 +25,9 @@ ARGUMENTS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that cannot be deployed: `where` is a dotted argument, `what` says the rest.
+    """A value that cannot be deployed: `where` is a dotted argument, `what` is problem and fix.
 
-    `path` is the rule's that found it, () of what no stage can say.
+    `path` is that of the violated rule, () where no key of a stage can cause the problem.
     """
 
     where: str

@@ -5,35 +5,37 @@ from collections.abc import Mapping
 from aws_cdk import Token
 
 import platform_facts
-from triton_sagemaker.problems import Problem
+from platform_facts import Processor
+from platform_facts.rules import stage, variants
+from triton_sagemaker.problems import Problem, of_rules
 from triton_sagemaker.variant import Variant
 
 
 def region_images(
-    region_name: str, variants: Mapping[str, Variant]
+    region_name: str, by_name: Mapping[str, Variant]
 ) -> tuple[dict[str, str], list[Problem]]:
-    """Return the image of each variant, and why there is none: then, images are empty."""
-    problem = _problem(region_name)
-    if problem is None:
-        region = platform_facts.region(region_name)
-        try:
-            return {name: variant.image(region) for name, variant in variants.items()}, []
-        except platform_facts.UnsupportedCombination as error:
-            problem = Problem("container.release", str(error), ("release",))
-    return dict.fromkeys(variants, ""), [problem]
-
-
-def _problem(region_name: str) -> Problem | None:
+    """Return the image of each variant, or problems and no image."""
     if Token.is_unresolved(region_name):
-        return Problem(
-            "region",
+        what = (
             "the stack is environment-agnostic, and every region has images of its own: write "
-            "env=Environment(region=...)",
+            "env=Environment(region=...)"
         )
+        return {}, [Problem("region", what)]
     try:
-        missing = platform_facts.region(region_name).missing
+        region = platform_facts.region(region_name)
     except platform_facts.UnknownFact as error:
-        return Problem("region", str(error))
-    if missing == "AWS::SageMaker::Endpoint":
-        return Problem("region", f"CloudFormation has no {missing} in {region_name}: use another")
-    return None
+        return {}, [Problem("region", str(error))]
+    problems = list[Problem]()
+    if region.missing == "AWS::SageMaker::Endpoint":
+        problems += of_rules(stage.complete_region(region))
+    for release in dict.fromkeys(variant.container.release for variant in by_name.values()):
+        problems += of_rules(variants.image(release, region))
+    if problems:
+        return {}, problems
+    images = {}
+    for name, variant in by_name.items():
+        processor = Processor.GPU if variant.instance_type.gpu else Processor.CPU
+        images[name] = platform_facts.image_uri(
+            release=variant.container.release, region=region, processor=processor
+        )
+    return images, []

@@ -1,31 +1,24 @@
 """The scaling of a variant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 from aws_cdk import IResolvable, TimeZone
 from aws_cdk import aws_applicationautoscaling as scaling
 from constructs import Construct
 
+from platform_facts.rules import Keys, Violation, ranges, schedules
 from platform_facts.rules import scaling as rules
-from platform_facts.rules.ranges import (
-    CONCURRENCY,
-    CPU_PERCENT,
-    GPU_PERCENT,
-    MAX_RPS,
-    SAFETY_FACTOR,
-)
-from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION
+from triton_sagemaker.endpoint_metrics import CPU_UTILIZATION, GPU_UTILIZATION, EndpointMetrics
 from triton_sagemaker.problems import Problem, inside, of_rules
-from triton_sagemaker.scaling_checks import initial_count, limits, within
-from triton_sagemaker.target_tracking import (
-    REQUESTS,
-    UTILIZATION,
-    Cooldowns,
-    in_seconds,
-    specification,
-)
+from triton_sagemaker.target_tracking import Cooldowns, target_tracking
 from triton_sagemaker.variant import Variant
+
+SAFETY_FACTOR = 0.5
+"""Share of the requests that an instance sustained in a load test: new ones take minutes to start.
+
+Source: developer guide, endpoint-scaling-loadtest.
+"""
 
 
 class ScalableInstanceCount(Construct):
@@ -42,26 +35,27 @@ class ScalableInstanceCount(Construct):
         construct_id: str,
         *,
         after: Construct,
-        endpoint_name: str,
+        metrics: EndpointMetrics,
         variant: Variant,
         min_capacity: int,
         max_capacity: int,
     ) -> None:
         super().__init__(scope, construct_id)
-        self._endpoint_name, self._variant = endpoint_name, variant
+        self._variant, self._dimensions = variant, metrics.dimensions
+        self._name = f"endpoint/{metrics.endpoint_name}/variant/{variant.variant_name}"
+        count = variant.initial_instance_count
         self._problems = [
-            *limits("auto_scale_instance_count", min_capacity, max_capacity),
-            *initial_count(variant.instances.initial_count, min_capacity, max_capacity),
+            *_limits("auto_scale_instance_count", min_capacity, max_capacity, ("scaling",)),
+            *of_rules(rules.count_within_limits(count, min_capacity, max_capacity), count),
         ]
         self._metrics = set[str]()
         self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
-        self.highest_capacity = max_capacity
         self._target = scaling.CfnScalableTarget(
             self,
             "Target",
             max_capacity=max_capacity,
             min_capacity=min_capacity,
-            resource_id=f"endpoint/{endpoint_name}/variant/{variant.name}",
+            resource_id=self._name,
             scalable_dimension="sagemaker:variant:DesiredInstanceCount",
             service_namespace="sagemaker",
         )
@@ -69,49 +63,27 @@ class ScalableInstanceCount(Construct):
         self._target_id = self._target.ref
 
     def scale_on_invocations(
-        self,
-        construct_id: str,
-        *,
-        max_requests_per_second: float,
-        safety_factor: float = 0.5,
-        **cooldowns: Unpack[Cooldowns],
+        self, construct_id: str, *, max_requests_per_second: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
-        """Keep each instance at `safety_factor` of the requests that it sustained in a load test.
-
-        Source: developer guide, endpoint-scaling-loadtest.
-        """
+        """Keep each instance at half of the requests that it sustained in a load test."""
         where, metric = "scale_on_invocations", "SageMakerVariantInvocationsPerInstance"
-        self._problems += within(
-            MAX_RPS, f"{where}.max_requests_per_second", max_requests_per_second
-        )
-        self._problems += within(SAFETY_FACTOR, f"{where}.safety_factor", safety_factor)
-        per_minute = max_requests_per_second * safety_factor * 60
-        self._track(construct_id, where, metric, per_minute, {**REQUESTS, **cooldowns})
+        violations = ranges.MAX_RPS(max_requests_per_second)
+        per_minute = max_requests_per_second * SAFETY_FACTOR * 60
+        self._track(construct_id, where, metric, per_minute, violations, cooldowns)
 
     def scale_on_concurrency(
-        self,
-        construct_id: str,
-        *,
-        requests_per_instance: float,
-        **cooldowns: Unpack[Cooldowns],
+        self, construct_id: str, *, requests_per_instance: float, **cooldowns: Unpack[Cooldowns]
     ) -> None:
         """Keep the requests that each instance works on at once at `requests_per_instance`.
 
-        Measured every ten seconds, and so the fastest to react. For single-model hosting: "multi-
-        model endpoint metrics are available at one-minute granularity", and no metric of
-        concurrency is among them (developer guide, multi-model-endpoints-autoscaling).
+        Measured every ten seconds, and so the fastest to react. For single-model hosting.
         """
         where = "scale_on_concurrency"
         metric = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
-        self._problems += within(
-            CONCURRENCY, f"{where}.requests_per_instance", requests_per_instance
-        )
-        if not self._variant.hosting.measures_concurrency:
-            self._problems += of_rules(
-                rules.concurrency_of_one_model(requests_per_instance), where=where
-            )
-        cooldowns = {**REQUESTS, **cooldowns}
-        self._track(construct_id, where, metric, requests_per_instance, cooldowns)
+        violations = ranges.CONCURRENCY(requests_per_instance)
+        if self._variant.hosting.many_models:
+            violations += rules.concurrency_of_one_model(requests_per_instance)
+        self._track(construct_id, where, metric, requests_per_instance, violations, cooldowns)
 
     def scale_on_gpu_utilization(
         self,
@@ -121,11 +93,11 @@ class ScalableInstanceCount(Construct):
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep each GPU at `target_utilization_percent`; the metric is their sum."""
-        where, instance_type = "scale_on_gpu_utilization", self._variant.instances.instance_type
+        where, instance_type = "scale_on_gpu_utilization", self._variant.instance_type
         percent, count = target_utilization_percent, instance_type.gpu_count
-        self._problems += of_rules(rules.utilization_of_a_gpu(percent, instance_type), where=where)
-        self._problems += within(GPU_PERCENT, f"{where}.target_utilization_percent", percent)
-        self._utilization(construct_id, where, GPU_UTILIZATION, percent, count, cooldowns)
+        violations = rules.utilization_of_a_gpu(percent, instance_type)
+        violations += ranges.GPU_PERCENT(percent)
+        self._track(construct_id, where, GPU_UTILIZATION, percent * count, violations, cooldowns)
 
     def scale_on_cpu_utilization(
         self,
@@ -135,10 +107,10 @@ class ScalableInstanceCount(Construct):
         **cooldowns: Unpack[Cooldowns],
     ) -> None:
         """Keep each vCPU at `target_utilization_percent`; the metric is their sum."""
-        where, count = "scale_on_cpu_utilization", self._variant.instances.instance_type.vcpus
+        where, count = "scale_on_cpu_utilization", self._variant.instance_type.vcpus
         percent = target_utilization_percent
-        self._problems += within(CPU_PERCENT, f"{where}.target_utilization_percent", percent)
-        self._utilization(construct_id, where, CPU_UTILIZATION, percent, count, cooldowns)
+        violations = ranges.CPU_PERCENT(percent)
+        self._track(construct_id, where, CPU_UTILIZATION, percent * count, violations, cooldowns)
 
     def scale_on_schedule(
         self,
@@ -150,18 +122,19 @@ class ScalableInstanceCount(Construct):
         time_zone: TimeZone | None = None,
     ) -> None:
         """Change the limits from a time on; without `time_zone`, of UTC."""
-        self._problems += limits(
-            f"scale_on_schedule.{construct_id}",
-            min_capacity,
-            max_capacity,
-            ("scaling", "schedules", construct_id),
-        )
-        self.highest_capacity = max(self.highest_capacity, max_capacity)
+        where, path = f"scale_on_schedule.{construct_id}", ("scaling", "schedules", construct_id)
+        expression = schedule.expression_string
+        zone = time_zone.timezone_name if time_zone else None
+        violations = schedules.expression.at(*path, "at")(expression)
+        if zone:
+            violations += schedules.time_zone.at(*path, "timezone")(zone)
+        self._problems += of_rules(violations, expression, zone, where=where)
+        self._problems += _limits(where, min_capacity, max_capacity, path)
         self._actions.append(
             scaling.CfnScalableTarget.ScheduledActionProperty(
                 scheduled_action_name=construct_id,
-                schedule=schedule.expression_string,
-                timezone=time_zone.timezone_name if time_zone else None,
+                schedule=expression,
+                timezone=zone,
                 scalable_target_action=scaling.CfnScalableTarget.ScalableTargetActionProperty(
                     min_capacity=min_capacity, max_capacity=max_capacity
                 ),
@@ -170,30 +143,19 @@ class ScalableInstanceCount(Construct):
         self._target.scheduled_actions = self._actions
 
     def problems(self) -> Iterator[Problem]:
-        """Yield what Application Auto Scaling would refuse, or never act on."""
-        problems = list(self._problems)
-        if not self._metrics and not self._actions:
-            what = "nothing to scale on: call a scale_on_*"
-            problems.append(Problem("auto_scale_instance_count", what))
-        yield from inside(f"variants.{self._variant.name}", problems)
+        """Yield what Application Auto Scaling would reject, or never act on."""
+        idle = rules.something_to_scale_by(self._metrics, self._actions)
+        problems = [*self._problems, *of_rules(idle, where="auto_scale_instance_count")]
+        yield from inside(f"variants.{self._variant.variant_name}", problems)
 
-    def _add_problem(self, where: str, what: str) -> None:
-        self._problems.append(Problem(where, what))
-
-    def _utilization(
+    def _track(
         self,
         construct_id: str,
         where: str,
         metric: str,
-        percentage: float,
-        count: int,
+        value: float,
+        violations: Sequence[Violation],
         cooldowns: Cooldowns,
-    ) -> None:
-        cooldowns = {**UTILIZATION, **cooldowns}
-        self._track(construct_id, where, metric, percentage * count, cooldowns)
-
-    def _track(
-        self, construct_id: str, where: str, metric: str, value: float, cooldowns: Cooldowns
     ) -> None:
         """Make a policy.
 
@@ -201,21 +163,28 @@ class ScalableInstanceCount(Construct):
         endpoint, and cannot replace it: "Only one TargetTrackingScaling policy for a given metric
         specification is allowed" (PutScalingPolicy, in hashicorp/terraform-provider-aws#24282).
         """
+        self._problems += of_rules(violations, value, where=where)
         if metric in self._metrics:
-            self._add_problem(where, "called twice: AWS takes one policy for each metric")
+            what = "called twice: AWS takes one policy for each metric"
+            self._problems.append(Problem(where, what))
         self._metrics.add(metric)
-        name = self._variant.name
         scaling.CfnScalingPolicy(
             self,
             construct_id,
-            policy_name=f"endpoint-{self._endpoint_name}-variant-{name}-{construct_id}",
+            policy_name=f"{self._name}-{construct_id}".replace("/", "-"),
             policy_type="TargetTrackingScaling",
             scaling_target_id=self._target_id,
-            target_tracking_scaling_policy_configuration=(
-                scaling.CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty(
-                    target_value=value,
-                    **in_seconds(**cooldowns),
-                    **specification(metric, self._endpoint_name, name),
-                )
+            target_tracking_scaling_policy_configuration=target_tracking(
+                metric, value, self._dimensions, **cooldowns
             ),
         )
+
+
+def _limits(where: str, low: int, high: int, path: Keys) -> Iterator[Problem]:
+    """Yield what is wrong with a pair of limits."""
+    least = ranges.MIN_COUNT.at(*path, "min_count")(low)
+    most = ranges.MAX_COUNT.at(*path, "max_count")(high)
+    if not least and not most:
+        most = rules.limits.at(*path, "max_count")(low, high)
+    yield from of_rules(least, low, where=f"{where}.min_capacity")
+    yield from of_rules(most, low, high, where=f"{where}.max_capacity")

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from math import ceil
-from typing import Literal, get_args
+from typing import Literal
 
-from aws_cdk import Size, SizeRoundingBehavior
+from aws_cdk import Size
 
 from platform_facts import Release
 from platform_facts.rules import ranges, server
@@ -64,14 +63,6 @@ class ServerOptions:
     """How much it grows at a time; serve's default is 1 MiB."""
     model_load_gpu_limit: float | None = None
     """Fraction of each GPU's memory above which no further model is loaded; by default no limit."""
-    grpc_port: int | None = None
-    """Listen for gRPC inside the container; by default gRPC is off."""
-    metrics_port: int | None = None
-    """Serve Prometheus metrics inside the container; by default they are off."""
-    port: int | None = None
-    """The SageMaker port, which SageMaker itself sets; Triton's default is 8080."""
-    safe_port_range: str | None = None
-    """Ports that the other end points may use, `8000-8080`."""
     model_namespacing: bool | None = None
     """Let archives hold equally named models; serve's default is true."""
     ping_mode: PingMode | None = None
@@ -93,59 +84,38 @@ class ServerOptions:
         ping_mode = self.ping_mode or default_ping_mode
         values: dict[str, object] = {
             "SAGEMAKER_TRITON_ADDITIONAL_ARGS": self.additional_args,
-            "SAGEMAKER_TRITON_ALLOW_GRPC": True if self.grpc_port else None,
-            "SAGEMAKER_TRITON_ALLOW_METRICS": True if self.metrics_port else None,
             "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": self.buffer_manager_thread_count,
             "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": self.model_namespacing,  # its value is
             # handed to --model-namespacing as it is: true keeps namespacing, false disables it
-            "SAGEMAKER_TRITON_GRPC_PORT": self.grpc_port,
             "SAGEMAKER_TRITON_INFERENCE_TYPE": self.inference_type,
             "SAGEMAKER_TRITON_LOG_ERROR": self.log_error,
             "SAGEMAKER_TRITON_LOG_INFO": self.log_info,
             "SAGEMAKER_TRITON_LOG_VERBOSE": self.log_verbose,
             "SAGEMAKER_TRITON_LOG_WARNING": self.log_warning,
-            "SAGEMAKER_TRITON_METRICS_PORT": self.metrics_port,
             "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": self.model_load_gpu_limit,
             "SAGEMAKER_TRITON_OVERRIDE_PING_MODE": ping_mode,
             "SAGEMAKER_TRITON_PING_MODE": ping_mode,
             "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": _bytes(self.python_shm_default),
             "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": _bytes(self.python_shm_growth),
             "SAGEMAKER_TRITON_THREAD_COUNT": self.thread_count,
-            "SAGEMAKER_BIND_TO_PORT": self.port,
-            "SAGEMAKER_SAFE_PORT_RANGE": self.safe_port_range,
         }
-        said = {
+        variables = {
             name: str(value).lower() if isinstance(value, bool) else str(value)
             for name, value in values.items()
             if value is not None
         }
-        return said | (self.publish_metrics.environment() if self.publish_metrics else {})
+        return variables | (self.publish_metrics.environment() if self.publish_metrics else {})
 
     def problems(self, release: Release) -> Iterator[Problem]:
         """Yield what Triton or the release's `serve` would refuse or ignore."""
         for name in (field.name for field in fields(self) if getattr(self, field.name) is not None):
             yield from of_rules(server.option_of_release.at("server", name)(name, release))
-            if name in _WORDS and getattr(self, name) not in _WORDS[name]:
-                words = " or ".join(_WORDS[name])
-                yield Problem(
-                    f"container.options.{name}",
-                    f'"{getattr(self, name)}" is not accepted by serve: write {words}',
-                )
             if name in ranges.SERVER_OPTIONS:
-                value = _number(getattr(self, name))
+                value = getattr(self, name)
+                value = value.to_mebibytes() if isinstance(value, Size) else value
                 violations = ranges.SERVER_OPTIONS[name](value)
                 yield from of_rules(violations, value, where=f"container.options.{name}")
 
 
-_WORDS = {"inference_type": get_args(InferenceType), "ping_mode": get_args(PingMode)}
-
-
-def _number(value: Size | float) -> float:
-    """Return a number, of a size in MiB."""
-    if not isinstance(value, Size):
-        return value
-    return ceil(value.to_mebibytes(rounding=SizeRoundingBehavior.NONE))
-
-
 def _bytes(size: Size | None) -> int | None:
-    return None if size is None else int(size.to_bytes())
+    return None if size is None else int(size.to_mebibytes()) * 2**20

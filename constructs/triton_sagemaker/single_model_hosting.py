@@ -20,6 +20,7 @@ class SingleModelHosting(HostingMode):
     """
 
     default_ping_mode = "ready"
+    many_models = False
 
     key: str
     default_model: str | None = None
@@ -41,11 +42,8 @@ class SingleModelHosting(HostingMode):
             return {}
         return {"SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": self.default_model}
 
-    def target_model(self, archive: str) -> None:
-        """Return None: SageMaker refuses a `TargetModel` here."""
-
     def problems(self, options: ServerOptions, instance_type: InstanceType) -> Iterator[Problem]:
-        """Yield what SageMaker would refuse."""
+        """Yield what SageMaker would reject."""
         if not self.key.endswith(".tar.gz") or self.key.startswith("/"):
             yield Problem(
                 "hosting.key",

@@ -1,12 +1,13 @@
-"""What the target-tracking policies of a variant follow, and how fast."""
+"""Target tracking of a metric, with its cooldowns."""
 
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from aws_cdk import Duration
 from aws_cdk.aws_applicationautoscaling import CfnScalingPolicy
 
-from triton_sagemaker.durations import seconds
 from triton_sagemaker.endpoint_metrics import INSTANCES
+
+Configuration = CfnScalingPolicy.TargetTrackingScalingPolicyConfigurationProperty
 
 
 class Cooldowns(TypedDict, total=False):
@@ -16,34 +17,27 @@ class Cooldowns(TypedDict, total=False):
     scale_out_cooldown: Duration
 
 
-REQUESTS = Cooldowns(scale_in_cooldown=Duration.minutes(5), scale_out_cooldown=Duration.minutes(1))
-UTILIZATION = Cooldowns(
-    scale_in_cooldown=Duration.minutes(10), scale_out_cooldown=Duration.minutes(5)
-)
-"""Longer, because new instances are busy at their own start."""
+def target_tracking(
+    metric: str,
+    value: float,
+    dimensions: dict[str, str],
+    *,
+    scale_in_cooldown: Duration | None = None,
+    scale_out_cooldown: Duration | None = None,
+) -> Configuration:
+    """Return the configuration that keeps `metric` at `value`.
 
-
-def in_seconds(*, scale_in_cooldown: Duration, scale_out_cooldown: Duration) -> dict[str, Any]:
-    """Return cooldowns as a policy takes them."""
-    return {
-        "scale_in_cooldown": seconds(scale_in_cooldown),
-        "scale_out_cooldown": seconds(scale_out_cooldown),
-    }
-
-
-def specification(metric: str, endpoint_name: str, variant_name: str) -> dict[str, Any]:
-    """Return what specifies a metric: the endpoint's utilization, or one of Auto Scaling's own."""
+    Cooldowns of utilization are longer: new instances are busy at their own start.
+    """
+    predefined = customized = None
     if metric.startswith("SageMaker"):  # as all of Application Auto Scaling's own do
-        return {
-            "predefined_metric_specification": (
-                CfnScalingPolicy.PredefinedMetricSpecificationProperty(
-                    predefined_metric_type=metric
-                )
-            )
-        }
-    dimensions = {"EndpointName": endpoint_name, "VariantName": variant_name}
-    return {
-        "customized_metric_specification": CfnScalingPolicy.CustomizedMetricSpecificationProperty(
+        scale_in, scale_out = 300, 60
+        predefined = CfnScalingPolicy.PredefinedMetricSpecificationProperty(
+            predefined_metric_type=metric
+        )
+    else:
+        scale_in, scale_out = 600, 300
+        customized = CfnScalingPolicy.CustomizedMetricSpecificationProperty(
             dimensions=[
                 CfnScalingPolicy.MetricDimensionProperty(name=name, value=value)
                 for name, value in dimensions.items()
@@ -53,4 +47,14 @@ def specification(metric: str, endpoint_name: str, variant_name: str) -> dict[st
             statistic="Average",
             unit="Percent",
         )
-    }
+    return Configuration(
+        customized_metric_specification=customized,
+        predefined_metric_specification=predefined,
+        scale_in_cooldown=_seconds(scale_in_cooldown, scale_in),
+        scale_out_cooldown=_seconds(scale_out_cooldown, scale_out),
+        target_value=value,
+    )
+
+
+def _seconds(cooldown: Duration | None, default: int) -> float:
+    return default if cooldown is None else cooldown.to_seconds()

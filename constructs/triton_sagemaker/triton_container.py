@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from platform_facts import InstanceType, Processor, Region, Release, image_uri
+from platform_facts import Release
 from platform_facts.rules import names
 from triton_sagemaker.hosting_mode import HostingMode
 from triton_sagemaker.problems import Problem, of_rules
@@ -21,11 +21,6 @@ class TritonContainer:
     release: Release
     options: ServerOptions = field(default_factory=ServerOptions)
     environment: dict[str, str] = field(default_factory=dict)
-
-    def image(self, region: Region, instance_type: InstanceType) -> str:
-        """Return the image's URI. Raises `platform_facts.UnsupportedCombination`."""
-        processor = Processor.GPU if instance_type.gpu else Processor.CPU
-        return image_uri(release=self.release, region=region, processor=processor)
 
     def all_environment(self, hosting: HostingMode) -> dict[str, str]:
         """Return everything that the container's environment holds."""

@@ -1,13 +1,15 @@
 """The network that an endpoint's instances are in."""
 
-import re
 from collections.abc import Sequence
 
+from aws_cdk import Token
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from triton_sagemaker.problems import Problem
+from triton_sagemaker.role_statements import NO_RESOURCES, RoleStatements
 
 LEAST_SUBNETS = 2
 """Developer guide, host-vpc: "You must create at least two subnets in different availability zones
@@ -16,10 +18,24 @@ MOST_SUBNETS = 16
 """API reference of VpcConfig."""
 MOST_GROUPS = 5 - 1
 """API reference of VpcConfig; one is the endpoint's own."""
+DESCRIBE = [
+    "ec2:DescribeDhcpOptions",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
+]
+"""EC2's Describe calls know no resources."""
+OWN = [
+    "ec2:CreateNetworkInterfacePermission",
+    "ec2:DeleteNetworkInterface",
+    "ec2:DeleteNetworkInterfacePermission",
+]
+"""Actions on interfaces that SageMaker made."""
 
 
 class VpcAccess:
-    """The access of an endpoint's instances to a VPC; `problems` are what SageMaker would refuse.
+    """The access of an endpoint's instances to a VPC; `problems` are what SageMaker would reject.
 
     Beside `security_groups` there is a group for this endpoint alone, by which its network
     interfaces are found. Nothing comes in through it. Anything goes out, unless there are others:
@@ -38,15 +54,13 @@ class VpcAccess:
         self.own_group_id: str | None = None
         self.connections: ec2.Connections | None = None
         self.vpc_config: sagemaker.CfnModel.VpcConfigProperty | None = None
-        if vpc is None:
-            for name, value in (("vpc_subnets", vpc_subnets), ("security_groups", security_groups)):
-                if value is not None:
-                    what = "there is no VPC: write vpc too, or remove it"
-                    self.problems.append(Problem(name, what))
-            return
         groups = list(security_groups or ())
-        if security_groups is not None and not 1 <= len(groups) <= MOST_GROUPS:
-            what = f"{len(groups)} given: write one to {MOST_GROUPS}"
+        if vpc is None:
+            if groups or vpc_subnets:
+                self.problems.append(Problem("vpc", "security groups or subnets of none: write it"))
+            return
+        if len(groups) > MOST_GROUPS:
+            what = f"{len(groups)} groups: write at most {MOST_GROUPS}"
             self.problems.append(Problem("security_groups", what))
         own_group = ec2.SecurityGroup(
             scope,
@@ -57,28 +71,52 @@ class VpcAccess:
         )
         self.own_group_id = own_group.security_group_id
         self.connections = ec2.Connections(security_groups=groups or [own_group])
+        subnets = _subnet_ids(vpc, vpc_subnets or ec2.SubnetSelection())
+        if not LEAST_SUBNETS <= len(subnets) <= MOST_SUBNETS:
+            what = f"{len(subnets)} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in two zones"
+            self.problems.append(Problem("vpc_subnets", what))
         self.vpc_config = sagemaker.CfnModel.VpcConfigProperty(
             security_group_ids=[*(group.security_group_id for group in groups), self.own_group_id],
-            subnets=self._subnet_ids(vpc, vpc_subnets or ec2.SubnetSelection()),
+            subnets=subnets,
         )
 
-    def _subnet_ids(self, vpc: ec2.IVpc, selection: ec2.SubnetSelection) -> list[str]:
-        try:
-            subnet_ids = vpc.select_subnets(
-                availability_zones=selection.availability_zones,
-                one_per_az=selection.one_per_az,
-                subnet_filters=selection.subnet_filters,
-                subnet_group_name=selection.subnet_group_name,
-                subnets=selection.subnets,
-                subnet_type=selection.subnet_type,
-            ).subnet_ids
-        except RuntimeError as error:  # the CDK's, "Kind: message", for subnets that do not exist
-            self.problems.append(Problem("vpc_subnets", re.sub(r"^\w+: ", "", str(error))))
-            return []
-        if not LEAST_SUBNETS <= len(subnet_ids) <= MOST_SUBNETS:
-            what = (
-                f"{len(subnet_ids)} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in different "
-                "zones"
-            )
-            self.problems.append(Problem("vpc_subnets", what))
-        return subnet_ids
+
+def attach_to_vpc(role: iam.Role, vpc: ec2.IVpc, statements: RoleStatements) -> None:
+    """Let SageMaker make and delete the instances' network interfaces in their VPC alone.
+
+    By a policy of its own for each VPC, which an endpoint that leaves the VPC loses after the
+    update: of the role's other policy it would before, and the interfaces would stay (as
+    aws-cdk#34400).
+
+    Of CreateNetworkInterface, the interface knows no `ec2:Vpc`, and its subnet and groups do; of
+    the other actions, the interface does (service authorization reference, Amazon EC2).
+    """
+    vpc_id, allow, arn = vpc.vpc_id, statements.allow, statements.arn
+    interfaces = [arn("ec2", "network-interface/*")]
+    others = [arn("ec2", f"{kind}/*") for kind in ("security-group", "subnet")]
+    in_vpc = {"ArnEquals": {"ec2:Vpc": arn("ec2", f"vpc/{vpc_id}")}}
+    create = ["ec2:CreateNetworkInterface"]
+    reason = "SageMaker makes and removes network interfaces, whose IDs are not known before."
+    name = vpc.node.addr if Token.is_unresolved(vpc_id) else vpc_id
+    iam.Policy(
+        role,
+        f"VpcPolicy-{name}",
+        roles=[role],
+        statements=[
+            allow("SeeNetwork", DESCRIBE, ["*"], wildcards=NO_RESOURCES),
+            allow("CreateInterfaces", create, interfaces, wildcards=reason),
+            allow("AttachToVpc", create, others, in_vpc, wildcards=reason),
+            allow("OwnInterfaces", OWN, interfaces, in_vpc, wildcards=reason),
+        ],
+    )
+
+
+def _subnet_ids(vpc: ec2.IVpc, selection: ec2.SubnetSelection) -> list[str]:
+    return vpc.select_subnets(
+        availability_zones=selection.availability_zones,
+        one_per_az=selection.one_per_az,
+        subnet_filters=selection.subnet_filters,
+        subnet_group_name=selection.subnet_group_name,
+        subnets=selection.subnets,
+        subnet_type=selection.subnet_type,
+    ).subnet_ids

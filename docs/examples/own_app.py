@@ -11,7 +11,8 @@ models = triton.ModelBucket(stack, "Models")
 variant = triton.Variant(
     container=triton.TritonContainer(release=facts.release("25.09")),
     hosting=triton.MultiModelHosting(bucket=models, prefix="vision/"),
-    instances=triton.Instances(instance_type=facts.instance_type("ml.g5.xlarge"), initial_count=2),
+    instance_type=facts.instance_type("ml.g5.xlarge"),
+    initial_instance_count=2,
 )
 endpoint = triton.TritonEndpoint(stack, "Endpoint", endpoint_name="vision", variants=[variant])
 scaling = endpoint.auto_scale_instance_count(min_capacity=2, max_capacity=8)

@@ -63,9 +63,6 @@ MAX_RPS, CONCURRENCY = (
     Range(f"scaling.{name}", "our choice: a target of 0 would never be met", above=0)
     for name in ("max_rps", "concurrency")
 )
-SAFETY_FACTOR = Range(
-    "safety_factor", "a share of what an instance sustains in a load test", above=0, most=1
-)
 GPU_PERCENT, CPU_PERCENT = (
     Range(f"scaling.{name}_percent", "a share of each GPU or vCPU", above=0, most=100)
     for name in ("gpu", "cpu")
@@ -93,15 +90,8 @@ SHM_DEFAULT, SHM_GROWTH = (
     for name in ("default", "growth")
 )
 MODEL_LOAD_GPU_LIMIT = Range("server.model_load_gpu_limit", SERVE, above=0, most=1)
-GRPC_PORT, METRICS_PORT, PORT = (
-    Range(f"server.{name}", "RFC 9293: 16 bits; RFC 6335: 0 is reserved", least=1, most=65535)
-    for name in ("grpc_port", "metrics_port", "port")
-)
 SERVER_OPTIONS = {
-    "grpc_port": GRPC_PORT,
-    "metrics_port": METRICS_PORT,
     "model_load_gpu_limit": MODEL_LOAD_GPU_LIMIT,
-    "port": PORT,
     "python_shm_default": SHM_DEFAULT,
     "python_shm_growth": SHM_GROWTH,
     "thread_count": THREAD_COUNT,

@@ -25,7 +25,7 @@ def count_within_limits(count: int, least: int, most: int) -> str | None:
 
 
 @rule("scaling", "our choice: without, nothing would ever scale")
-def something_to_scale_by(targets: Collection[str], schedules: Collection[str]) -> str | None:
+def something_to_scale_by(targets: Collection[str], schedules: Collection[object]) -> str | None:
     """Scaling has a target or a schedule."""
     if targets or schedules:
         return None

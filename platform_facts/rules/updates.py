@@ -21,6 +21,8 @@ People report 10 to 15 minutes until an endpoint is in service (hashicorp/terraf
 """
 CONTAINER_SECONDS = 600
 """Time-outs of an archive's download, and of a container's start. Our choice: both of an hour's."""
+START_SECONDS = PROVISIONING_SECONDS + 2 * CONTAINER_SECONDS
+"""What a fleet, or a batch, may take until it serves, or SageMaker has given up."""
 KEEP_OLD_SECONDS = 300
 """How long a blue/green update keeps the old fleet. Our choice."""
 BUILD_WAIT_MINUTES = 50
@@ -39,7 +41,7 @@ class UpdateTimes:
     """
 
     strategy: str
-    start: int
+    start: int = START_SECONDS
     percent: int = 100
     wait: int = 0
     keep_old: int = 0

@@ -10,7 +10,6 @@ from platform_facts import instance_type, release
 from stacks.model_stack import ModelStack
 from stages import StageConfig
 from triton_sagemaker import (
-    Instances,
     ModelBucket,
     MultiModelHosting,
     ServerOptions,
@@ -54,20 +53,16 @@ class Scene:
     def single_model(self, **changes: Any) -> SingleModelHosting:
         return replace(SingleModelHosting(bucket=self.bucket, key="test/m.tar.gz"), **changes)
 
-    def instances(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Instances:
-        return replace(Instances(instance_type=instance_type(type_name)), **changes)
-
-    def variant(self, **changes: Any) -> Variant:
+    def variant(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Variant:
         variant = Variant(
-            container=self.container(), hosting=self.multi_model(), instances=self.instances()
+            container=self.container(),
+            hosting=self.multi_model(),
+            instance_type=instance_type(type_name),
         )
         return replace(variant, **changes)
 
     def with_options(self, **options: Any) -> Variant:
         return self.variant(container=self.container(options=ServerOptions(**options)))
-
-    def with_instances(self, type_name: str = "ml.g5.xlarge", **changes: Any) -> Variant:
-        return self.variant(instances=self.instances(type_name, **changes))
 
     def endpoint(self, *variants: Variant, **arguments: Any) -> TritonEndpoint:
         return TritonEndpoint(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Size, TimeZone
+from aws_cdk import TimeZone
 from aws_cdk import aws_s3 as s3
 from aws_cdk.aws_applicationautoscaling import Schedule
 
@@ -26,7 +26,6 @@ from tests.synth.conftest import CONTEXT, Templates
 from tests.synth.endpoints import Scene
 from tests.synth.every_stage import ACCOUNT, EVERY_STAGE, every_stage
 from triton_sagemaker import (
-    AllAtOnce,
     DataCapture,
     ServerOptions,
 )
@@ -66,25 +65,17 @@ def everything() -> dict[str, dict[str, Any]]:
     scene = Scene(CONTEXT)
     records = s3.Bucket.from_bucket_name(scene.stack, "Records", "records")
     variant = scene.variant(
+        "ml.c5.xlarge",
         container=scene.container(
-            options=ServerOptions(thread_count=4, grpc_port=8001, model_namespacing=False),
+            options=ServerOptions(thread_count=4, model_namespacing=False),
             environment={"OWN": "value"},
         ),
         hosting=scene.multi_model(cache_models=False),
-        instances=scene.instances(
-            "ml.c5.xlarge",
-            volume_size=Size.gibibytes(100),
-            routing="RANDOM",
-            download_timeout=Duration.hours(1),
-        ),
     )
     endpoint = scene.endpoint(
         variant,
-        update=AllAtOnce(keep_old=Duration.hours(1)),
-        keep_instance_counts=False,
-        network_isolation=True,
         encryption_key=scene.bucket.key,
-        data_capture=DataCapture(bucket=records, prefix="asked", encryption_key=scene.bucket.key),
+        data_capture=DataCapture(bucket=records, prefix="asked"),
     )
     scaling = endpoint.auto_scale_instance_count(max_capacity=3)
     scaling.scale_on_invocations("Invocations", max_requests_per_second=2)

@@ -47,27 +47,26 @@ def scene() -> Scene:
 def test_metrics_are_those_that_sagemaker_publishes(
     scene: Scene, method: str, namespace: str, name: str, statistic: str
 ) -> None:
-    metric = getattr(scene.endpoint(), f"metric_{method}")()
+    (variant,) = scene.endpoint().instance_production_variants
+    metric = getattr(variant, f"metric_{method}")()
     assert (metric.namespace, metric.metric_name) == (namespace, name)
     assert (metric.statistic, metric.unit) == (statistic, None)
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "AllTraffic"}
     assert metric.period.to_seconds() == 60
 
 
-def test_a_metric_is_of_the_variant_and_with_the_options_that_are_asked(scene: Scene) -> None:
-    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
-    assert endpoint.metric_invocations().dimensions["VariantName"] == "A"  # type: ignore[index]
-    metric = endpoint.metric_model_latency(
-        variant="B", statistic="p50", period=Duration.minutes(5), label="median", color="#ff0000"
+def test_a_metric_is_of_its_variant_with_the_options_of_its_user(scene: Scene) -> None:
+    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
+    metric = endpoint.find_instance_production_variant("B").metric_model_latency(
+        statistic="p50", period=Duration.minutes(5), label="median", color="#ff0000"
     )
     assert metric.dimensions == {"EndpointName": "under-test", "VariantName": "B"}
     assert metric.period.to_minutes() == 5
     assert (metric.statistic, metric.label, metric.color) == ("p50", "median", "#ff0000")
 
 
-def test_a_metric_takes_every_option_of_the_cdk_and_the_variant() -> None:
-    options = set(signature(cloudwatch.MetricOptions).parameters)
-    assert set(MetricOptions.__annotations__) == options | {"variant"}
+def test_a_metric_takes_every_option_of_the_cdk() -> None:
+    assert set(MetricOptions.__annotations__) == set(signature(cloudwatch.MetricOptions).parameters)
 
 
 def test_every_alarm_watches_metrics_by_the_two_dimensions_that_exist(scene: Scene) -> None:
@@ -141,18 +140,12 @@ def test_single_model_endpoints_have_no_alarms_of_a_model_cache(scene: Scene) ->
 
 
 def test_cpu_endpoints_have_no_alarms_of_gpus(scene: Scene) -> None:
-    scene.endpoint(
-        scene.variant(
-            instances=scene.instances("ml.m5.xlarge"),
-        )
-    ).monitor()
+    scene.endpoint(scene.variant("ml.m5.xlarge")).monitor()
     assert "GPUMemoryUtilization" not in {name for name, _, _ in _thresholds(scene)}
 
 
 def test_thresholds_of_gpus_are_of_all_gpus_because_the_metric_is(scene: Scene) -> None:
-    scene.endpoint(
-        scene.variant(hosting=scene.single_model(), instances=scene.instances("ml.g5.12xlarge"))
-    ).monitor()
+    scene.endpoint(scene.variant("ml.g5.12xlarge", hosting=scene.single_model())).monitor()
     assert ("GPUMemoryUtilization", "warning", 360) in _thresholds(scene)
 
 
@@ -246,7 +239,7 @@ def test_thresholds_are_drawn_in_the_graph_of_their_metric(scene: Scene) -> None
 
 
 def test_dashboard_shows_each_variant(scene: Scene) -> None:
-    scene.endpoint(scene.variant(name="A"), scene.variant(name="B")).monitor()
+    scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B")).monitor()
     body = _dashboard(scene)
     titles = [it["properties"]["markdown"] for it in body if it["type"] == "text"]
     assert titles == ["# A", "# B"]

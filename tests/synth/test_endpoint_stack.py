@@ -447,9 +447,8 @@ def test_a_server_s_options_are_those_of_the_stage() -> None:
 
 
 def test_a_stage_can_set_every_option_that_reaches_the_server() -> None:
-    ports = {"grpc_port", "metrics_port", "port", "safe_port_range"}  # nobody reaches them
     in_mib = {"python_shm_default", "python_shm_growth"}
-    options = {it.name for it in fields(ServerOptions)} - ports - in_mib - {"publish_metrics"}
+    options = {it.name for it in fields(ServerOptions)} - in_mib - {"publish_metrics"}
     assert set(ServerConfig.model_fields) == options | {f"{it}_mib" for it in in_mib}
 
 

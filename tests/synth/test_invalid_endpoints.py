@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import Duration, Size
-from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import Duration, Size, TimeZone
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_sns as sns
@@ -14,7 +13,6 @@ from aws_cdk.aws_applicationautoscaling import Schedule
 from platform_facts import release
 from tests.synth.endpoints import Scene
 from triton_sagemaker import (
-    AllAtOnce,
     Canary,
     DataCapture,
     Linear,
@@ -34,16 +32,16 @@ def scaled(
     min_capacity: int = 1,
     max_capacity: int = 4,
     initial_count: int = 1,
-    **variant: Any,
+    type_name: str = "ml.g5.xlarge",
+    single: bool = False,
 ) -> Wrong:
     """An endpoint with scaling that is wrong."""
 
     def make(scene: Scene) -> TritonEndpoint:
-        instances = scene.instances(
-            variant.pop("type_name", "ml.g5.xlarge"), initial_count=initial_count
+        hosting = scene.single_model() if single else scene.multi_model()
+        endpoint = scene.endpoint(
+            scene.variant(type_name, hosting=hosting, initial_instance_count=initial_count)
         )
-        hosting = scene.single_model() if variant.pop("single", False) else scene.multi_model()
-        endpoint = scene.endpoint(scene.variant(hosting=hosting, instances=instances))
         scale(
             endpoint.auto_scale_instance_count(min_capacity=min_capacity, max_capacity=max_capacity)
         )
@@ -54,6 +52,15 @@ def scaled(
 
 def on_invocations(count: ScalableInstanceCount) -> None:
     count.scale_on_invocations("Invocations", max_requests_per_second=2)
+
+
+def scheduled(schedule: Schedule, time_zone: TimeZone | None = None) -> Scale:
+    def scale(count: ScalableInstanceCount) -> None:
+        count.scale_on_schedule(
+            "night", schedule=schedule, min_capacity=1, max_capacity=2, time_zone=time_zone
+        )
+
+    return scale
 
 
 def on_gpus(*percents: float) -> Scale:
@@ -81,10 +88,6 @@ def bucket(scene: Scene) -> s3.IBucket:
     return s3.Bucket(scene.stack, "Other")
 
 
-def alarm(scene: Scene, name: str) -> cloudwatch.IAlarm:
-    return cloudwatch.Alarm.from_alarm_name(scene.stack, name, name)
-
-
 def topic(scene: Scene, name: str, region: str = "us-east-1") -> sns.ITopic:
     return sns.Topic.from_topic_arn(scene.stack, name, f"arn:aws:sns:{region}:123456789012:{name}")
 
@@ -99,6 +102,10 @@ def vpc(scene: Scene) -> ec2.IVpc:
             ec2.SubnetConfiguration(name="I", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
         ],
     )
+
+
+def groups(scene: Scene, vpc: ec2.IVpc, count: int) -> list[ec2.ISecurityGroup]:
+    return [ec2.SecurityGroup(scene.stack, f"Group{number}", vpc=vpc) for number in range(count)]
 
 
 V = "variants.AllTraffic"
@@ -120,12 +127,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "variants: 0 variants: write one to 10",
     ),
     "too many variants": (
-        lambda s: s.endpoint(*(s.variant(name=f"V{n}") for n in range(11))),
+        lambda s: s.endpoint(*(s.variant(variant_name=f"V{n}") for n in range(11))),
         "variants: 11 variants: write one to 10",
-    ),
-    "too many rollback alarms": (
-        lambda s: s.endpoint(rollback_alarms=[alarm(s, f"a{n}") for n in range(11)]),
-        "rollback_alarms: 11 given: write at most 10",
     ),
     "too many topics": (
         lambda s: monitored(s, *(topic(s, f"t{n}") for n in range(6))),
@@ -138,8 +141,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "notifies topics of its own region alone: write another",
     ),
     "variant name": (
-        lambda s: s.endpoint(s.variant(name="all traffic")),
-        "variants.all traffic.name: 'all traffic' is not a variant name: write letters, "
+        lambda s: s.endpoint(s.variant(variant_name="all traffic")),
+        "variants.all traffic.variant_name: 'all traffic' is not a variant name: write letters, "
         "digits, and hyphens between them",
     ),
     "variant twice": (
@@ -147,15 +150,18 @@ CASES: dict[str, tuple[Wrong, str]] = {
         'variants: "AllTraffic" is given twice: give each variant a name of its own',
     ),
     "negative weight": (
-        lambda s: s.endpoint(s.variant(weight=-1), s.variant(name="B", weight=2)),
-        f"{V}.weight: -1 is out of range: write 0 or more",
+        lambda s: s.endpoint(
+            s.variant(initial_variant_weight=-1),
+            s.variant(variant_name="B", initial_variant_weight=2),
+        ),
+        f"{V}.initial_variant_weight: -1 is out of range: write 0 or more",
     ),
     "no weight": (
-        lambda s: s.endpoint(s.variant(weight=0)),
+        lambda s: s.endpoint(s.variant(initial_variant_weight=0)),
         "variants: no variant gets traffic: write a weight above 0 for one of the variants",
     ),
     "mixed hosting": (
-        lambda s: s.endpoint(s.variant(), s.variant(name="B", hosting=s.single_model())),
+        lambda s: s.endpoint(s.variant(), s.variant(variant_name="B", hosting=s.single_model())),
         "variants: MultiModelHosting and SingleModelHosting cannot be invoked alike: make an "
         "endpoint of each",
     ),
@@ -204,11 +210,6 @@ CASES: dict[str, tuple[Wrong, str]] = {
         f"{V}.container.options.inference_type: release 24.09 does not have it: remove it, "
         "or write release 25.03 or newer",
     ),
-    "gRPC before its release": (
-        lambda s: old_release(s, "23.02", grpc_port=8001),
-        f"{V}.container.options.grpc_port: release 23.02 does not have it: remove it, or "
-        "write release 23.07 or newer",
-    ),
     "additional arguments before their release": (
         lambda s: old_release(s, "23.03", additional_args="--x"),
         f"{V}.container.options.additional_args: release 23.03 does not have it: remove it, "
@@ -222,18 +223,10 @@ CASES: dict[str, tuple[Wrong, str]] = {
         lambda s: s.endpoint(s.with_options(python_shm_default=Size.bytes(0))),
         f"{V}.container.options.python_shm_default: 0 is out of range: write 1 to 2147483647",
     ),
-    "port": (
-        lambda s: s.endpoint(s.with_options(metrics_port=70000)),
-        f"{V}.container.options.metrics_port: 70000 is out of range: write 1 to 65535",
-    ),
     "GPU limit": (
         lambda s: s.endpoint(s.with_options(model_load_gpu_limit=80)),
         f"{V}.container.options.model_load_gpu_limit: 80 is out of range: write more than 0,"
         " at most 1",
-    ),
-    "a ping mode that serve does not know": (
-        lambda s: s.endpoint(s.with_options(ping_mode="alive")),
-        f'{V}.container.options.ping_mode: "alive" is not accepted by serve: write live or ready',
     ),
     "generate on a multi-model endpoint": (
         lambda s: s.endpoint(s.with_options(inference_type="generate")),
@@ -246,70 +239,32 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "one model fails to load: remove it",
     ),
     "no instance": (
-        lambda s: s.endpoint(s.with_instances(initial_count=0)),
-        f"{V}.instances.initial_count: 0 is out of range: write 1 to 2147483647",
-    ),
-    "startup time-out": (
-        lambda s: s.endpoint(s.with_instances(startup_timeout=Duration.seconds(10))),
-        f"{V}.instances.startup_timeout: 10 s is out of range: write 60 to 3600 whole seconds",
-    ),
-    "download time-out": (
-        lambda s: s.endpoint(s.with_instances(download_timeout=Duration.seconds(7200))),
-        f"{V}.instances.download_timeout: 7200 s is out of range: write 60 to 3600 whole seconds",
-    ),
-    "volume on NVMe": (
-        lambda s: s.endpoint(s.with_instances(volume_size=Size.gibibytes(100))),
-        f"{V}.instances.volume_size: ml.g5.xlarge has NVMe storage of its own, and SageMaker "
-        "refuses a volume size: remove it",
-    ),
-    "volume too large": (
-        lambda s: s.endpoint(
-            s.variant(
-                instances=s.instances("ml.m5.xlarge", volume_size=Size.gibibytes(513)),
-            )
-        ),
-        f"{V}.instances.volume_size: 513 GiB is out of range: write 1 to 512 whole GiB",
+        lambda s: s.endpoint(s.variant(initial_instance_count=0)),
+        f"{V}.initial_instance_count: 0 is out of range: write 1 to 2147483647",
     ),
     "four GPUs for many models": (
-        lambda s: s.endpoint(s.with_instances("ml.g5.12xlarge")),
-        f"{V}.instances.instance_type: ml.g5.12xlarge cannot host a GPU multi-model "
+        lambda s: s.endpoint(s.variant("ml.g5.12xlarge")),
+        f"{V}.instance_type: ml.g5.12xlarge cannot host a GPU multi-model "
         "endpoint, which takes one GPU: write ml.g5.xlarge, ml.g5.2xlarge, ml.g5.4xlarge, "
         "ml.g5.8xlarge, ml.g5.16xlarge, or host a single model",
     ),
     "GPU too old": (
-        lambda s: s.endpoint(s.with_instances("ml.p2.xlarge")),
-        f"{V}.instances.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, "
+        lambda s: s.endpoint(s.variant("ml.p2.xlarge")),
+        f"{V}.instance_type: ml.p2.xlarge has a K80 of compute capability 3.7, "
         "release 25.09 needs 7.5 or more: write another instance type or another release",
     ),
     "GPU too new": (
         lambda s: s.endpoint(
-            s.variant(
-                container=s.container(release=release("22.07")),
-                instances=s.instances("ml.g6e.xlarge"),
-            )
+            s.variant("ml.g6e.xlarge", container=s.container(release=release("22.07")))
         ),
-        f"{V}.instances.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
+        f"{V}.instance_type: ml.g6e.xlarge has a L40S of compute capability 8.9, "
         "release 22.07 needs 8.6 or less: write another instance type or another release",
-    ),
-    "AMI too old": (
-        lambda s: s.endpoint(s.with_instances(inference_ami="al2-ami-sagemaker-inference-gpu-2")),
-        f"{V}.instances.inference_ami: al2-ami-sagemaker-inference-gpu-2 has a driver for CUDA "
-        "12.2, the image of 25.09 needs 13.0.1.012: write al2023-ami-sagemaker-inference-gpu-4-1, "
-        "or leave it out",
-    ),
-    "AMI on a CPU": (
-        lambda s: s.endpoint(
-            s.variant(
-                instances=s.instances("ml.m5.xlarge", inference_ami="x"),
-            )
-        ),
-        f"{V}.instances.inference_ami: ml.m5.xlarge has no GPU and takes none: remove it",
     ),
     "GPU memory on a CPU": (
         lambda s: s.endpoint(
             s.variant(
+                "ml.m5.xlarge",
                 container=s.container(options=ServerOptions(model_load_gpu_limit=0.8)),
-                instances=s.instances("ml.m5.xlarge"),
             )
         ),
         f"{V}.container.options.model_load_gpu_limit: ml.m5.xlarge has no GPU: remove it",
@@ -320,7 +275,7 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "canary for too long": (
         lambda s: s.endpoint(update=Canary(wait=Duration.seconds(4000))),
-        "update.wait: 4000 s is out of range: write 0 to 3600 whole seconds",
+        "update.wait: 4000 is out of range: write 0 to 3600",
     ),
     "steps too small": (
         lambda s: s.endpoint(update=Linear(percent=5)),
@@ -341,45 +296,25 @@ CASES: dict[str, tuple[Wrong, str]] = {
         "update.wait: up to 39 waits of 900 s, 2400 s to start instances: these are 37500 s, and "
         "SageMaker ends an update after 28800 s: write a shorter wait, or a larger percent",
     ),
-    "old fleet kept too long": (
-        lambda s: s.endpoint(update=AllAtOnce(keep_old=Duration.seconds(86400))),
-        "update.keep_old: 86400 s is out of range: write 0 to 3600 whole seconds",
-    ),
     "rolling with two variants": (
-        lambda s: s.endpoint(s.variant(), s.variant(name="B"), update=Rolling()),
+        lambda s: s.endpoint(s.variant(), s.variant(variant_name="B"), update=Rolling()),
         "update: a rolling update takes one variant: choose canary, linear or all-at-once",
     ),
     "rolled back by nothing at all": (
         lambda s: s.endpoint(rollback_error_rate=0),
         "rollback_error_rate: 0 is out of range: write more than 0, at most 1",
     ),
-    "half a second": (
-        lambda s: s.endpoint(update=AllAtOnce(keep_old=Duration.millis(500))),
-        "update.keep_old: 0.5 s is out of range: write 0 to 3600 whole seconds",
-    ),
-    "half a GiB": (
-        lambda s: s.endpoint(
-            s.variant(
-                instances=s.instances("ml.m5.xlarge", volume_size=Size.mebibytes(1536)),
-            )
-        ),
-        f"{V}.instances.volume_size: 1.5 GiB is out of range: write 1 to 512 whole GiB",
-    ),
     "one subnet": (
         lambda s: s.endpoint(vpc=vpc(s), vpc_subnets=ec2.SubnetSelection(availability_zones=["a"])),
-        "vpc_subnets: 1 chosen: choose 2 to 16, in different zones",
-    ),
-    "subnets that the VPC does not have": (
-        lambda s: s.endpoint(vpc=vpc(s), vpc_subnets=ec2.SubnetSelection(subnet_group_name="X")),
-        "vpc_subnets: There are no subnet groups with name 'X' in this VPC. Available names: I",
+        "vpc_subnets: 1 chosen: choose 2 to 16, in two zones",
     ),
     "subnets of no VPC": (
         lambda s: s.endpoint(vpc_subnets=ec2.SubnetSelection(one_per_az=True)),
-        "vpc_subnets: there is no VPC: write vpc too, or remove it",
+        "vpc: security groups or subnets of none: write it",
     ),
-    "no security group": (
-        lambda s: s.endpoint(vpc=vpc(s), security_groups=[]),
-        "security_groups: 0 given: write one to 4",
+    "too many security groups": (
+        lambda s: s.endpoint(vpc=(own := vpc(s)), security_groups=groups(s, own, 5)),
+        "security_groups: 5 groups: write at most 4",
     ),
     "capture of more than all": (
         lambda s: s.endpoint(data_capture=DataCapture(bucket=bucket(s), prefix="c", percent=101)),
@@ -401,15 +336,16 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "fewer instances than scaling allows": (
         scaled(on_invocations, min_capacity=2),
-        f"{V}.instances.initial_count: 1 is outside the scaling limits: write 2 to 4",
+        f"{V}.initial_instance_count: 1 is outside the scaling limits: write 2 to 4",
     ),
     "more instances than scaling allows": (
         scaled(on_invocations, initial_count=5),
-        f"{V}.instances.initial_count: 5 is outside the scaling limits: write 1 to 4",
+        f"{V}.initial_instance_count: 5 is outside the scaling limits: write 1 to 4",
     ),
     "nothing to scale on": (
         scaled(lambda _: None),
-        f"{V}.auto_scale_instance_count: nothing to scale on: call a scale_on_*",
+        f"{V}.auto_scale_instance_count: nothing to scale by: write max_rps, concurrency, "
+        "gpu_percent, cpu_percent or schedules",
     ),
     "one metric twice": (
         scaled(on_gpus(50, 60)),
@@ -421,31 +357,34 @@ CASES: dict[str, tuple[Wrong, str]] = {
     ),
     "GPU target of more than one GPU": (
         scaled(on_gpus(150)),
-        f"{V}.scale_on_gpu_utilization.target_utilization_percent: 150 is out of range: "
-        "write more than 0, at most 100",
+        f"{V}.scale_on_gpu_utilization: 150 is out of range: write more than 0, at most 100",
     ),
     "CPU target of nothing": (
         scaled(lambda c: c.scale_on_cpu_utilization("Cpu", target_utilization_percent=0)),
-        f"{V}.scale_on_cpu_utilization.target_utilization_percent: 0 is out of range: write "
-        "more than 0, at most 100",
+        f"{V}.scale_on_cpu_utilization: 0 is out of range: write more than 0, at most 100",
     ),
     "no requests": (
         scaled(lambda c: c.scale_on_invocations("Invocations", max_requests_per_second=0)),
-        f"{V}.scale_on_invocations.max_requests_per_second: 0 is out of range: write more than 0",
-    ),
-    "a safety factor above what an instance sustains": (
-        scaled(lambda c: c.scale_on_invocations("I", max_requests_per_second=2, safety_factor=1.5)),
-        f"{V}.scale_on_invocations.safety_factor: 1.5 is out of range: write more than 0, at"
-        " most 1",
+        f"{V}.scale_on_invocations: 0 is out of range: write more than 0",
     ),
     "no concurrent requests": (
         scaled(lambda c: c.scale_on_concurrency("C", requests_per_instance=0), single=True),
-        f"{V}.scale_on_concurrency.requests_per_instance: 0 is out of range: write more than 0",
+        f"{V}.scale_on_concurrency: 0 is out of range: write more than 0",
     ),
     "concurrency of a multi-model endpoint": (
         scaled(lambda c: c.scale_on_concurrency("C", requests_per_instance=5)),
         f"{V}.scale_on_concurrency: AWS documents no such metric of multi-model endpoints: "
         "scale by requests (max_rps), or host a single model",
+    ),
+    "a schedule that is none": (
+        scaled(scheduled(Schedule.expression("garbage"))),
+        f"{V}.scale_on_schedule.night: 'garbage' is no schedule: write cron(0 8 ? * MON-FRI *), "
+        "rate(12 hours) or at(2027-01-31T08:00:00)",
+    ),
+    "a time zone by another name": (
+        scaled(scheduled(Schedule.rate(Duration.days(1)), TimeZone.of("Europe/Berln"))),
+        f"{V}.scale_on_schedule.night: 'Europe/Berln' is not a canonical IANA time zone: write "
+        "UTC, or a name such as Europe/Berlin",
     ),
     "schedule turned round": (
         scaled(
@@ -465,8 +404,8 @@ CASES: dict[str, tuple[Wrong, str]] = {
 @pytest.mark.parametrize(
     "update",
     [
-        Linear(percent=33, wait=HOUR, keep_old=HOUR),  # in three steps, the last of 34 %
-        Linear(percent=50, wait=HOUR, keep_old=HOUR),
+        Linear(percent=33, wait=HOUR),  # in three steps, the last of 34 %
+        Linear(percent=50, wait=HOUR),
         Linear(percent=10, wait=Duration.seconds(2899)),
         Rolling(percent=25, wait=HOUR),
     ],
@@ -489,8 +428,8 @@ def test_percents_of_nothing_are_problems_and_no_crash() -> None:
 REGIONS = {
     "cn-north-1": "container.release: region cn-north-1 has no SageMaker Triton 25.09: the newest "
     "release it has is 25.04",
-    "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: use "
-    "another",
+    "me-central-1": "region: CloudFormation has no AWS::SageMaker::Endpoint in me-central-1: write "
+    "another region",
     "eu-west-9": 'region: no AWS region with SageMaker Triton images "eu-west-9": did you mean',
     None: "region: the stack is environment-agnostic, and every region has images of its own: "
     "write env=Environment(region=...)",
@@ -511,7 +450,7 @@ def test_all_problems_of_all_endpoints_fail_the_synthesis_at_once(
     first = scene.endpoint(
         scene.variant(
             hosting=scene.multi_model(prefix="text"),
-            instances=scene.instances(initial_count=0, startup_timeout=Duration.seconds(1)),
+            initial_instance_count=0,
         ),
         endpoint_name="my endpoint",
         update=Canary(percent=90),
@@ -521,7 +460,7 @@ def test_all_problems_of_all_endpoints_fail_the_synthesis_at_once(
     with pytest.raises(RuntimeError) as error:
         synthesise(scene)
     _, *lines = str(error.value).splitlines()
-    assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 7
+    assert sum(line.startswith("  [Stack/Endpoint] ") for line in lines) == 6
     assert "  [Stack/Second] variants: 0 variants: write one to 10" in lines
 
 
@@ -532,6 +471,6 @@ def test_connections_need_a_vpc() -> None:
 
 def test_the_only_variant_must_be_the_only_one() -> None:
     scene = Scene()
-    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     with pytest.raises(ValueError, match=r"2 variants: call find_.*, of A, B"):
         endpoint.auto_scale_instance_count(max_capacity=2)

@@ -1,6 +1,6 @@
 """ModelBucket."""
 
-from aws_cdk import App, RemovalPolicy, Stack
+from aws_cdk import App, RemovalPolicies, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk.assertions import Match, Template
@@ -48,9 +48,10 @@ def test_it_is_a_bucket_wherever_the_cdk_takes_one() -> None:
     assert {*key["Action"]} == {"kms:Decrypt", "kms:DescribeKey"}
 
 
-def test_buckets_and_key_go_with_the_stack_if_they_shall() -> None:
+def test_the_removal_policies_of_a_stack_reach_buckets_and_key() -> None:
     stack = Stack(App(), "Stack")
-    models = ModelBucket(stack, "Models", removal_policy=RemovalPolicy.DESTROY)
+    models = ModelBucket(stack, "Models")
+    RemovalPolicies.of(stack).destroy()
     template = Template.from_stack(stack)
     for kind in ("AWS::S3::Bucket", "AWS::KMS::Key"):
         template.all_resources(kind, {"DeletionPolicy": "Delete"})

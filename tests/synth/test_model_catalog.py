@@ -7,10 +7,10 @@ import pytest
 from aws_cdk import aws_iam as iam
 
 from tests.synth.endpoints import Scene
-from triton_sagemaker import CatalogEntry, ModelCatalog
+from triton_sagemaker import ModelCatalog
 
 
-def entry(**changes: Any) -> CatalogEntry:
+def entry(**changes: Any) -> dict[str, Any]:
     values: dict[str, Any] = {
         "model": "minilm",
         "version": "0123456789ab",
@@ -18,7 +18,7 @@ def entry(**changes: Any) -> CatalogEntry:
         "target_model": "minilm-0123456789ab.tar.gz",
         "signature": {"inputs": [], "outputs": [], "max_batch_size": 64},
     }
-    return CatalogEntry(**(values | changes))
+    return values | changes
 
 
 def test_entry_is_a_parameter_by_stage_endpoint_and_model() -> None:

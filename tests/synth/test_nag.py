@@ -33,7 +33,7 @@ def test_an_app_of_one_s_own_on_the_construct_library_is_clean() -> None:
     hosting = scene.multi_model(bucket=models)
     endpoint = scene.endpoint(
         scene.variant(hosting=hosting),
-        data_capture=DataCapture(bucket=records, prefix="all", encryption_key=records.key),
+        data_capture=DataCapture(bucket=records, prefix="all"),
     )
     endpoint.auto_scale_instance_count(max_capacity=2).scale_on_gpu_utilization(
         "Gpu", target_utilization_percent=70

@@ -19,21 +19,11 @@ def test_defaults_say_little() -> None:
     [
         ("additional_args", "--x=1", {"SAGEMAKER_TRITON_ADDITIONAL_ARGS": "--x=1"}),
         ("buffer_manager_thread_count", 2, {"SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": "2"}),
-        (
-            "grpc_port",
-            8001,
-            {"SAGEMAKER_TRITON_ALLOW_GRPC": "true", "SAGEMAKER_TRITON_GRPC_PORT": "8001"},
-        ),
         ("inference_type", "generate", {"SAGEMAKER_TRITON_INFERENCE_TYPE": "generate"}),
         ("log_error", False, {"SAGEMAKER_TRITON_LOG_ERROR": "false"}),
         ("log_info", True, {"SAGEMAKER_TRITON_LOG_INFO": "true"}),
         ("log_verbose", 2, {"SAGEMAKER_TRITON_LOG_VERBOSE": "2"}),
         ("log_warning", False, {"SAGEMAKER_TRITON_LOG_WARNING": "false"}),
-        (
-            "metrics_port",
-            8002,
-            {"SAGEMAKER_TRITON_ALLOW_METRICS": "true", "SAGEMAKER_TRITON_METRICS_PORT": "8002"},
-        ),
         ("model_load_gpu_limit", 0.8, {"SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": "0.8"}),
         ("model_namespacing", False, {"SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "false"}),
         (
@@ -44,7 +34,6 @@ def test_defaults_say_little() -> None:
                 "SAGEMAKER_TRITON_PING_MODE": "ready",
             },
         ),
-        ("port", 8000, {"SAGEMAKER_BIND_TO_PORT": "8000"}),
         (
             "publish_metrics",
             PublishedMetrics(log_group="/triton", namespace="Triton"),
@@ -56,13 +45,16 @@ def test_defaults_say_little() -> None:
                 "SAGEMAKER_TRITON_PUBLISH_METRICS_TO_CLOUDWATCH": "true",
             },
         ),
-        ("python_shm_default", Size.bytes(1), {"SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": "1"}),
+        (
+            "python_shm_default",
+            Size.mebibytes(1),
+            {"SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": "1048576"},
+        ),
         (
             "python_shm_growth",
-            Size.kibibytes(2),
-            {"SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "2048"},
+            Size.gibibytes(1),
+            {"SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "1073741824"},
         ),
-        ("safe_port_range", "1-2", {"SAGEMAKER_SAFE_PORT_RANGE": "1-2"}),
         ("thread_count", 4, {"SAGEMAKER_TRITON_THREAD_COUNT": "4"}),
     ],
 )

@@ -1,13 +1,11 @@
 """TritonEndpoint: models, configuration, endpoint, updates and access."""
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from aws_cdk import App, Duration, Fn, RemovalPolicy, Size, Stack
+from aws_cdk import App, Duration, Fn, RemovalPolicy, Stack
 from aws_cdk import aws_apigateway as apigateway
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -78,7 +76,10 @@ def test_ping_mode_is_always_set_because_serve_does_not_export_it(
 
 
 def test_variants_share_the_traffic_by_weight_and_have_a_model_each(scene: Scene) -> None:
-    scene.endpoint(scene.variant(name="A", weight=9), scene.variant(name="B", weight=1))
+    scene.endpoint(
+        scene.variant(variant_name="A", initial_variant_weight=9),
+        scene.variant(variant_name="B", initial_variant_weight=1),
+    )
     scene.template().resource_count_is(MODEL, 2)
     variants = scene.properties(CONFIG)["ProductionVariants"]
     assert [(it["VariantName"], it["InitialVariantWeight"]) for it in variants] == [
@@ -121,28 +122,6 @@ def test_defaults_of_instances(scene: Scene) -> None:
     }
 
 
-def test_every_option_of_instances(scene: Scene) -> None:
-    scene.endpoint(
-        scene.variant(
-            instances=scene.instances(
-                "ml.m5.xlarge",
-                initial_count=3,
-                startup_timeout=Duration.seconds(60),
-                download_timeout=Duration.seconds(3600),
-                volume_size=Size.gibibytes(100),
-                routing="RANDOM",
-            ),
-        )
-    )
-    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
-    assert variant["ContainerStartupHealthCheckTimeoutInSeconds"] == 60
-    assert variant["InitialInstanceCount"] == 3
-    assert variant["ModelDataDownloadTimeoutInSeconds"] == 3600
-    assert variant["RoutingConfig"] == {"RoutingStrategy": "RANDOM"}
-    assert variant["VolumeSizeInGB"] == 100
-    assert "InferenceAmiVersion" not in variant
-
-
 @pytest.mark.parametrize(
     ("instance_type", "tag"), [("ml.g5.xlarge", "25.09-py3"), ("ml.m5.xlarge", "25.09-py3-cpu")]
 )
@@ -150,24 +129,9 @@ def test_the_stack_s_region_and_the_instance_type_decide_which_image_runs(
     instance_type: str, tag: str
 ) -> None:
     scene = Scene(region="eu-west-1")
-    scene.endpoint(scene.with_instances(instance_type))
+    scene.endpoint(scene.variant(instance_type))
     image = scene.properties(MODEL)["PrimaryContainer"]["Image"]
     assert image.endswith(f".dkr.ecr.eu-west-1.amazonaws.com/sagemaker-tritonserver:{tag}")
-
-
-def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene) -> None:
-    ami = "al2023-ami-sagemaker-inference-gpu-4-1"
-    from platform_facts import release
-
-    assert release("25.04").preferred_inference_ami != ami
-    scene.endpoint(
-        scene.variant(
-            container=scene.container(release=release("25.04")),
-            instances=scene.instances(inference_ami=ami),
-        )
-    )
-    (variant,) = scene.properties(CONFIG)["ProductionVariants"]
-    assert variant["InferenceAmiVersion"] == ami
 
 
 # Updates
@@ -177,11 +141,11 @@ def test_another_inference_ami_than_the_release_s_own_can_be_chosen(scene: Scene
     ("update", "policy"),
     [
         (
-            AllAtOnce(keep_old=Duration.seconds(60)),
+            AllAtOnce(),
             {
                 "BlueGreenUpdatePolicy": {
-                    "MaximumExecutionTimeoutInSeconds": 2460,
-                    "TerminationWaitInSeconds": 60,
+                    "MaximumExecutionTimeoutInSeconds": 2700,
+                    "TerminationWaitInSeconds": 300,
                     "TrafficRoutingConfiguration": {
                         "Type": "ALL_AT_ONCE",
                         "WaitIntervalInSeconds": 0,
@@ -238,14 +202,6 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     )
 
 
-def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
-    endpoint = scene.endpoint(update=Rolling(percent=50, wait=Duration.seconds(60)))
-    scaling = endpoint.auto_scale_instance_count(max_capacity=4)
-    scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
-    # Half of three instances is one: three batches. Of four, it is two.
-    assert endpoint.longest_update.to_seconds() == 3 * (2400 + 60)
-
-
 def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(
     scene: Scene,
 ) -> None:
@@ -255,7 +211,7 @@ def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traf
 
 
 def test_updates_are_rolled_back_by_the_library_s_own_alarm_on_each_variant(scene: Scene) -> None:
-    scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+    scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
     named = [it["AlarmName"]["Ref"] for it in deployment["AutoRollbackConfiguration"]["Alarms"]]
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm")
@@ -280,7 +236,7 @@ def test_only_an_update_s_new_instances_roll_it_back(scene: Scene) -> None:
 
 def test_every_configuration_has_rollback_alarms_of_its_own(scene: Scene) -> None:
     # One that is changed keeps its state: what mends an endpoint would be rolled back by it.
-    scene.endpoint(scene.variant(name="A"))
+    scene.endpoint(scene.variant(variant_name="A"))
     (config,) = scene.template().find_resources(CONFIG)
     names = [
         it["Properties"]["AlarmName"]["Fn::Join"][1]
@@ -329,19 +285,9 @@ def test_every_twentieth_request_that_fails_for_a_minute_rolls_an_update_back(sc
     )
 
 
-def test_updates_can_be_rolled_back_by_other_alarms(scene: Scene) -> None:
-    other = cloudwatch.Alarm.from_alarm_arn(
-        scene.stack, "Other", "arn:aws:cloudwatch:us-east-1:000000000000:alarm:other"
-    )
-    scene.endpoint(rollback_alarms=[other])
-    deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
-    assert deployment["AutoRollbackConfiguration"]["Alarms"] == [{"AlarmName": "other"}]
-    scene.template().resource_count_is("AWS::CloudWatch::Alarm", 0)
-
-
 def test_of_many_variants_the_alarms_that_see_most_roll_back(scene: Scene) -> None:
     # Two alarms of each of six variants are more than the ten that SageMaker takes.
-    scene.endpoint(*(scene.variant(name=f"V{n}") for n in range(6)))
+    scene.endpoint(*(scene.variant(variant_name=f"V{n}") for n in range(6)))
     alarms = scene.template().find_resources("AWS::CloudWatch::Alarm").values()
     assert [it["Properties"]["MetricName"] for it in alarms] == ["InvocationModelErrors"] * 6
     deployment = scene.properties(ENDPOINT)["DeploymentConfig"]
@@ -358,29 +304,13 @@ def test_a_deploy_keeps_the_count_that_scaling_chose_and_sets_the_template_s_wei
     assert excluded == {"DesiredWeight", "DataCaptureConfig"}
 
 
-def test_a_deploy_can_set_the_template_s_count(scene: Scene) -> None:
-    scene.endpoint(keep_instance_counts=False)
-    excluded = scene.properties(ENDPOINT)["ExcludeRetainedVariantProperties"]
-    assert {"VariantPropertyType": "DesiredInstanceCount"} in excluded
-
-
 # Variants by name
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda endpoint: endpoint.metric_invocations(variant="Typo"),
-        lambda endpoint: endpoint.find_instance_production_variant("Typo"),
-    ],
-    ids=["metrics", "scaling"],
-)
-def test_a_variant_that_is_not_there_is_told_those_that_are(
-    scene: Scene, ask: Callable[[TritonEndpoint], object]
-) -> None:
-    endpoint = scene.endpoint(scene.variant(name="A"), scene.variant(name="B"))
+def test_a_variant_that_does_not_exist_is_answered_with_those_that_do(scene: Scene) -> None:
+    endpoint = scene.endpoint(scene.variant(variant_name="A"), scene.variant(variant_name="B"))
     with pytest.raises(ValueError, match=r'variant: no "Typo": write one of A, B$'):
-        ask(endpoint)
+        endpoint.find_instance_production_variant("Typo")
 
 
 # Network, encryption, capture
@@ -461,11 +391,6 @@ def test_rights_of_a_vpc_are_there_only_with_one(scene: Scene) -> None:
     assert not any("ec2:" in json.dumps(it) for it in _statements(scene).values())
 
 
-def test_container_can_be_cut_off_from_the_network(scene: Scene) -> None:
-    scene.endpoint(network_isolation=True)
-    assert scene.properties(MODEL)["EnableNetworkIsolation"] is True
-
-
 def test_volumes_are_encrypted_with_the_key_that_is_given(scene: Scene) -> None:
     scene.endpoint(encryption_key=kms.Key(scene.stack, "VolumeKey"))
     key = scene.properties(CONFIG)["KmsKeyId"]
@@ -482,11 +407,8 @@ def test_the_role_makes_no_grants_where_no_key_encrypts_volumes(scene: Scene) ->
 
 
 def test_requests_and_answers_are_captured(scene: Scene) -> None:
-    bucket = s3.Bucket(scene.stack, "Captured")
-    key = kms.Key(scene.stack, "CaptureKey")
-    scene.endpoint(
-        data_capture=DataCapture(bucket=bucket, prefix="text/", percent=5, encryption_key=key)
-    )
+    bucket = s3.Bucket(scene.stack, "Captured", encryption_key=kms.Key(scene.stack, "CaptureKey"))
+    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/", percent=5))
     capture = scene.properties(CONFIG)["DataCaptureConfig"]
     assert capture["CaptureOptions"] == [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}]
     assert capture["InitialSamplingPercentage"] == 5
@@ -495,9 +417,8 @@ def test_requests_and_answers_are_captured(scene: Scene) -> None:
 
 
 def test_captured_requests_can_be_written_and_encrypted(scene: Scene) -> None:
-    bucket = s3.Bucket(scene.stack, "Captured")
-    key = kms.Key(scene.stack, "CaptureKey")
-    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/", encryption_key=key))
+    bucket = s3.Bucket(scene.stack, "Captured", encryption_key=kms.Key(scene.stack, "CaptureKey"))
+    scene.endpoint(data_capture=DataCapture(bucket=bucket, prefix="text/"))
     (objects,) = _resources(scene, "s3:PutObject")
     assert objects["Fn::Join"][1][0]["Fn::GetAtt"][0].startswith("Captured")
     assert objects["Fn::Join"][1][1] == "/text/*"
@@ -539,20 +460,6 @@ def test_the_log_group_is_there_before_the_endpoint_writes_to_it(scene: Scene) -
     resources = scene.template().to_json()["Resources"]
     (endpoint,) = (it for it in resources.values() if it["Type"] == ENDPOINT)
     assert "AWS::Logs::LogGroup" in {resources[name]["Type"] for name in endpoint["DependsOn"]}
-
-
-def test_a_log_stays_if_it_shall(scene: Scene) -> None:
-    log = EndpointLog(
-        scene.stack,
-        "Log",
-        endpoint_name="under-test",
-        metrics=True,
-        removal_policy=RemovalPolicy.RETAIN,
-    )
-    scene.template().all_resources("AWS::Logs::LogGroup", {"DeletionPolicy": "Retain"})
-    child = log.node.default_child
-    assert child
-    assert child.node.path == "Stack/Log/Group/Resource"
 
 
 def test_logs_are_kept_for_a_while_and_not_for_ever(scene: Scene) -> None:
@@ -720,9 +627,6 @@ def test_an_endpoint_is_imported_by_its_name(scene: Scene) -> None:
     endpoint = TritonEndpoint.from_endpoint_name(scene.stack, "Text", "text")
     assert endpoint.endpoint_name == "text"
     assert scene.stack.resolve(endpoint.endpoint_arn)["Fn::Join"][1][-1] == ":endpoint/text"
-    dimensions = {"EndpointName": "text", "VariantName": "AllTraffic"}
-    assert endpoint.metric_invocations().dimensions == dimensions
-    assert endpoint.metric_invocations(variant="B").dimensions["VariantName"] == "B"  # type: ignore[index]
 
 
 def test_imported_endpoints_and_those_of_the_app_have_one_interface(scene: Scene) -> None:
@@ -731,7 +635,6 @@ def test_imported_endpoints_and_those_of_the_app_have_one_interface(scene: Scene
     user = iam.User(scene.stack, "User")
     for endpoint in endpoints:
         endpoint.grant_invoke(user, models=["minilm"]).assert_success()
-        assert endpoint.metric_invocations().metric_name == "Invocations"
 
 
 def test_an_endpoint_of_another_account_is_imported_by_its_arn(scene: Scene) -> None:

@@ -13,7 +13,6 @@ from tests.synth.review.conftest import STAGE as STAGE_FILE
 from tests.synth.review.conftest import Edit, Reviewer
 
 STAGE = "stages/live.yaml"
-ENDPOINT = "constructs/triton_sagemaker/triton_endpoint.py"
 ROLLBACK = "constructs/triton_sagemaker/rollback_alarms.py"
 BUCKET = "constructs/triton_sagemaker/model_bucket.py"
 PRIVATE = "constructs/triton_sagemaker/private_bucket.py"
@@ -185,12 +184,12 @@ CHANGES: dict[str, list[Edit]] = {
     ],
     "rollback that hardly happens: thresholds, periods, missing data, no old instances": [
         (ROLLBACK, "SERVER_ERROR_RATE = 0.05", "SERVER_ERROR_RATE = 2"),
-        (ROLLBACK, "minutes=(2, 3)", "minutes=(60, 60)"),
+        (ROLLBACK, "model_error_rate, 2, 3", "model_error_rate, 60, 60"),
         (ROLLBACK, "TreatMissingData.NOT_BREACHING", "TreatMissingData.IGNORE"),
         (
             "constructs/triton_sagemaker/updates.py",
-            "keep_old: Duration = KEEP_OLD",
-            "keep_old: Duration = Duration.seconds(0)",
+            "termination_wait_in_seconds=KEEP_OLD_SECONDS",
+            "termination_wait_in_seconds=0",
         ),
     ],
     "alarms that nobody hears": [
@@ -210,13 +209,29 @@ CHANGES: dict[str, list[Edit]] = {
         ),
     ],
     "instances that are not kept in an update": [
-        (ENDPOINT, "keep_instance_counts: bool = True", "keep_instance_counts: bool = False"),
+        (
+            "constructs/triton_sagemaker/endpoint_resources.py",
+            '("DesiredWeight", ',
+            '("DesiredInstanceCount", "DesiredWeight", ',
+        ),
     ],
     "archives that expire, no access log, logs kept a day": [
         (BUCKET, "expiration=Duration.days(30), prefix=ENGINE_JOBS", "expiration=Duration.days(7)"),
         (
             PRIVATE,
-            "            server_access_logs_bucket=_access_logs(group, removal_policy),\n",
+            "            server_access_logs_bucket=access_logs,\n",
+            "",
+        ),
+        (
+            PRIVATE,
+            "        access_logs = s3.Bucket(\n"
+            "            group,\n"
+            '            "AccessLogs",\n'
+            "            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,\n"
+            "            encryption=s3.BucketEncryption.S3_MANAGED,\n"
+            "            enforce_ssl=True,\n"
+            "            lifecycle_rules=[s3.LifecycleRule(expiration=Duration.days(90))],\n"
+            "        )\n",
             "",
         ),
         _meant("S1"),
