@@ -85,7 +85,8 @@ class DeliveryStack(Stack):
         # account, as the lookup role would. The CLI goes on as its caller where it may not assume
         # that one.
         templates = ["cloudformation:DescribeStacks", "cloudformation:GetTemplate"]
-        allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")], STAGES)
+        # The wildcard is acknowledged with the deploy role's.
+        allow(review, templates, [self._arn("cloudformation", f"stack/{stage_name}-*")])
         self._allow_deploys(deploy, stage_name)
         self._allow_archives(deploy, stage_name, delivery.promotes_from)
         self._allow_preflight(deploy, stage_name)

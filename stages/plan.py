@@ -55,6 +55,11 @@ class ArchivePlan:
     target: BuildTarget
     key: str
 
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The files that TensorRT compiles for it: none for a CPU."""
+        return self.model.engines if self.target.compute_capability else ()
+
 
 @dataclass(frozen=True, kw_only=True)
 class EndpointPlan:
@@ -182,6 +187,7 @@ class EndpointPlan:
                 for variant in self.variants
             },
             "archives": {archive.key: archive.model.digest for archive in self.archives},
+            "engines": {archive.key: archive.engines for archive in self.archives},
             "catalog": self.catalog,
             "metrics_namespace": self.metrics_namespace,
         }

@@ -17,9 +17,12 @@ def allow(
     *,
     conditions: Conditions | None = None,
 ) -> None:
-    """Let a role call `actions` on `resources`; `wildcards` is why these have some."""
+    """Let a role call `actions` on `resources`; `wildcards` is why these have some.
+
+    They are acknowledged for the construct that has the role.
+    """
     if wildcards:
-        acknowledge_wildcards(role, {wildcards: resources})
+        acknowledge_wildcards(role.node.scope or role, {wildcards: resources})
     statement = iam.PolicyStatement(
         actions=list(actions), conditions=conditions, resources=list(resources)
     )

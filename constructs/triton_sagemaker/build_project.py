@@ -1,6 +1,6 @@
 """A CodeBuild project that may do what it is given, and nothing that the CDK adds by itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_codebuild as codebuild
@@ -10,14 +10,15 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
-from triton_sagemaker.nag import acknowledge, acknowledge_wildcards
+from triton_sagemaker.allow import allow
+from triton_sagemaker.nag import acknowledge
 from triton_sagemaker.service_trust import trusted_service
 
 
 class BuildProject(Construct):
     """A project with a role and a log of its own; `source` is its primary source.
 
-    The role reads `source`, writes the log and uses `key`: `allow` gives it more. What CodeBuild
+    Its `role` reads `source`, writes the log and uses `key`. What CodeBuild
     asks of every service role is in AWS's "Allow CodeBuild to interact with other AWS services".
     """
 
@@ -38,18 +39,19 @@ class BuildProject(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.log = build_log(self, "Log")
-        self._role = iam.Role(
+        self.role = iam.Role(
             self,
             "Role",
             assumed_by=trusted_service("codebuild.amazonaws.com", account=Stack.of(self).account),
         )
-        self.allow(
+        allow(
+            self.role,
             ["s3:GetObject", "s3:GetObjectVersion"],
             [source.bucket.arn_for_objects(source.s3_object_key)],
         )
-        self.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [source.bucket.bucket_arn])
-        self.log.grant_write(self._role)
-        key.grant_encrypt_decrypt(self._role)
+        allow(self.role, ["s3:GetBucketAcl", "s3:GetBucketLocation"], [source.bucket.bucket_arn])
+        self.log.grant_write(self.role)
+        key.grant_encrypt_decrypt(self.role)
         reason = "What the CDK grants to encrypt with this one key."
         acknowledge(
             self, reason, "IAM5[Action::kms:GenerateDataKey*]", "IAM5[Action::kms:ReEncrypt*]"
@@ -73,39 +75,12 @@ class BuildProject(Construct):
                 cloud_watch=codebuild.CloudWatchLoggingOptions(log_group=self.log)
             ),
             queued_timeout=queue_timeout,
-            role=self._role.without_policy_updates(),
+            role=self.role.without_policy_updates(),
             source=codebuild.Source.s3(bucket=source.bucket, path=source.s3_object_key),
             timeout=timeout,
         )
         # CodeBuild's own images have neither the Python of models nor TensorRT.
         acknowledge(self.project, "Builds run in the image of their one task.", "CB5")
-
-    def allow(
-        self,
-        actions: Sequence[str],
-        resources: Sequence[str],
-        conditions: Mapping[str, Mapping[str, str | list[str]]] | None = None,
-        *,
-        wildcards: str | None = None,
-    ) -> None:
-        """Let every build call `actions` on `resources`; `wildcards` is why these have some."""
-        if wildcards:
-            acknowledge_wildcards(self, {wildcards: resources})
-        self._role.add_to_policy(
-            iam.PolicyStatement(
-                actions=list(actions), conditions=conditions, resources=list(resources)
-            )
-        )
-
-    @property
-    def role_arn(self) -> str:
-        """The ARN of its role, for policies of resources."""
-        return self._role.role_arn
-
-    @property
-    def grant_principal(self) -> iam.IPrincipal:
-        """Its role, for what grants rights by itself."""
-        return self._role
 
 
 def build_log(scope: Construct, construct_id: str) -> logs.LogGroup:

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 
 from aws_cdk import Duration, Stack
 from aws_cdk import aws_codebuild as codebuild
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
+from triton_sagemaker.allow import Conditions, allow
 from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ModelBucket
 
@@ -24,6 +26,9 @@ NEVER_OVERRIDDEN = (
     "source.location",
 )
 """Condition keys of StartBuild: each is there where the request has the override."""
+
+
+PULL = ("ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer")
 
 
 class EngineBuilder(Construct):
@@ -75,40 +80,27 @@ class EngineBuilder(Construct):
         assert isinstance(resource, codebuild.CfnProject)
         resource.add_property_override("Environment.Type", "LINUX_GPU_CONTAINER")
 
-        arn, job = bucket.bucket_arn, f"{ENGINE_JOBS}*/job/*"
-        self._build.allow(
-            ["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)], wildcards=JOBS
-        )
-        results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
-        self._build.allow(["s3:PutObject"], [results], wildcards=JOBS)
-        bucket.reserve_results(self._build.role_arn)
         # No document says which prefix CodeBuild lists for a folder as its source.
-        self._build.allow(
-            ["s3:ListBucket"], [arn], {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
-        )
-        self._build.allow(["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
-        if self.mirrors:
-            self._allow_pull()
-
-    def _allow_pull(self) -> None:
-        """Let builds pull the mirrors (CodeBuild user guide, sample-ecr)."""
-        self._build.allow(
-            ["ecr:GetAuthorizationToken"], ["*"], wildcards="The token knows no resources."
-        )
-        self._build.allow(
-            ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"],
-            [self._repository(image) for image in self.mirrors.values()],
-        )
+        listed = {"StringLike": {"s3:prefix": f"{ENGINE_JOBS}*"}}
+        arn, role, job = bucket.bucket_arn, self._build.role, f"{ENGINE_JOBS}*/job/*"
+        results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
+        allow(role, ["s3:GetObject", "s3:GetObjectVersion"], [bucket.arn_for_objects(job)], JOBS)
+        allow(role, ["s3:PutObject"], [results], JOBS)
+        allow(role, ["s3:ListBucket"], [arn], conditions=listed)
+        allow(role, ["s3:GetBucketAcl", "s3:GetBucketLocation"], [arn])
+        if self.mirrors:  # CodeBuild user guide, sample-ecr
+            allow(role, ["ecr:GetAuthorizationToken"], ["*"], "The token knows no resources.")
+            repositories = [self._repository(image) for image in self.mirrors.values()]
+            allow(role, PULL, repositories)
+        bucket.reserve_results(role.role_arn)
 
     def _repository(self, image: str) -> str:
         """Return the ARN of the repository of an image in ECR."""
         host, _, name = image.partition("@")[0].partition("/")
         account, _, _, region, *_ = host.split(".")
-        return Stack.of(self).format_arn(
-            service="ecr", account=account, region=region, resource="repository", resource_name=name
-        )
+        return f"arn:{Stack.of(self).partition}:ecr:{region}:{account}:repository/{name}"
 
-    def allow_run(self, build: BuildProject) -> None:
+    def allow_run(self, role: iam.IRole) -> None:
         """Let the builds of another project start, watch and stop builds of this one.
 
         They choose the image's tag, the job and where its result goes: with StartBuild's other
@@ -116,16 +108,12 @@ class EngineBuilder(Construct):
         (codebuild/latest/userguide/action-context-keys.html); the service authorization reference
         lists these for StartBuild.
         """
-        build.allow(
-            ["codebuild:StartBuild"],
-            [self.project.project_arn],
-            {
-                "Null": {f"codebuild:{it}": "true" for it in NEVER_OVERRIDDEN},
-                "StringLike": {"codebuild:environment.image": self._images},
-            },
-        )
-        build.allow(
-            ["codebuild:BatchGetBuilds", "codebuild:BatchGetProjects", "codebuild:StopBuild"],
-            [self.project.project_arn],
-        )
-        build.allow(["logs:GetLogEvents"], [self._build.log.log_group_arn])
+        project = [self.project.project_arn]
+        overrides: Conditions = {
+            "Null": {f"codebuild:{override}": "true" for override in NEVER_OVERRIDDEN},
+            "StringLike": {"codebuild:environment.image": self._images},
+        }
+        allow(role, ["codebuild:StartBuild"], project, conditions=overrides)
+        actions = ["codebuild:BatchGetBuilds", "codebuild:BatchGetProjects", "codebuild:StopBuild"]
+        allow(role, actions, project)
+        allow(role, ["logs:GetLogEvents"], [self._build.log.log_group_arn])

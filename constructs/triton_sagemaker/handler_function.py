@@ -1,4 +1,4 @@
-"""A Lambda function that may write its own log, and what it is given."""
+"""Lambda functions of custom resources, which may write their own logs and what they are given."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,14 +11,17 @@ from constructs import Construct
 
 from triton_sagemaker.build_project import build_log
 from triton_sagemaker.nag import acknowledge, acknowledge_wildcards
-from triton_sagemaker.service_trust import trusted_service
+from triton_sagemaker.service_trust import narrow_trust, trusted_service
+
+TOTAL_TIMEOUT = Duration.minutes(55)
+"""CloudFormation gives a custom resource one hour."""
 
 
 def handler_function(
     scope: Construct,
     construct_id: str,
     *,
-    folder: Path,
+    folder: str,
     handler: str,
     description: str,
     timeout: Duration,
@@ -30,13 +33,13 @@ def handler_function(
     function = lambda_.Function(
         scope,
         construct_id,
-        code=lambda_.Code.from_asset(str(folder), exclude=["__pycache__"]),
+        code=lambda_.Code.from_asset(str(Path(__file__).parent / folder), exclude=["__pycache__"]),
         description=description,
         environment=environment,
         function_name=name,
         handler=f"index.{handler}",
         log_group=log,
-        role=function_role(scope, f"{construct_id}Role", log),
+        role=_role(scope, f"{construct_id}Role", log),
         runtime=lambda_.Runtime.PYTHON_3_13,
         timeout=timeout,
     )
@@ -45,7 +48,33 @@ def handler_function(
     return function
 
 
-def function_role(scope: Construct, construct_id: str, log: logs.LogGroup) -> iam.Role:
+def polled_provider(
+    scope: Construct, *, on_event: lambda_.Function, is_complete: lambda_.Function
+) -> custom_resources.Provider:
+    """Return a provider of custom resources that polls `is_complete`, with a log of its own."""
+    log = build_log(scope, "ProviderLog")
+    provider = custom_resources.Provider(
+        scope,
+        "Provider",
+        framework_complete_and_timeout_role=_role(scope, "ProviderWaitRole", log),
+        framework_on_event_role=_role(scope, "ProviderRole", log),
+        is_complete_handler=is_complete,
+        log_group=log,
+        on_event_handler=on_event,
+        query_interval=Duration.seconds(15),
+        total_timeout=TOTAL_TIMEOUT,
+    )
+    narrow_trust(provider)
+    own = [child for child in provider.node.find_all() if isinstance(child, lambda_.Function)]
+    versions = [f"{function.function_arn}:*" for function in (on_event, is_complete, *own)]
+    reason = "The CDK's provider framework may invoke every version of its functions."
+    acknowledge_wildcards(scope, {reason: versions})
+    reason = "State machines of the CDK's provider framework only poll functions, which log."
+    acknowledge(provider, reason, "SF1", "SF2")
+    return provider
+
+
+def _role(scope: Construct, construct_id: str, log: logs.LogGroup) -> iam.Role:
     """Return a role for functions that write `log`.
 
     The one that the CDK makes by default may write every log of the account, and make new ones
@@ -55,15 +84,3 @@ def function_role(scope: Construct, construct_id: str, log: logs.LogGroup) -> ia
     role = iam.Role(scope, construct_id, assumed_by=trusted)
     log.grant_write(role)
     return role
-
-
-def acknowledge_framework(
-    scope: Construct, provider: custom_resources.Provider, *handlers: lambda_.Function
-) -> None:
-    """Acknowledge what a provider, with roles in `scope`, does with functions of its own."""
-    own = [child for child in provider.node.find_all() if isinstance(child, lambda_.Function)]
-    versions = [f"{function.function_arn}:*" for function in (*handlers, *own)]
-    reason = "The CDK's provider framework may invoke every version of its functions."
-    acknowledge_wildcards(scope, {reason: versions})
-    reason = "State machines of the CDK's provider framework only poll functions, which log."
-    acknowledge(provider, reason, "SF1", "SF2")

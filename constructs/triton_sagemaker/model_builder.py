@@ -2,25 +2,21 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
-from aws_cdk import Duration, Stack, custom_resources
+from aws_cdk import Duration, Stack
 from aws_cdk import aws_codebuild as codebuild
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
 from constructs import Construct
 
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
-from triton_sagemaker.build_project import BuildProject, build_log
+from triton_sagemaker.allow import allow
+from triton_sagemaker.build_project import BuildProject
 from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
-from triton_sagemaker.handler_function import acknowledge_framework, function_role, handler_function
+from triton_sagemaker.handler_function import handler_function, polled_provider
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
-from triton_sagemaker.nag import acknowledge_wildcards
-from triton_sagemaker.service_trust import narrow_trust
 
-HANDLER = Path(__file__).parent / "build_handler"
 IMAGE = (
     "public.ecr.aws/docker/library/python"
     "@sha256:a8f8fbe1a0edc9e4dddafa64ba73f7e04be7be5ebc23f332362e779e0a2e4e52"
@@ -58,7 +54,6 @@ class ModelBuilder(Construct):
 
     QUEUE_TIMEOUT = Duration.hours(4)  # others wait in their places for GPUs
     BUILD_TIMEOUT = Duration.hours(4)
-    TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
 
     AT_ONCE = 4
     """Builds of a stack at once: each is a custom resource, which takes two executions of Lambda
@@ -81,17 +76,20 @@ class ModelBuilder(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self.bucket = bucket
-        self._archives = [bucket.arn_for_objects(pattern) for pattern in archives]
-        self._build = self._project(source, buildspec, engines)
         self._model_sources = f"{source.bucket.bucket_name}/{model_sources}"
-        self._allow_files(source.bucket.arn_for_objects(model_sources))
-        bucket.reserve_archives([self._build.role_arn, *promoters])
+        self._build = self._project(source, buildspec, engines)
+        self.project, role = self._build.project, self._build.role
+        built = [bucket.arn_for_objects(pattern) for pattern in archives]
+        self._allow_builds(built, source.bucket.arn_for_objects(model_sources))
+        bucket.reserve_archives([role.role_arn, *promoters])
         if engines:
-            engines.allow_run(self._build)
-        self.project = self._build.project
+            engines.allow_run(role)
         self.start_function = self._function("OnEvent", "on_event", start_function_name)
         self.poll_function = self._function("Poll", "is_complete", poll_function_name)
-        self.provider = self._provider()
+        self._allow_polls(built)
+        self.provider = polled_provider(
+            self, on_event=self.start_function, is_complete=self.poll_function
+        )
         self._service_token = self.provider.service_token
         self._built: dict[Stack, list[BuiltModel]] = {}
 
@@ -137,6 +135,10 @@ class ModelBuilder(Construct):
     def _project(
         self, source: s3_assets.Asset, buildspec: codebuild.BuildSpec, engines: EngineBuilder | None
     ) -> BuildProject:
+        variables = {}
+        if engines:
+            variables["GPU_PROJECT"] = engines.project.project_name
+            variables["GPU_IMAGES"] = json.dumps(engines.mirrors, sort_keys=True)
         return BuildProject(
             self,
             "Project",
@@ -148,71 +150,44 @@ class ModelBuilder(Construct):
             key=self.bucket.key,
             queue_timeout=self.QUEUE_TIMEOUT,
             timeout=self.BUILD_TIMEOUT,
-            variables={
-                **(_gpu_variables(engines) if engines else {}),
-                "PIP_FIND_LINKS": TORCH_FOR_CPUS,
-            },
+            variables={**variables, "PIP_FIND_LINKS": TORCH_FOR_CPUS},
         )
 
-    def _allow_files(self, model_sources: str) -> None:
+    def _allow_builds(self, archives: list[str], model_sources: str) -> None:
         """Let builds read the sources of models, and read and write what they make.
 
         Of an engine job that is the job and its claims; the GPU's build writes the result.
         """
-        bucket = self.bucket
-        self._build.allow(
-            ["s3:GetObject", "s3:GetObjectVersion"],
-            [model_sources],
-            wildcards="Sources of models are assets, whose names change with their content.",
-        )
+        role, bucket = self._build.role, self.bucket
+        reason = "Sources of models are assets, whose names change with their content."
+        allow(role, ["s3:GetObject", "s3:GetObjectVersion"], [model_sources], reason)
         jobs = [f"{ENGINE_JOBS}*/{part}/*" for part in ("job", "claims")]
         own = [
             bucket.arn_for_objects(pattern) for pattern in (f"{SOURCES}*.zip", f"{ENGINES}*", *jobs)
         ]
-        self._build.allow(
-            ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"],
-            [*self._archives, *own],
-            wildcards=CONTENT,
-        )
+        actions = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"]
+        allow(role, actions, [*archives, *own], CONTENT)
         results = bucket.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")
-        self._build.allow(["s3:GetObject"], [results], wildcards=CONTENT)
-        self._build.allow(["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
+        allow(role, ["s3:GetObject"], [results], CONTENT)
+        allow(role, ["s3:ListBucket", "s3:ListBucketMultipartUploads"], [bucket.bucket_arn])
 
-    def _provider(self) -> custom_resources.Provider:
-        bucket, project = self.bucket, self.project.project_arn
-        for actions, resources in (
-            (["s3:GetObject"], self._archives),
-            (["s3:ListBucket"], [bucket.bucket_arn]),  # without it, 403 where nothing is
-            (["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], [project]),
-            (["codebuild:StartBuild"], [project]),
-            (["logs:GetLogEvents"], [self._build.log.log_group_arn]),
-        ):
-            self.poll_function.add_to_role_policy(
-                iam.PolicyStatement(actions=actions, resources=resources)
-            )
-        acknowledge_wildcards(self, {CONTENT: self._archives})
-        self.bucket.key.grant_decrypt(self.poll_function)
-        log = build_log(self, "ProviderLog")
-        provider = custom_resources.Provider(
-            self,
-            "Provider",
-            on_event_handler=self.start_function,
-            is_complete_handler=self.poll_function,
-            framework_complete_and_timeout_role=function_role(self, "ProviderWaitRole", log),
-            framework_on_event_role=function_role(self, "ProviderRole", log),
-            log_group=log,
-            query_interval=Duration.seconds(15),
-            total_timeout=self.TOTAL_TIMEOUT,
-        )
-        narrow_trust(provider)
-        acknowledge_framework(self, provider, self.start_function, self.poll_function)
-        return provider
+    def _allow_polls(self, archives: list[str]) -> None:
+        """Let the poll function start and watch builds, and see what they made."""
+        role, project = self.poll_function.role, [self.project.project_arn]
+        assert role
+        allow(role, ["s3:GetObject"], archives, CONTENT)
+        # Without ListBucket, S3 answers 403 for an archive that is not there.
+        allow(role, ["s3:ListBucket"], [self.bucket.bucket_arn])
+        allow(role, ["codebuild:BatchGetBuilds", "codebuild:ListBuildsForProject"], project)
+        allow(role, ["codebuild:StartBuild"], project)
+        allow(role, ["logs:GetLogEvents"], [self._build.log.log_group_arn])
+        self.bucket.key.grant_decrypt(role)
 
     def _function(self, construct_id: str, handler: str, name: str | None) -> lambda_.Function:
         return handler_function(
             self,
             construct_id,
-            folder=HANDLER,
+            folder="build_handler",
             description="Starts and watches builds of Triton model archives",
             environment={
                 "BUCKET": self.bucket.bucket_name,
@@ -223,10 +198,3 @@ class ModelBuilder(Construct):
             name=name,
             timeout=Duration.seconds(60),
         )
-
-
-def _gpu_variables(engines: EngineBuilder) -> dict[str, str]:
-    return {
-        "GPU_PROJECT": engines.project.project_name,
-        "GPU_IMAGES": json.dumps(engines.mirrors, sort_keys=True),
-    }

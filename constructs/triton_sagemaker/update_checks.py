@@ -2,21 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack, custom_resources
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_lambda as lambda_
+from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from triton_sagemaker.build_project import build_log
-from triton_sagemaker.handler_function import acknowledge_framework, function_role, handler_function
-from triton_sagemaker.nag import acknowledge_wildcards
-from triton_sagemaker.service_trust import narrow_trust
-
-HANDLER = Path(__file__).parent / "update_handler"
+from triton_sagemaker.allow import allow
+from triton_sagemaker.handler_function import handler_function, polled_provider
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,27 +38,18 @@ class UpdateChecks(Construct):
     operations in progress, such as scaling, and after a deletion for the network interfaces.
     """
 
-    POLL_INTERVAL = Duration.seconds(15)
-    TOTAL_TIMEOUT = Duration.minutes(55)  # CloudFormation gives a custom resource one hour
-
     def __init__(self, scope: Construct, construct_id: str, *, bucket: s3.IBucket) -> None:
         super().__init__(scope, construct_id)
-        self._bucket = bucket
-        self.function = self._function()
-        log = build_log(self, "ProviderLog")
-        self.provider = custom_resources.Provider(
+        self.function = handler_function(
             self,
-            "Provider",
-            framework_on_event_role=function_role(self, "ProviderRole", log),
-            log_group=log,
-            on_event_handler=self.function,
-            is_complete_handler=self.function,
-            framework_complete_and_timeout_role=function_role(self, "ProviderWaitRole", log),
-            query_interval=self.POLL_INTERVAL,
-            total_timeout=self.TOTAL_TIMEOUT,
+            "OnEvent",
+            folder="update_handler",
+            description="Guards and checks Triton endpoints; reads only",
+            handler="handle",
+            timeout=Duration.minutes(2),
         )
-        narrow_trust(self.provider)
-        acknowledge_framework(self, self.provider, self.function)
+        self._allow_reads(bucket)
+        self.provider = polled_provider(self, on_event=self.function, is_complete=self.function)
         self._service_token = self.provider.service_token
 
     def around(
@@ -106,16 +90,9 @@ class UpdateChecks(Construct):
             service_token=self._service_token,
         )
 
-    def _function(self) -> lambda_.Function:
-        function = handler_function(
-            self,
-            "OnEvent",
-            folder=HANDLER,
-            description="Guards and checks Triton endpoints; reads only",
-            handler="handle",
-            timeout=Duration.minutes(2),
-        )
-        stack, arns = Stack.of(self), list[str]()
+    def _allow_reads(self, bucket: s3.IBucket) -> None:
+        role, stack = self.function.role, Stack.of(self)
+        assert role
         for action, resource in (
             ("sagemaker:DescribeEndpoint", "endpoint/*"),
             ("sagemaker:DescribeEndpointConfig", "endpoint-config/*"),
@@ -123,24 +100,15 @@ class UpdateChecks(Construct):
             ("cloudformation:DescribeStacks", "stack/*"),
             ("ssm:GetParametersByPath", "parameter/triton/*"),
         ):
-            service, (kind, _, name) = action.split(":")[0], resource.partition("/")
-            arns.append(stack.format_arn(service=service, resource=kind, resource_name=name))
-            self._allow(function, action, arns[-1])
-        self._allow(function, "s3:ListBucket", self._bucket.bucket_arn)
-        objects = [self._bucket.arn_for_objects(kind) for kind in ("*.json", "*.tar.gz")]
-        for arn in objects:
-            self._allow(function, "s3:GetObject", arn)
-        if key := self._bucket.encryption_key:
-            key.grant_decrypt(function)
-        self._allow(function, "application-autoscaling:DescribeScalableTargets", "*")
-        self._allow(function, "ec2:DescribeNetworkInterfaces", "*")
-        reasons = {
-            "The checks read what any endpoint serves; CloudFormation names its resources.": arns,
-            "Archives and manifests are named by their content.": objects,
-            "Both Describe calls support no resources (service authorization reference).": ["*"],
-        }
-        acknowledge_wildcards(self, reasons)
-        return function
-
-    def _allow(self, function: lambda_.Function, action: str, resource: str) -> None:
-        function.add_to_role_policy(iam.PolicyStatement(actions=[action], resources=[resource]))
+            service, place = action.split(":")[0], f"{stack.region}:{stack.account}"
+            arn = f"arn:{stack.partition}:{service}:{place}:{resource}"
+            reason = "The checks read what any endpoint serves; CloudFormation names its resources."
+            allow(role, [action], [arn], reason)
+        allow(role, ["s3:ListBucket"], [bucket.bucket_arn])
+        objects = [bucket.arn_for_objects(kind) for kind in ("*.json", "*.tar.gz")]
+        allow(role, ["s3:GetObject"], objects, "Archives and manifests are named by their content.")
+        if key := bucket.encryption_key:
+            key.grant_decrypt(role)
+        reason = "Both Describe calls support no resources (service authorization reference)."
+        actions = "application-autoscaling:DescribeScalableTargets", "ec2:DescribeNetworkInterfaces"
+        allow(role, actions, ["*"], reason)

@@ -1,12 +1,10 @@
 """How long the parts of a delivery may take: what the app has summed up for its stage."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-PLAN = "plan.json"
-"""The file of a cloud assembly in which the app writes it."""
+from release.plan import plan
 
 
 @dataclass(frozen=True)
@@ -19,8 +17,8 @@ class TimeBudget:
     @classmethod
     def read(cls, assembly: Path) -> Self | None:
         """Return that of an assembly; None where its commit is from before there was one."""
-        path = assembly / PLAN
-        return cls(**json.loads(path.read_text())["time_budget"]) if path.is_file() else None
+        budget = plan(assembly).get("time_budget")
+        return cls(**budget) if budget else None
 
     def lines(self) -> list[str]:
         """Return a table, one line a part, and the sum."""

@@ -12,9 +12,9 @@ from aws_cdk.cx_api import CloudAssembly
 import checked_yaml
 from endpoint_client import EndpointClient, _client
 from platform_facts.rules.updates import PROVISIONING_SECONDS
-from release.delivery import time_budget as delivered
 from release.delivery import verifying
 from release.delivery.time_budget import TimeBudget
+from release.plan import PLAN
 from stacks import stage_stacks, synthesise
 from stages import StageConfig, load_stage, time_budget
 from stages.time_budget import JOB_MINUTES
@@ -198,7 +198,7 @@ def test_session_and_workflow_last_as_long_as_a_job() -> None:
 
 
 def test_what_a_delivery_waits_for_is_what_was_summed_up() -> None:
-    assert delivered.PLAN == stage_stacks.PLAN
+    assert PLAN == stage_stacks.PLAN
     assert verifying.VERIFY_SECONDS / 60 == time_budget.VERIFY_MINUTES
     attempts = signature(EndpointClient).parameters["load_attempts"].default
     call: Any = _client.CALL

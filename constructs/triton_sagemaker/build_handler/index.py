@@ -117,21 +117,20 @@ def _builds(event: dict[str, Any]) -> "list[BuildTypeDef]":
     # known by its variables alone. Newest first is the default order, and with an order of its own
     # the call fails where a project has more than 100 builds (API reference, ListBuildsForProject).
     begun = event["Deadline"] - 60 * int(event["ResourceProperties"]["WaitMinutes"])
-    found: list[BuildTypeDef] = []
+    own: list[BuildTypeDef] = []
     pages = codebuild.get_paginator("list_builds_for_project")
     for page in pages.paginate(projectName=os.environ["PROJECT"]):
         ids = page.get("ids")
         builds = codebuild.batch_get_builds(ids=ids)["builds"] if ids else []
-        found += [build for build in builds if _request(build) == event["RequestId"]]
+        own += [build for build in builds if _variables(build).get(REQUEST) == event["RequestId"]]
         if any(build["startTime"].timestamp() < begun for build in builds):
             break
-    return sorted(found, key=lambda build: build["startTime"], reverse=True)
+    return sorted(own, key=lambda build: build["startTime"], reverse=True)
 
 
-def _request(build: "BuildTypeDef") -> str | None:
-    """Return the id of the event that a build was started for."""
+def _variables(build: "BuildTypeDef") -> dict[str, str]:
     variables = build["environment"].get("environmentVariables", [])
-    return next((variable["value"] for variable in variables if variable["name"] == REQUEST), None)
+    return {variable["name"]: variable["value"] for variable in variables}
 
 
 def _refuse_other_places(properties: dict[str, str]) -> None:
@@ -147,8 +146,7 @@ def _refuse_other_places(properties: dict[str, str]) -> None:
         model=properties["Model"],
         digest=digest,
     )
-    parts = (properties["Target"], properties["Model"])
-    is_plain = re.fullmatch("[0-9a-f]{64}", digest) and not any("/" in part for part in parts)
+    is_plain = re.fullmatch("[0-9a-f]{64}", digest) and key.count("/") == 2
     if properties["Bucket"] != bucket or key != expected or not is_plain:
         raise RuntimeError(
             f"s3://{properties['Bucket']}/{key} is not the archive of the digest {digest} of "
@@ -254,10 +252,8 @@ def _last_error(build: "BuildTypeDef") -> str:
 
 
 def _failed_phase(build: "BuildTypeDef") -> str:
-    phases = build.get("phases", [])
-    failed = [phase for phase in phases if phase.get("phaseStatus") not in (None, "SUCCEEDED")]
-    return "".join(
-        f" in phase {phase['phaseType']}"
-        + "".join(f": {context['message']}" for context in phase.get("contexts", ())[:1])
-        for phase in failed[:1]
-    )
+    for phase in build.get("phases", []):
+        if phase.get("phaseStatus") not in (None, "SUCCEEDED"):
+            reasons = [f": {context['message']}" for context in phase.get("contexts", ())[:1]]
+            return "".join([f" in phase {phase['phaseType']}", *reasons])
+    return ""

@@ -59,25 +59,19 @@ class NotYet(Exception):
         self.advice = advice
 
 
-def handle(event: Record, context: object) -> Record:
-    """Return what `on_event` does, or `is_complete`, whose events have what that returned."""
-    return is_complete(event, context) if "Since" in event else on_event(event, context)
+def handle(event: Record, _context: object) -> Record:
+    """Return whether CloudFormation may go on, of an event that was begun, or begin it.
 
-
-def on_event(event: Record, _context: object) -> Record:
-    """Return the resource's id and the time. The id is kept when the endpoint's name changes."""
-    name = f"{event['ResourceType']}/{event['ResourceProperties']['Endpoint']}"
-    return {"PhysicalResourceId": event.get("PhysicalResourceId", name), "Since": time.time()}
-
-
-def is_complete(event: Record, _context: object) -> Record:
-    """Return whether CloudFormation may go on. Raise `RuntimeError` with a reason and advice."""
+    A begun event has the time as `Since`; the id is kept when the endpoint's name changes. Raise
+    `RuntimeError` with a reason and advice.
+    """
+    if "Since" not in event:
+        name = f"{event['ResourceType']}/{event['ResourceProperties']['Endpoint']}"
+        return {"PhysicalResourceId": event.get("PhysicalResourceId", name), "Since": time.time()}
     try:
         _decide(event)
-    except NotYet:
-        return {"IsComplete": False}
-    except (ClientError, *UNREACHABLE) as error:
-        if not _is_transient(error):
+    except (NotYet, ClientError, *UNREACHABLE) as error:
+        if isinstance(error, ClientError) and not _is_transient(error):
             raise
         return {"IsComplete": False}
     return {"IsComplete": True}
@@ -118,11 +112,10 @@ def _may_be_updated(event: Record) -> None:
 def _was_updated(event: Record) -> None:
     """Raise where the endpoint does not serve what was deployed, or has not left its old VPC."""
     properties = event["ResourceProperties"]
-    deviations = [*_deviations(properties)]
-    if deviations and _rolls_back(event["StackId"]):
-        deviations += _ways_on(properties, event["StackId"])
-    if deviations:
-        raise RuntimeError(" ".join(deviations)[:LONGEST_REASON])
+    if deviation := _deviation(properties):
+        if _rolls_back(event["StackId"]):
+            deviation += f" {_way_on(properties, event['StackId'])}"
+        raise RuntimeError(deviation[:LONGEST_REASON])
     group = event.get("OldResourceProperties", {}).get("SecurityGroup")
     if group != properties.get("SecurityGroup") and (interfaces := _interfaces(group)):
         raise NotYet(f"Network interfaces {interfaces} are still in {group}", None)
@@ -169,7 +162,7 @@ check before the endpoint, and the guard between the endpoint and its configurat
 def _changes_endpoint(event: Record) -> bool:
     """Whether CloudFormation calls UpdateEndpoint next."""
     old, new = event.get("OldResourceProperties"), event["ResourceProperties"]
-    return old is None or any(old.get(it) != new.get(it) for it in ("ConfigName", "Deployment"))
+    return old is None or any(old.get(key) != new.get(key) for key in ("ConfigName", "Deployment"))
 
 
 def _refusals(properties: Record, live: Record) -> Iterator[str]:
@@ -211,7 +204,7 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         return
     yield from _scaled_variants(properties, old, new)
     before, after = _containers(old), _containers(new)
-    if not {it["Mode"] for it in before} & {it["Mode"] for it in after}:
+    if not {each["Mode"] for each in before} & {each["Mode"] for each in after}:
         yield (
             f"Endpoint {name} would change between multi-model and single-model hosting: calls "
             "with or without a TargetModel would fail at once. Deploy a second endpoint, and move "
@@ -219,7 +212,8 @@ def _refusals(properties: Record, live: Record) -> Iterator[str]:
         )
         return
     yield from _other_models(properties, after)
-    yield from _missing_archives(properties, _prefixes(before), _prefixes(after))
+    prefixes = _urls(before, "MultiModel"), _urls(after, "MultiModel")
+    yield from _missing_archives(properties, *prefixes)
     yield from _replaced_archives(properties, after)
 
 
@@ -228,20 +222,19 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
 
     Source: SageMaker developer guide, "Update endpoints that use auto scaling".
     """
-    types = {it["VariantName"]: it["InstanceType"] for it in new["ProductionVariants"]}
-    changed = [
-        it["VariantName"]
-        for it in old["ProductionVariants"]
-        if types.get(it["VariantName"]) != it["InstanceType"]
-    ]
+    types = {variant["VariantName"]: variant["InstanceType"] for variant in _production(new)}
+    changed = {
+        f"endpoint/{properties['Endpoint']}/variant/{variant['VariantName']}"
+        for variant in _production(old)
+        if types.get(variant["VariantName"]) != variant["InstanceType"]
+    }
     if not changed:
         return
-    resources = {f"endpoint/{properties['Endpoint']}/variant/{it}": it for it in changed}
     targets = boto3.client("application-autoscaling").describe_scalable_targets(
-        ServiceNamespace="sagemaker", ResourceIds=list(resources)
+        ServiceNamespace="sagemaker", ResourceIds=sorted(changed)
     )["ScalableTargets"]
     if targets:
-        names = ", ".join(sorted(resources[it["ResourceId"]] for it in targets))
+        names = ", ".join(sorted(target["ResourceId"].rpartition("/")[2] for target in targets))
         yield (
             f"Variant {names} is registered for scaling: SageMaker refuses to change "
             "its instance type. `make deliver` does it in two deploys; or deploy without "
@@ -251,10 +244,9 @@ def _scaled_variants(properties: Record, old: Record, new: Record) -> Iterator[s
 
 def _other_models(properties: Record, containers: list[Record]) -> Iterator[str]:
     """A call that names no TargetModel is answered by whatever model there is."""
-    urls = {each["ModelDataUrl"] for each in containers if each["Mode"] == "SingleModel"}
-    served = {it.rpartition("/")[2] for it in urls}
-    for model in sorted(it["model"] for it in _entries(properties["Catalog"])):
-        for archive in sorted(it for it in served if it.rpartition("-")[0] != model):
+    served = {url.rpartition("/")[2] for url in _urls(containers, "SingleModel")}
+    for model in sorted(entry["model"] for entry in _entries(properties["Catalog"])):
+        for archive in sorted(name for name in served if name.rpartition("-")[0] != model):
             yield (
                 f"Clients call endpoint {properties['Endpoint']} for {model}, but another model, "
                 f"{archive}, would answer. Deploy a second endpoint, and move the clients."
@@ -275,7 +267,7 @@ def _missing_archives(properties: Record, before: set[str], after: set[str]) -> 
     for url in sorted(before | after):
         bucket, _, prefix = url.removeprefix("s3://").partition("/")
         keys = set(_keys_below(bucket, prefix))
-        missing = sorted(it for it in named if not keys >= {it, _manifest(it)})
+        missing = sorted(name for name in named if not keys >= {name, _manifest(name)})
         if missing:
             yield (
                 f"Instances could not find {', '.join(missing)}: missing in {prefix}, from which "
@@ -292,9 +284,9 @@ def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator
     the publisher's, and earlier builders recorded no checksum: neither is compared.
     """
     s3 = boto3.client("s3")
-    urls = {each["ModelDataUrl"] for each in containers if each["Mode"] == "SingleModel"}
+    urls, prefixes = _urls(containers, "SingleModel"), _urls(containers, "MultiModel")
     built = {name for name in _named(properties) if not name.startswith("published/")}
-    urls |= {prefix + archive for prefix in _prefixes(containers) for archive in built}
+    urls |= {prefix + archive for prefix in prefixes for archive in built}
     for url in sorted(urls):
         bucket, _, key = url.removeprefix("s3://").partition("/")
         try:
@@ -316,7 +308,9 @@ def _replaced_archives(properties: Record, containers: list[Record]) -> Iterator
 
 def _named(properties: Record) -> set[str]:
     """Return the archives that the catalog names, before and after the update."""
-    return {*_catalog(properties["Catalog"]), *properties["Archives"]}
+    entries = _entries(properties["Catalog"])
+    served = {archive for entry in entries if (archive := entry.get("target_model"))}
+    return {*served, *properties["Archives"]}
 
 
 def _manifest(archive: str) -> str:
@@ -324,41 +318,39 @@ def _manifest(archive: str) -> str:
     return archive.removesuffix(".tar.gz") + ".json"
 
 
-def _prefixes(containers: list[Record]) -> set[str]:
-    return {it["ModelDataUrl"] for it in containers if it["Mode"] == "MultiModel"}
+def _urls(containers: list[Record], mode: str) -> set[str]:
+    return {each["ModelDataUrl"] for each in containers if each["Mode"] == mode}
 
 
-def _deviations(properties: Record) -> Iterator[str]:
-    """Yield why the endpoint does not serve what was deployed. Raise `NotYet`."""
+def _deviation(properties: Record) -> str | None:
+    """Return why the endpoint does not serve what was deployed. Raise `NotYet`."""
     name = properties["Endpoint"]
     live = _live_endpoint(name)
     if live is None:
-        yield f"Endpoint {name} does not exist: destroy its stack, and deploy it again."
-        return
+        return f"Endpoint {name} does not exist: destroy its stack, and deploy it again."
     status, serves = live["EndpointStatus"], live["EndpointConfigName"] == properties["ConfigName"]
     is_scaling = status in SCALING and "PendingDeploymentSummary" not in live
     if serves and (is_scaling or status in SERVING):
-        return
+        return None
     if status in IN_PROGRESS:
         raise NotYet(
             f"{_state(live)}, and serves with {live['EndpointConfigName']},",
             f"aws sagemaker describe-endpoint --endpoint-name {name} says what it waits for.",
         )
     if status != "InService":
-        yield f"{_state(live)}: {live.get('FailureReason', '')}"
-    else:
-        # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).
-        reason = live.get("FailureReason", ALARM_REASON)
-        yield (
-            f"SageMaker rolled back the update of endpoint {name}: {reason}. It serves with "
-            f"{live['EndpointConfigName']}, as before, and the catalog is unchanged."
-        )
+        return f"{_state(live)}: {live.get('FailureReason', '')}"
+    # An alarm leaves no reason (hashicorp/terraform-provider-aws#48997).
+    return (
+        f"SageMaker rolled back the update of endpoint {name}: "
+        f"{live.get('FailureReason', ALARM_REASON)}. It serves with "
+        f"{live['EndpointConfigName']}, as before, and the catalog is unchanged."
+    )
 
 
-def _ways_on(properties: Record, stack: str) -> Iterator[str]:
-    """Yield the commands that continue a rollback: it only runs this check again."""
+def _way_on(properties: Record, stack: str) -> str:
+    """Return the commands that continue a rollback: it only runs this check again."""
     name, config = properties["Endpoint"], properties["ConfigName"]
-    yield (
+    return (
         "Nothing that serves is deleted. Remove the cause, then run: aws sagemaker update-endpoint "
         f"--endpoint-name {name} --endpoint-config-name {config} --retain-all-variant-properties; "
         f"aws sagemaker wait endpoint-in-service --endpoint-name {name}; {_continue(stack)}"
@@ -369,12 +361,9 @@ def _interfaces(group: str | None) -> str:
     """Return the ids of the network interfaces in a security group, an empty text without any."""
     if not group:
         return ""
-    pages = boto3.client("ec2").get_paginator("describe_network_interfaces")
-    return ", ".join(
-        interface["NetworkInterfaceId"]
-        for page in pages.paginate(Filters=[{"Name": "group-id", "Values": [group]}])
-        for interface in page["NetworkInterfaces"]
-    )
+    filters = [{"Name": "group-id", "Values": [group]}]
+    ids = "NetworkInterfaces[].NetworkInterfaceId"
+    return ", ".join(_pages("ec2", "describe_network_interfaces", ids, Filters=filters))
 
 
 def _continue(stack: str) -> str:
@@ -391,10 +380,8 @@ def _rolls_back(stack: str) -> bool:
     return "ROLLBACK" in described["StackStatus"]
 
 
-def _is_transient(error: Exception) -> bool:
-    """Whether the same call may succeed later: AWS throttles it, fails, or is not reached."""
-    if not isinstance(error, ClientError):
-        return True
+def _is_transient(error: ClientError) -> bool:
+    """Whether the same call may succeed later: AWS throttles it, or fails."""
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]
     return status == 429 or status >= 500 or "Throttl" in error.response["Error"]["Code"]
 
@@ -409,48 +396,51 @@ def _config(name: str) -> Record | None:
 
 def _if_found(describe: Any, **request: str) -> Record | None:
     try:
-        found: Record = describe(**request)
+        answer: Record = describe(**request)
     except ClientError as error:
         if "Could not find" in error.response["Error"]["Message"]:
             return None
         raise
-    return found
+    return answer
+
+
+def _pages(service: str, operation: str, expression: str, **request: Any) -> Iterator[Any]:
+    """Yield the values of a JMESPath expression in every page of an answer."""
+    pages = boto3.client(service).get_paginator(operation).paginate(**request)  # type: ignore[call-overload]
+    return (value for value in pages.search(expression) if value is not None)
+
+
+def _production(config: Record) -> list[Record]:
+    variants: list[Record] = config["ProductionVariants"]
+    return variants
 
 
 def _variants(config: Record) -> str:
-    return ", ".join(sorted(it["VariantName"] for it in config["ProductionVariants"]))
+    return ", ".join(sorted(variant["VariantName"] for variant in _production(config)))
 
 
 def _containers(config: Record) -> list[Record]:
     """Return the containers of a configuration, as far as their Models are still there."""
-    names = {it["ModelName"] for it in config["ProductionVariants"]}
     describe = boto3.client("sagemaker").describe_model
-    models = [_if_found(describe, ModelName=name) for name in sorted(names)]
-    containers = [model["PrimaryContainer"] for model in models if model]
-    return [{"Mode": "SingleModel", **it} for it in containers]
-
-
-def _catalog(path: str) -> Iterator[str]:
-    return (archive for it in _entries(path) if (archive := it.get("target_model")))
+    names = sorted({variant["ModelName"] for variant in _production(config)})
+    models = [_if_found(describe, ModelName=name) for name in names]
+    return [{"Mode": "SingleModel", **model["PrimaryContainer"]} for model in models if model]
 
 
 def _entries(path: str) -> Iterator[Record]:
     """Yield the catalog's entries. Raise `RuntimeError` where a publisher wrote something else."""
-    pages = boto3.client("ssm").get_paginator("get_parameters_by_path").paginate(Path=path)
-    for page in pages:
-        for parameter in page["Parameters"]:
-            match _parsed(parameter["Value"]):
-                case {"model": str(), **others} as entry if isinstance(
-                    others.get("target_model"), str | None
-                ):
-                    yield entry
-                case _:
-                    name = parameter["Name"]
-                    raise RuntimeError(
-                        f"Parameter {name} is no entry of a catalog. Delete it, which its clients "
-                        f"notice, and deploy again: aws ssm delete-parameter --name {name}. "
-                        f"{UNCHANGED}"
-                    )
+    for parameter in _pages("ssm", "get_parameters_by_path", "Parameters[]", Path=path):
+        match _parsed(parameter["Value"]):
+            case {"model": str(), **others} as entry if isinstance(
+                others.get("target_model"), str | None
+            ):
+                yield entry
+            case _:
+                name = parameter["Name"]
+                raise RuntimeError(
+                    f"Parameter {name} is no entry of a catalog. Delete it, which its clients "
+                    f"notice, and deploy again: aws ssm delete-parameter --name {name}. {UNCHANGED}"
+                )
 
 
 def _parsed(value: str) -> Any:
@@ -461,9 +451,5 @@ def _parsed(value: str) -> Any:
 
 
 def _keys_below(bucket: str, prefix: str) -> Iterator[str]:
-    pages = (
-        boto3.client("s3").get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
-    )
-    for page in pages:
-        for found in page.get("Contents", ()):
-            yield found["Key"].removeprefix(prefix)
+    keys = _pages("s3", "list_objects_v2", "Contents[].Key", Bucket=bucket, Prefix=prefix)
+    return (key.removeprefix(prefix) for key in keys)

@@ -110,6 +110,15 @@ def test_the_time_of_a_delivery_counts_the_most_instances_of_any_schedule() -> N
     assert budget["rows"]["its endpoint's update"] == 2 * 41
 
 
+@pytest.mark.parametrize(
+    ("instance_type", "engines"), [("ml.g5.xlarge", True), ("ml.m5.xlarge", False)]
+)
+def test_engines_are_planned_for_gpus_alone(instance_type: str, engines: bool) -> None:
+    planned = plan(instance_type=instance_type, models=["minilm"])
+    (files,) = planned.as_json()["engines"].values()
+    assert bool(files) is engines
+
+
 def test_it_is_planned_without_the_cdk() -> None:
     program = (
         "import sys; sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii']));"

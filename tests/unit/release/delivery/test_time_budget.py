@@ -1,7 +1,8 @@
 import json
 from pathlib import Path
 
-from release.delivery.time_budget import PLAN, TimeBudget
+from release.delivery.time_budget import TimeBudget
+from release.plan import PLAN
 
 
 def test_it_is_read_from_the_plan_in_the_assembly(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from release.plan import PLAN
 from release.preflight import build_quotas, fleets, instance_quotas, lambda_quota
 from release.preflight.account import Account
 from release.preflight.fleets import peaks
@@ -302,10 +303,11 @@ def archive(model: str, **changes: str) -> tuple[str, dict[str, Any]]:
     )
 
 
-def write_recipe(account: Any, model: str, text: str) -> None:
-    folder = account.tree.models / model
-    folder.mkdir(parents=True)
-    (folder / "recipe.yaml").write_text(text)
+def write_plan(account: Any, **engines: list[str]) -> None:
+    """Write the plan of an assembly: model -> the engines of its archive."""
+    planned = {f"text/{model}.tar.gz": files for model, files in engines.items()}
+    plan = {"endpoints": {"text": {"engines": planned}}}
+    (account.assembly / PLAN).write_text(json.dumps(plan))
 
 
 def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
@@ -314,8 +316,7 @@ def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
     deployed(aws, None)
     allow(aws, {GPU: 0, CPU: 1})
     account = make(prod_models=MODELS, prod_text={"A": archive("a"), "B": archive("b")})
-    write_recipe(account, "a", "files: { m/1/model.plan: { to: tensorrt } }")
-    write_recipe(account, "b", "files: { m/1/model.pt: { to: torchscript } }")
+    write_plan(account, a=["m/1/model.plan"], b=[])
     gpu, cpu = build_quotas.ask(account)
     assert (gpu.subject, gpu.verdict) == (GPU, REFUSED)
     assert "models with engines to build: 1" in gpu.said
@@ -323,29 +324,22 @@ def test_no_gpu_builder_is_refused_where_an_engine_is_to_be_compiled(
     assert "archives to build: 2, 1 at a time" in cpu.said
 
 
-@pytest.mark.parametrize(
-    ("recipe", "changes"),
-    [
-        ("files: { m/1/model.pt: { to: torchscript } }", {}),
-        ("files: { m/1/model.plan: { to: tensorrt } }", {"Target": "cpu-25.09"}),
-        (
-            "files: { m/1/model.plan: { to: tensorrt } }\n"
-            "alternatives: { onnx: { m/1/model.onnx: { to: onnx } } }",
-            {"Alternative": "onnx"},
-        ),
-        (None, {}),
-    ],
-)
-def test_without_an_engine_no_gpu_builder_is_needed(
-    make: MakeAccount, aws: Aws, recipe: str | None, changes: dict[str, str]
+def test_without_an_engine_no_gpu_builder_is_needed(make: MakeAccount, aws: Aws) -> None:
+    deployed(aws, None)
+    allow(aws, {GPU: 0, CPU: 1})
+    account = make(prod_models=MODELS, prod_text={"A": archive("a")})
+    write_plan(account, a=[])
+    gpu, _ = build_quotas.ask(account)
+    assert gpu.verdict is OK
+
+
+def test_an_archive_of_a_commit_that_plans_no_engines_may_have_one(
+    make: MakeAccount, aws: Aws
 ) -> None:
     deployed(aws, None)
     allow(aws, {GPU: 0, CPU: 1})
-    account = make(prod_models=MODELS, prod_text={"A": archive("a", **changes)})
-    if recipe:
-        write_recipe(account, "a", recipe)
-    gpu, _ = build_quotas.ask(account)
-    assert gpu.verdict is OK
+    gpu, _ = build_quotas.ask(make(prod_models=MODELS, prod_text={"A": archive("a")}))
+    assert gpu.verdict is REFUSED
 
 
 def test_a_default_alone_refuses_no_builds(make: MakeAccount, aws: Aws) -> None:
@@ -442,35 +436,10 @@ def test_archives_that_are_there_are_not_built(make: MakeAccount, aws: Aws) -> N
 
     aws.answers["s3.HeadObject"] = head
     account = make(prod_models=MODELS, prod_text={"A": archive("a")})
+    write_plan(account, a=[])
     assert [it.verdict for it in build_quotas.ask(account)] == [OK, OK]
     aws.answers["s3.HeadObject"] = error("404", "Not Found", "HeadObject")
     assert [it.verdict for it in build_quotas.ask(account)] == [OK, REFUSED]
-
-
-def test_every_shipped_recipe_is_read_as_the_builder_reads_it() -> None:
-    """Two rooms that may not import each other: whether a model has an engine is said twice."""
-    from pathlib import Path
-    from types import SimpleNamespace
-
-    from model_build import recipe
-    from release.tree import Tree
-
-    root = Path(__file__).parents[4]
-    account: Any = SimpleNamespace(tree=Tree(root))
-    seen = set()
-    for path in sorted((root / "models").glob("*/recipe.yaml")):
-        written = recipe.read(path.parent)
-        for alternative in (None, *written.alternatives):
-            files = written.files_of(alternative).values()
-            expected = any(isinstance(it, recipe.TensorRt) for it in files)
-            asked = {
-                "Model": path.parent.name,
-                "Alternative": alternative or "",
-                "Target": "cuda-25.09-sm86",
-            }
-            assert build_quotas._has_engine(account, asked) is expected, (path, alternative)
-            seen.add(expected)
-    assert seen == {True, False}
 
 
 def test_fleets_name_their_endpoints(make: MakeAccount, aws: Aws) -> None:

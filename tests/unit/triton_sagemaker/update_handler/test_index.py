@@ -640,7 +640,7 @@ def test_the_resource_stays_the_same_when_its_endpoint_is_renamed() -> None:
         **{"RequestType": "Update", "ResourceType": "Custom::TritonUpdateGuard"},
         **{"PhysicalResourceId": "as-before", "ResourceProperties": properties},
     }
-    taken = _loaded().on_event(event, None)
+    taken = _loaded().handle(event, None)
     assert taken["PhysicalResourceId"] == "as-before"
     assert taken["Since"] == pytest.approx(time.time(), abs=60)
 
