@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aws_cdk import AssetHashType, DefaultStackSynthesizer, Environment, Stack
+from aws_cdk import AssetHashType, CustomResource, DefaultStackSynthesizer, Environment, Stack
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -15,7 +15,6 @@ from stacks.variants import variant
 from stages import StageConfig
 from stages.plan import EndpointPlan
 from triton_sagemaker import (
-    BuiltModel,
     CaptureBucket,
     CheckedUpdates,
     ModelCatalog,
@@ -85,9 +84,9 @@ class EndpointStack(Stack):
             after = [*built[entry["model"]], self.endpoint.updated]
             catalog.publish(entry, after=after)
 
-    def _build(self) -> dict[str, list[BuiltModel]]:
+    def _build(self) -> dict[str, list[CustomResource]]:
         """Return the builds of each model."""
-        built: dict[str, list[BuiltModel]] = {}
+        built: dict[str, list[CustomResource]] = {}
         sources = {
             model.name: source_of(
                 self, f"{model.name}-source", folder=model.folder, digest=model.digest

@@ -3,7 +3,6 @@
 from triton_sagemaker.alarm_thresholds import AlarmThresholds as AlarmThresholds
 from triton_sagemaker.alarm_thresholds import Severity as Severity
 from triton_sagemaker.alarm_topic import AlarmTopic as AlarmTopic
-from triton_sagemaker.built_model import BuiltModel as BuiltModel
 from triton_sagemaker.capture_bucket import CaptureBucket as CaptureBucket
 from triton_sagemaker.data_capture import DataCapture as DataCapture
 from triton_sagemaker.endpoint_base import ITritonEndpoint as ITritonEndpoint

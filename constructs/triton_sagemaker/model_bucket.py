@@ -1,6 +1,7 @@
 """Where model archives are kept."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
@@ -50,44 +51,40 @@ class ModelBucket(PrivateBucket):
         """
         others = [self.arn_for_objects(f"{prefix}*") for prefix in (f"*/{PUBLISHED}", ENGINE_JOBS)]
         engines, history = (self.arn_for_objects(f"{prefix}*") for prefix in (ENGINES, HISTORY))
-        self._deny_writes(
-            "OnlyBuildersWriteArchives",
-            {"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
-            not_resources=[*others, history],
+        self.add_to_resource_policy(
+            _deny_writes(
+                sid="OnlyBuildersWriteArchives",
+                conditions={"ArnNotLike": {"aws:PrincipalArn": list(writers)}},
+                not_resources=[*others, history],
+            )
         )
-        self._deny_writes(
-            "ArchivesAreWrittenOnce",
-            {
-                "Bool": {"s3:ObjectCreationOperation": "true"},
-                "Null": {"s3:if-none-match": "true"},
-            },
-            not_resources=[*others, engines],
+        self.add_to_resource_policy(
+            _deny_writes(
+                sid="ArchivesAreWrittenOnce",
+                conditions={
+                    "Bool": {"s3:ObjectCreationOperation": "true"},
+                    "Null": {"s3:if-none-match": "true"},
+                },
+                not_resources=[*others, engines],
+            )
         )
 
     def reserve_results(self, writer: str) -> None:
         """Deny writes of what engine jobs leave to all but the role of an ARN."""
-        self._deny_writes(
-            "OnlyEngineBuildsWriteResults",
-            {"ArnNotLike": {"aws:PrincipalArn": [writer]}},
-            resources=[self.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")],
-        )
-
-    def _deny_writes(
-        self,
-        sid: str,
-        conditions: Mapping[str, Mapping[str, str | list[str]]],
-        *,
-        resources: Sequence[str] | None = None,
-        not_resources: Sequence[str] | None = None,
-    ) -> None:
         self.add_to_resource_policy(
-            iam.PolicyStatement(
-                sid=sid,
-                effect=iam.Effect.DENY,
-                principals=[iam.AnyPrincipal()],
-                actions=["s3:PutObject"],
-                conditions=conditions,
-                not_resources=not_resources,
-                resources=resources,
+            _deny_writes(
+                sid="OnlyEngineBuildsWriteResults",
+                conditions={"ArnNotLike": {"aws:PrincipalArn": [writer]}},
+                resources=[self.arn_for_objects(f"{ENGINE_JOBS}*/raw/*")],
             )
         )
+
+
+def _deny_writes(**statement: Any) -> iam.PolicyStatement:
+    """Return a statement that denies writes, by what of it is not the same for all."""
+    return iam.PolicyStatement(
+        effect=iam.Effect.DENY,
+        principals=[iam.AnyPrincipal()],
+        actions=["s3:PutObject"],
+        **statement,
+    )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from aws_cdk import Duration, Stack
+from aws_cdk import CustomResource, Duration, Stack
 from aws_cdk import aws_codebuild as codebuild
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as s3_assets
@@ -12,7 +12,6 @@ from constructs import Construct
 from platform_facts.rules.updates import BUILD_WAIT_MINUTES
 from triton_sagemaker.allow import allow
 from triton_sagemaker.build_project import BuildProject
-from triton_sagemaker.built_model import BuiltModel
 from triton_sagemaker.engine_builder import EngineBuilder
 from triton_sagemaker.handler_function import handler_function, polled_provider
 from triton_sagemaker.model_bucket import ENGINE_JOBS, ENGINES, SOURCES, ModelBucket
@@ -91,7 +90,7 @@ class ModelBuilder(Construct):
             self, on_event=self.start_function, is_complete=self.poll_function
         )
         self._service_token = self.provider.service_token
-        self._built: dict[Stack, list[BuiltModel]] = {}
+        self._built: dict[Stack, list[CustomResource]] = {}
 
     def build(
         self,
@@ -104,16 +103,21 @@ class ModelBuilder(Construct):
         target: str,
         key: str,
         source: s3_assets.Asset,
-    ) -> BuiltModel:
-        """Declare that the archive `key` of one model exists; see `BuiltModel`.
+    ) -> CustomResource:
+        """Return the promise that the archive `key` is there before what depends on it is deployed.
+
+        CloudFormation sees a change only where a property changed, so only such a model is built;
+        an archive that is there already is taken as it is, which makes a rollback free. Deleting
+        the resource keeps the archive.
 
         `key` is ENDPOINT/TARGET/MODEL-DIGEST.tar.gz, with 12 digits: no other is built.
         `alternative` is which of the models that its source offers is meant, empty for the one.
         It waits for an earlier one of its stack, so that no more than `AT_ONCE` are built at once.
         """
-        built = BuiltModel(
-            scope,
-            construct_id,
+        built = CustomResource(
+            Construct(scope, construct_id),
+            "Resource",
+            resource_type="Custom::TritonModel",
             service_token=self._service_token,
             properties={
                 "Model": model,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from aws_cdk import CustomResource, Duration, RemovalPolicy, Stack
+from aws_cdk import CustomResource, Duration, Stack
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
@@ -85,7 +85,6 @@ class UpdateChecks(Construct):
             scope,
             kind,
             properties=properties,
-            removal_policy=RemovalPolicy.DESTROY,
             resource_type=f"Custom::TritonUpdate{kind}",
             service_token=self._service_token,
         )

@@ -1,4 +1,4 @@
-"""ModelBuilder and BuiltModel."""
+"""ModelBuilder, and the archives that it builds."""
 
 import json
 import re
