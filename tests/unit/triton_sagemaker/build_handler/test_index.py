@@ -1,4 +1,4 @@
-"""The functions behind `ModelBuilder.build`, run as Lambda runs them: as a file that imports nothing of ours.
+"""The functions behind built archives, run as Lambda does: as a file that imports nothing of ours.
 
 Stubs answer one call each, and refuse every call and every parameter that a test does not expect.
 """
