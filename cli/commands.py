@@ -43,7 +43,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("down", "stop it and all that it started", "local_aws.__main__"),
     ),
     "to AWS": (
-        Command("stages", "what is deployed where", "stages.__main__"),
+        Command("stages", "what is deployed where", "stages.command"),
         Command("diff", "what a deploy would change", "cli.diff", speaks_to_aws=True),
         Command("deploy", "deploy a stage as it is on disk", "cli.deploy", speaks_to_aws=True),
         Command("destroy", "delete a stage's stacks", "cli.destroy", speaks_to_aws=True),

@@ -5,25 +5,15 @@ import json
 import sys
 
 import checked_yaml
-from stages import StageConfig, UnknownStage, load_stage, stage_names
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m stages", description=__doc__)
-    _add_arguments(parser)
-    return run(parser.parse_args(arguments))
+from stages.load import UnknownStage, load_stage, stage_names
+from stages.schema.stage import StageConfig
 
 
 def add_to(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the command `stages`; its `run` returns the exit code."""
     parser = commands.add_parser("stages", description=__doc__)
-    _add_arguments(parser)
-    parser.set_defaults(run=run)
-
-
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--schema", action="store_true", help="print the JSON Schema")
+    parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +31,3 @@ def run(options: argparse.Namespace) -> int:
         else:
             print(f"{name:10} {stage.region:15} {stage.release}  {', '.join(stage.endpoints)}")
     return code
-
-
-if __name__ == "__main__":
-    sys.exit(main())

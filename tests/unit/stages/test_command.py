@@ -1,3 +1,4 @@
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -5,9 +6,16 @@ from pathlib import Path
 import pytest
 
 import stages
-from stages import __main__ as listing
-from stages import load
-from stages.__main__ import main
+from stages import command, load
+
+
+def main(arguments: list[str]) -> int:
+    """Run `tritonsm stages` with arguments; return its exit code."""
+    parser = argparse.ArgumentParser()
+    command.add_to(parser.add_subparsers())
+    options = parser.parse_args(["stages", *arguments])
+    code: int = options.run(options)
+    return code
 
 
 def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
@@ -48,8 +56,8 @@ def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
     good = (load.FOLDER / "dev.yaml").read_text()
     for name, content in {"a_b": good, "broken": "- a", "dev": good}.items():
         (tmp_path / f"{name}.yaml").write_text(content)
-    monkeypatch.setattr(listing, "stage_names", lambda: load.stage_names(tmp_path))
-    monkeypatch.setattr(listing, "load_stage", lambda name: load.load_stage(name, tmp_path))
+    monkeypatch.setattr(command, "stage_names", lambda: load.stage_names(tmp_path))
+    monkeypatch.setattr(command, "load_stage", lambda name: load.load_stage(name, tmp_path))
     assert main([]) == 1
     said = capsys.readouterr()
     assert [it.split()[0] for it in said.out.splitlines()] == ["dev"]
@@ -63,9 +71,11 @@ def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
 def test_stages_are_checked_without_node_and_without_building_models(arguments: list[str]) -> None:
     """The CDK starts node; the build's packages take seconds to import."""
     program = (
-        "import runpy, sys; "
+        "import argparse, sys; "
         "sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii', 'onnx', 'torch']));"
-        f"sys.argv = {arguments!r}; runpy.run_module('stages', run_name='__main__')"
+        "from stages import command; parser = argparse.ArgumentParser();"
+        "command.add_to(parser.add_subparsers());"
+        f"options = parser.parse_args({arguments!r}); sys.exit(options.run(options))"
     )
     root = Path(stages.__file__).parents[1]
     subprocess.run([sys.executable, "-c", program], cwd=root, check=True, capture_output=True)
