@@ -55,7 +55,6 @@ class ScalableInstanceCount(Construct):
         ]
         self._metrics = set[str]()
         self._actions = list[IResolvable | scaling.CfnScalableTarget.ScheduledActionProperty]()
-        self.highest_capacity = max_capacity
         self._target = scaling.CfnScalableTarget(
             self,
             "Target",
@@ -156,7 +155,6 @@ class ScalableInstanceCount(Construct):
             max_capacity,
             ("scaling", "schedules", construct_id),
         )
-        self.highest_capacity = max(self.highest_capacity, max_capacity)
         self._actions.append(
             scaling.CfnScalableTarget.ScheduledActionProperty(
                 scheduled_action_name=construct_id,

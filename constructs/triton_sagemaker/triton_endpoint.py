@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import jsii
-from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
@@ -159,7 +158,7 @@ class TritonEndpoint(EndpointBase):
         deployment = deployment_config(
             update,
             alarm_names=[alarm.alarm_name for alarm in rollback_alarms],
-            longest=self._longest(instances=None),
+            longest=self._longest(),
         )
         self.endpoint = endpoint(
             self,
@@ -212,13 +211,6 @@ class TritonEndpoint(EndpointBase):
         return self.role.grant_principal
 
     @property
-    def longest_update(self) -> Duration:
-        """How long an update of as many instances as scaling allows may take."""
-        counts = [variant.instances.initial_count for variant in self._variants.values()]
-        counts += [scaling.highest_capacity for scaling in self._scalings]
-        return Duration.seconds(self._longest(instances=max(counts)))
-
-    @property
     def instance_production_variants(self) -> list[EndpointVariant]:
         """The variants, as parts of this endpoint."""
         return [self.find_instance_production_variant(name) for name in self._variants]
@@ -265,12 +257,12 @@ class TritonEndpoint(EndpointBase):
             topics=topics,
         )
 
-    def _longest(self, *, instances: int | None) -> int:
-        """Return how many seconds an update of up to `instances`, or of any number, may take."""
+    def _longest(self) -> int:
+        """Return how many seconds an update of any number of instances may take."""
         if self._problems:  # such as a percent of 0
             return LONGEST_SECONDS
         start = longest_start(list(self._variants.values()))
-        return min(LONGEST_SECONDS, self._update.longest(start=start, instances=instances))
+        return min(LONGEST_SECONDS, self._update.longest(start=start))
 
     def _dimensions(self, variant: str | None) -> dict[str, str]:
         if variant is None:

@@ -25,9 +25,9 @@ class TimedUpdate(ABC):
     def times(self, start: int) -> UpdateTimes:
         """Return how long it takes where a fleet, or a batch, takes `start` seconds to come up."""
 
-    def longest(self, *, start: int, instances: int | None) -> int:
-        """Return how many seconds an update of up to `instances`, or of any number, may take."""
-        return self.times(start).longest(instances)
+    def longest(self, *, start: int) -> int:
+        """Return how many seconds an update of any number of instances may take."""
+        return self.times(start).longest()
 
     def problems(self, *, start: int) -> Iterator[Problem]:
         """Yield what SageMaker would refuse."""

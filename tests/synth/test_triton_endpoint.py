@@ -238,14 +238,6 @@ def test_update_policies(scene: Scene, update: Any, policy: dict[str, Any]) -> N
     )
 
 
-def test_a_rolling_update_has_the_time_of_all_batches_that_scaling_allows(scene: Scene) -> None:
-    endpoint = scene.endpoint(update=Rolling(percent=50, wait=Duration.seconds(60)))
-    scaling = endpoint.auto_scale_instance_count(max_capacity=4)
-    scaling.scale_on_gpu_utilization("Gpu", target_utilization_percent=70)
-    # Half of three instances is one: three batches. Of four, it is two.
-    assert endpoint.longest_update.to_seconds() == 3 * (2400 + 60)
-
-
 def test_old_instances_stay_for_a_while_in_which_an_alarm_can_give_them_the_traffic_again(
     scene: Scene,
 ) -> None:
