@@ -1,4 +1,4 @@
-"""Whether the AWS CLI on PATH asks the local AWS, where `tritonsm env` has set the endpoint."""
+"""Whether the AWS CLI on PATH asks the local SageMaker, where `tritonsm env` has set the endpoint."""
 
 import re
 import shutil
@@ -31,6 +31,6 @@ def findings() -> Iterator[Finding]:
         return
     yield warning(
         CHECK,
-        f"{version} knows no AWS_ENDPOINT_URL: it asks AWS, not the local AWS",
+        f"{version} knows no AWS_ENDPOINT_URL: it asks AWS, not the local SageMaker",
         f'{major}.{FIRST[major]} or newer, or aws --endpoint-url "$AWS_ENDPOINT_URL"',
     )

@@ -1,14 +1,14 @@
-"""The local AWS: whether one runs, as the code on disk says, and what a dead one has left."""
+"""The local SageMaker: whether one runs, as the code on disk says, and what a dead one has left."""
 
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from cli.doctor.finding import Finding, ok, warning
-from local_aws.folder import Folder, Running
-from local_aws.lifecycle import LOOPBACK
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.lifecycle import LOOPBACK
 
-CHECK = "local AWS"
+CHECK = "local SageMaker"
 AGAIN = "tritonsm down; tritonsm up"
 SECONDS = 5
 
@@ -20,7 +20,7 @@ def findings(folder: Folder, root: Path) -> Iterator[Finding]:
         yield from _without(folder)
     else:
         yield _answers(running)
-        yield _code(running, root / "local_aws")
+        yield _code(running, root / "local_sagemaker")
 
 
 def _without(folder: Folder) -> Iterator[Finding]:
@@ -53,7 +53,7 @@ def _code(running: Running, code: Path) -> Finding:
 
 
 def _processes_in(folder: Path) -> Iterator[int]:
-    """Yield the processes that work in a folder, as every Triton of a local AWS does."""
+    """Yield the processes that work in a folder, as every Triton of a local SageMaker does."""
     for process in Path("/proc").iterdir():
         with suppress(OSError):  # no process of ours, or one that has just ended
             if process.name.isdecimal() and (process / "cwd").readlink().is_relative_to(folder):

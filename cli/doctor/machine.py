@@ -1,6 +1,6 @@
 """Whether this machine is large enough.
 
-Measured with `make demo` on 2 cores: 1.9 GiB of memory at most, 190 MB in `.local_aws`, 54 files
+Measured with `make demo` on 2 cores: 1.9 GiB of memory at most, 190 MB in `.local_sagemaker`, 54 files
 open in a process.
 """
 

@@ -1,4 +1,4 @@
-"""Variables of the shell that lead what is meant for the local AWS elsewhere."""
+"""Variables of the shell that lead what is meant for the local SageMaker elsewhere."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from cli.doctor.finding import Finding, ok, warning
 
 ENDPOINTS = re.compile("AWS_ENDPOINT_URL_[A-Z0-9_]+")
 """Of single services: each comes before AWS_ENDPOINT_URL (AWS SDKs and tools reference guide,
-feature-ss-endpoints), which is all that `--local` sets. Tried: the local AWS is not asked then."""
+feature-ss-endpoints), which is all that `--local` sets. Tried: the local SageMaker is not asked then."""
 PROFILES = "AWS_PROFILE", "AWS_DEFAULT_PROFILE"
 PROXIES = "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"
 
@@ -60,5 +60,5 @@ def _proxy(environment: Mapping[str, str]) -> Finding:
     return warning(
         check,
         f"{found[0]} is set for 127.0.0.1 too; --local and tritonsm env except it",
-        "export NO_PROXY=127.0.0.1 for other clients of the local AWS",
+        "export NO_PROXY=127.0.0.1 for other clients of the local SageMaker",
     )

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
 
 from cli.doctor.finding import Finding, missing, ok, warning
-from local_aws.errors import LocalAwsError
-from local_aws.prerequisites import TritonInstallation, find_triton
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.prerequisites import TritonInstallation, find_triton
 
 CHECK = "local Triton"
 SECONDS = 60
@@ -19,7 +19,7 @@ def findings() -> Iterator[Finding]:
     except PackageNotFoundError as error:
         yield missing(CHECK, f"{error.name} is not installed", "make install")
         return
-    except LocalAwsError as error:
+    except LocalSageMakerError as error:
         found, _, do = str(error).partition(": ")
         yield missing(CHECK, found, do)
         return

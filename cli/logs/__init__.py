@@ -1,6 +1,6 @@
-"""What an endpoint's Tritons say, a stage's builds, or, without a name, the local AWS itself.
+"""What an endpoint's Tritons say, a stage's builds, or, without a name, the local SageMaker itself.
 
-The last lines, out of CloudWatch Logs, with --local out of that of the local AWS.
+The last lines, out of CloudWatch Logs, with --local out of that of the local SageMaker.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from cli.logs import emulator, groups, shown
 from cli.logs.lines import ERRORS
 from cli.logs.tail import EARLIEST, Event, Tail, pattern
 from cli.names import stage_of
-from local_aws.folder import Folder
+from local_sagemaker.folder import Folder
 from model_build.commands.arguments import Commands
 from release.preflight.clients import client
 from release.tree import Tree
@@ -43,7 +43,7 @@ def add_to(commands: Commands) -> None:
         "name",
         nargs="?",
         metavar="NAME",
-        help="an endpoint, such as prod-text, or prod/builds; default: the local AWS itself",
+        help="an endpoint, such as prod-text, or prod/builds; default: the local SageMaker itself",
     )
     parser.add_argument("--follow", action="store_true", help="go on until Ctrl-C")
     parser.add_argument(
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     if options.name is None:
         if options.json or options.errors or options.since is not None:
             raise CommandError(
-                "the local AWS's own log has no --since, --errors or --json: leave it out"
+                "the local SageMaker's own log has no --since, --errors or --json: leave it out"
             )
         log = Folder.default().log
         emulator.show(log, lines=options.lines, containing=options.grep, follow=options.follow)

@@ -1,4 +1,4 @@
-"""The local AWS's own log, which is a file."""
+"""The local SageMaker's own log, which is a file."""
 
 import sys
 import time
@@ -20,7 +20,7 @@ def show(log: Path, *, lines: int, containing: str, follow: bool) -> None:
         file = log.open("rb")
     except FileNotFoundError:
         raise CommandError(
-            "the local AWS has no log: start it with tritonsm up; tritonsm logs NAME is the log of "
+            "the local SageMaker has no log: start it with tritonsm up; tritonsm logs NAME is the log of "
             "an endpoint"
         ) from None
     with file:

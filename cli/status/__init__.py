@@ -1,6 +1,6 @@
 """What is deployed, what it does, and what is wrong with it: tables, or JSON with all of it.
 
-Without a stage, everything on the local AWS.
+Without a stage, everything on the local SageMaker.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from cli.status.local_state import LocalState
 from cli.status.report import Report
 from cli.status.scope import Scope
 from cli.status.tables import tables
-from local_aws.folder import Folder
+from local_sagemaker.folder import Folder
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(asdict(ask()), indent=2, default=datetime.isoformat))
         return 0
-    heading = f"local AWS at {running.url}, log {Folder.default().log}\n" if running else ""
+    heading = f"local SageMaker at {running.url}, log {Folder.default().log}\n" if running else ""
     if options.watch:
         _watch(lambda: Group(heading, tables(ask())), console)
     if heading:

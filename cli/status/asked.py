@@ -25,7 +25,7 @@ AWS_SPEED = 1.0
 def report(
     session: boto3.Session, scope: Scope, *, now: datetime, local: LocalState | None = None
 ) -> Report:
-    """Ask AWS, or the local AWS, which is in the `local` state.
+    """Ask AWS, or the local SageMaker, which is in the `local` state.
 
     Who may not ask for something gets the rest, but for the endpoints themselves. Raises
     `ClientError` and `BotoCoreError`.
@@ -83,7 +83,7 @@ def _requests(
     minutes: Window,
     local: LocalState | None,
 ) -> list[Requests] | None:
-    """Return Triton's own counters: the local AWS has none, and refuses searches."""
+    """Return Triton's own counters: the local SageMaker has none, and refuses searches."""
     if local:
         return []
     return asking.ask("requests by model", lambda: requests_by_model(cloudwatch, names, minutes))

@@ -1,4 +1,4 @@
-"""What the local AWS says of itself beyond AWS's APIs: its speed, and which models are loaded."""
+"""What the local SageMaker says of itself beyond AWS's APIs: its speed, and which models are loaded."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.status.report import Loaded, Model
-from local_aws.lifecycle import LOOPBACK
+from local_sagemaker.lifecycle import LOOPBACK
 
-PATH = "/_local_aws/state"
+PATH = "/_local_sagemaker/state"
 SECONDS = 5
 
 
@@ -16,7 +16,7 @@ SECONDS = 5
 class LocalState:
     """`speed` is how many seconds of AWS's waits and periods pass in one; `endpoints` by name.
 
-    None where the local AWS does not say.
+    None where the local SageMaker does not say.
     """
 
     speed: float | None = None
@@ -24,7 +24,7 @@ class LocalState:
 
     @classmethod
     def ask(cls, url: str) -> "LocalState":
-        """Return what the local AWS at a URL says; an old one, or a busy one, says nothing."""
+        """Return what the local SageMaker at a URL says; an old one, or a busy one, says nothing."""
         try:
             with LOOPBACK.open(url + PATH, timeout=SECONDS) as answer:
                 told = json.load(answer)

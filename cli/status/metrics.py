@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from cli.status.report import Load
-from local_aws.metrics import names
-from local_aws.metrics.names import MINUTE, Metric
+from local_sagemaker.metrics import names
+from local_sagemaker.metrics.names import MINUTE, Metric
 
 MINUTES = 5
 MOST_QUERIES = 500

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from cli.status.metrics import Query, of_variant
 from cli.status.report import Activity, Policy, Scaling
-from local_aws.metrics import names
+from local_sagemaker.metrics import names
 
 SAGEMAKER = "sagemaker"
 LATEST = 5

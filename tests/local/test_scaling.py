@@ -20,12 +20,12 @@ from cli.status.asked import report
 from cli.status.local_state import LocalState
 from cli.status.scope import Scope
 from endpoint_client import EndpointClient
-from local_aws.clock import SPEED
-from local_aws.metrics.gpu_trace import GPU_TRACE
+from local_sagemaker.clock import SPEED
+from local_sagemaker.metrics.gpu_trace import GPU_TRACE
+from local_sagemaker.tests.conftest import eventually
 from tests.local.asking import meanwhile, processes
-from tests.local.conftest import Checkout, LocalAws
+from tests.local.conftest import Checkout, LocalSageMaker
 from tests.local.tiny_models import TIMES, write_python
-from tests.unit.local_aws.conftest import eventually
 
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
 ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"
@@ -86,7 +86,7 @@ def count(endpoint: str = ENDPOINT) -> int:
     return int(found["ProductionVariants"][0]["CurrentInstanceCount"])
 
 
-def tritons(aws: LocalAws, endpoint: str = ENDPOINT) -> int:
+def tritons(aws: LocalSageMaker, endpoint: str = ENDPOINT) -> int:
     return len(processes(aws.folder.instances / endpoint, "tritonserver"))
 
 

@@ -20,10 +20,10 @@ import pytest
 from cli import doctor
 from cli.doctor import aws_cli, local, machine, packages, shell, triton
 from cli.doctor.finding import Finding, State, missing, ok, warning
-from local_aws.errors import LocalAwsError
-from local_aws.folder import Folder, Running
-from local_aws.lifecycle import LOOPBACK
-from local_aws.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from tests.unit.test_repository import ROOT
 
 GIB = 1 << 30
@@ -91,7 +91,7 @@ def test_everything_is_looked_at(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert found == [
         *("Python packages", "torch", "cdk CLI", "checkov", "Chromium"),
         *("memory", "processors", "disk", "shared memory", "open files"),
-        *("AWS endpoints", "AWS profile", "proxy", "AWS CLI", "local AWS"),
+        *("AWS endpoints", "AWS profile", "proxy", "AWS CLI", "local SageMaker"),
     ]
 
 
@@ -149,7 +149,7 @@ def test_a_triton_without_its_program_is_missing(
     ("error", "found"),
     [
         (
-            LocalAwsError("Python 3.13 is not supported: use 3.11"),
+            LocalSageMakerError("Python 3.13 is not supported: use 3.11"),
             missing("local Triton", "Python 3.13 is not supported", "use 3.11"),
         ),
         (
@@ -322,7 +322,7 @@ def test_a_shell_without_such_variables_is_as_it_should_be() -> None:
         (
             {"HTTP_PROXY": "http://proxy", "NO_PROXY": "localhost"},
             "proxy",
-            "export NO_PROXY=127.0.0.1 for other clients of the local AWS",
+            "export NO_PROXY=127.0.0.1 for other clients of the local SageMaker",
         ),
     ],
 )
@@ -371,7 +371,7 @@ def test_a_file_of_profiles_that_cannot_be_read_is_a_row(
         ("Illegal instruction", State.WARNING, "does not say its version"),
     ],
 )
-def test_an_aws_cli_that_would_not_ask_the_local_aws_is_a_warning(
+def test_an_aws_cli_that_would_not_ask_the_local_sagemaker_is_a_warning(
     says: str, state: State, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _write_program(tmp_path / "aws", f"echo '{says}'")
@@ -395,16 +395,16 @@ def test_a_container_has_the_memory_that_its_group_leaves(tmp_path: Path) -> Non
         assert machine._memory(tmp_path / "meminfo", tmp_path).state is state
 
 
-# The local AWS
+# The local SageMaker
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
-    """A local AWS's folder; what it is said to run is this process."""
-    made = Folder(tmp_path / ".local_aws")
+    """A local SageMaker's folder; what it is said to run is this process."""
+    made = Folder(tmp_path / ".local_sagemaker")
     made.root.mkdir()
     made.remember(Running(pid=os.getpid(), port=1, python="3.10"))
-    (tmp_path / "local_aws").mkdir()
+    (tmp_path / "local_sagemaker").mkdir()
     return made
 
 
@@ -412,15 +412,15 @@ def test_one_that_runs_answers_and_has_read_the_code_of_today(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(LOOPBACK, "open", lambda *_, **__: (folder.root / "running.json").open())
-    code = folder.root.parent / "local_aws" / "front.py"
+    code = folder.root.parent / "local_sagemaker" / "front.py"
     code.touch()
     os.utime(code, (0, 0))
     states = _states(local.findings(folder, folder.root.parent))
-    assert states == {"local AWS": State.OK, "local AWS's code": State.OK}
+    assert states == {"local SageMaker": State.OK, "local SageMaker's code": State.OK}
     os.utime(code, (time.time() + 60, time.time() + 60))
-    found = _one(local.findings(folder, folder.root.parent), "local AWS's code")
+    found = _one(local.findings(folder, folder.root.parent), "local SageMaker's code")
     assert found.state is State.WARNING
-    assert found.found == "local_aws/front.py has changed since it was started"
+    assert found.found == "local_sagemaker/front.py has changed since it was started"
 
 
 def test_one_that_does_not_answer_is_a_warning(
@@ -437,7 +437,7 @@ def test_one_that_does_not_answer_is_a_warning(
 def test_where_none_runs_what_a_dead_one_has_left_is_a_warning(folder: Folder) -> None:
     folder.forget()
     (found,) = local.findings(folder, folder.root.parent)
-    assert found == ok("local AWS", "none runs: tritonsm up starts it")
+    assert found == ok("local SageMaker", "none runs: tritonsm up starts it")
     with subprocess.Popen(["cat"], cwd=folder.root, stdin=subprocess.PIPE) as left:
         (found,) = local.findings(folder, folder.root.parent)
         left.communicate()

@@ -18,8 +18,8 @@ from cli.logs import shown
 from cli.logs.lines import Line, line
 from cli.logs.tail import Event
 from cli.look import Parser
-from local_aws.cloudwatch.log_events import matcher
-from local_aws.folder import Folder
+from local_sagemaker.cloudwatch.log_events import matcher
+from local_sagemaker.folder import Folder
 from tests.unit.test_repository import ROOT
 
 TRITON = 'I1122 07:22:55.355629 2 sagemaker_server.cc:241] "say \\"hello\\""'
@@ -190,13 +190,15 @@ def test_wrong_arguments_are_one_line(arguments: list[str], said: str, capsys: A
 
 @pytest.fixture
 def own_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The local AWS's log, which is not there yet."""
+    """The local SageMaker's log, which is not there yet."""
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
     return Folder(tmp_path).log
 
 
-def test_without_a_name_it_is_the_local_aws_itself(own_log: Path, capsys: Any) -> None:
-    with pytest.raises(CommandError, match="the local AWS has no log: start it with tritonsm up"):
+def test_without_a_name_it_is_the_local_sagemaker_itself(own_log: Path, capsys: Any) -> None:
+    with pytest.raises(
+        CommandError, match="the local SageMaker has no log: start it with tritonsm up"
+    ):
         _run()
     own_log.write_text("one\ntwo\nthree\ntwelve\n")
     assert _run("--lines", "2", "--grep", "tw") == 0
@@ -206,7 +208,7 @@ def test_without_a_name_it_is_the_local_aws_itself(own_log: Path, capsys: Any) -
             _run(*option)
 
 
-def test_the_local_awss_log_is_followed(
+def test_the_local_sagemakers_log_is_followed(
     own_log: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     own_log.write_text("one\n")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.logs.tail import EARLIEST, LATE_MS, Tail, pattern
-from local_aws.cloudwatch import log_events
+from local_sagemaker.cloudwatch import log_events
 from tests.unit.release.preflight.conftest import Aws
 
 GROUP = "/aws/sagemaker/Endpoints/prod-text"

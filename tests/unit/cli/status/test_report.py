@@ -349,7 +349,7 @@ def test_the_latest_activities_of_scaled_variants_are_told(aws: Aws) -> None:
     assert asked["ResourceId"] == RESOURCE
 
 
-def test_models_are_those_of_the_catalog_and_on_the_local_aws_where_they_are_loaded(
+def test_models_are_those_of_the_catalog_and_on_the_local_sagemaker_where_they_are_loaded(
     aws: Aws,
 ) -> None:
     aws.answers["ssm.GetParametersByPath"] = {

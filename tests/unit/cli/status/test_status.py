@@ -15,9 +15,9 @@ from cli import status
 from cli.errors import CommandError
 from cli.status.local_state import LocalState
 from cli.status.report import Endpoint, Load, Model, Report, Variant
-from local_aws.errors import LocalAwsError
-from local_aws.folder import Folder, Running
-from local_aws.lifecycle import LOOPBACK
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.lifecycle import LOOPBACK
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
@@ -88,11 +88,11 @@ def test_json_has_every_member_and_times_with_their_zone(
     assert told["endpoints"][0]["variants"][0]["load"]["calls_a_minute"] == 6.0
 
 
-def test_without_a_stage_it_is_the_local_aws(
+def test_without_a_stage_it_is_the_local_sagemaker(
     calls: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
 ) -> None:
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
-    with pytest.raises(LocalAwsError, match="no local AWS is running"):
+    with pytest.raises(LocalSageMakerError, match="no local SageMaker is running"):
         _run()
     monkeypatch.setattr("os.environ", {})
     monkeypatch.setattr(Running, "is_alive", lambda _: True)
@@ -101,7 +101,7 @@ def test_without_a_stage_it_is_the_local_aws(
     assert _run() == 0
     assert calls == [("us-east-1", None, LocalState(60, {"http://127.0.0.1:4566": {}}))]
     assert capsys.readouterr().out.splitlines()[0] == (
-        f"local AWS at http://127.0.0.1:4566, log {tmp_path}/emulator.log"
+        f"local SageMaker at http://127.0.0.1:4566, log {tmp_path}/emulator.log"
     )
 
 
@@ -111,7 +111,7 @@ def test_nothing_is_drawn_again_and_again_where_there_is_no_terminal(calls: list
     assert calls == []
 
 
-def test_a_local_aws_that_says_nothing_of_itself_is_one_without_a_state(
+def test_a_local_sagemaker_that_says_nothing_of_itself_is_one_without_a_state(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answers = iter(
@@ -119,7 +119,7 @@ def test_a_local_aws_that_says_nothing_of_itself_is_one_without_a_state(
     )
 
     def answer(url: str, timeout: float) -> Any:
-        assert url == "http://127.0.0.1:1/_local_aws/state"
+        assert url == "http://127.0.0.1:1/_local_sagemaker/state"
         try:
             return next(answers)
         except StopIteration:
