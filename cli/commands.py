@@ -80,7 +80,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "what is deployed": (
         Command(
             "status",
-            "endpoints, their load, models, alarms, scaling",
+            "endpoints, models, alarms, and what differs from a delivery",
             "cli.status",
             speaks_to_aws=True,
         ),
@@ -90,7 +90,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "cli.history",
             speaks_to_aws=True,
         ),
-        Command("logs", "what endpoints and builds say", "cli.logs", speaks_to_aws=True),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(
             "publish",
