@@ -93,11 +93,11 @@ $(BROWSER)/.installed: tests/browser/requirements.txt
 	@touch $@
 
 .PHONY: demo
-demo: install ## deploy MiniLM to the local AWS, ask it, compare, clean up; KEEP=1 leaves it running
+demo: install ## deploy MiniLM to the local SageMaker, ask it, compare, clean up; KEEP=1 leaves it running
 	@./tritonsm demo $(if $(KEEP),--keep)
 
 .PHONY: test
-test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local AWS
+test: install $(CHECKOV)/.installed ## run the tests: units, templates, deployments on the local SageMaker
 	@PYTHONDONTWRITEBYTECODE= python -m pytest $(PARALLEL)  # hundreds of processes import the same
 	@echo "the shipped models are built, loaded and compared by make models-test"
 
@@ -106,15 +106,15 @@ models-test: install $(CHECKOV)/.installed ## build every model for the CPU, loa
 	@python -m pytest models
 
 .PHONY: clients-test
-clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local AWS with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
+clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask the local SageMaker with the AWS CLI, boto3 and the SageMaker SDKs v2 and v3
 	@python -m pytest tests/clients
 
 .PHONY: soak-test
-soak-test: install ## have a local AWS go through the faults of bench.soak once, and find nothing left
+soak-test: install ## have a local SageMaker go through the faults of bench.soak once, and find nothing left
 	@python -m pytest tests/soak
 
 .PHONY: browser-test
-browser-test: install $(BROWSER)/.installed ## look at review.html and the local AWS's page in headless Chromium, which must be on PATH
+browser-test: install $(BROWSER)/.installed ## look at review.html and the local SageMaker's page in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
 
 .PHONY: browser-image

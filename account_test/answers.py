@@ -18,8 +18,8 @@ from release.preflight.clients import client
 Record = dict[str, Any]
 
 KEPT = Path(__file__).with_name("kept.toml")
-NOT_EMULATED = re.compile("the local AWS has no", re.IGNORECASE)
-"""How the local AWS rejects what it does not emulate: that is no answer of AWS."""
+NOT_EMULATED = re.compile("the local SageMaker has no", re.IGNORECASE)
+"""How the local SageMaker rejects what it does not emulate: that is no answer of AWS."""
 
 
 @dataclass(frozen=True)

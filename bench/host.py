@@ -22,9 +22,9 @@ from typing import Any
 import boto3
 import uvloop
 
-from local_aws import lifecycle
-from local_aws.environment import client_environment
-from local_aws.folder import Folder, Running
+from local_sagemaker import lifecycle
+from local_sagemaker.environment import client_environment
+from local_sagemaker.folder import Folder, Running
 from tests.local.hosting import host, multi_model
 from tests.local.loading import Server, server_in
 from tests.local.tiny_models import pack
@@ -233,7 +233,7 @@ def _direct(scratch: Path) -> Iterator[Server]:
 @contextmanager
 def _endpoint(scratch: Path) -> Iterator[tuple[int, int]]:
     """Give the front's process and port."""
-    folder = Folder(scratch / "local_aws")
+    folder = Folder(scratch / "local_sagemaker")
     running: Running = lifecycle.up(folder)
     try:
         os.environ.update(client_environment(running, folder))

@@ -20,10 +20,7 @@ class Command:
 
 GROUPS: dict[str, tuple[Command, ...]] = {
     "begin": (
-        Command(
-            "demo", "deploy MiniLM on this machine, ask it, clean up", "local_aws.demo.__main__"
-        ),
-        Command("doctor", "what this machine has and lacks", "cli.doctor"),
+        Command("demo", "deploy MiniLM on this machine, ask it, clean up", "cli.demo.__main__"),
         Command("new", "write a model's folder, or a stage's file, that works as it is", "cli.new"),
     ),
     "models": (
@@ -38,12 +35,12 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command("try", "build a model, load it into a Triton, ask it", "cli.try_model"),
     ),
     "on your laptop": (
-        Command("up", "start the local AWS", "local_aws.__main__"),
-        Command("env", "print what makes a shell speak to it", "local_aws.__main__"),
-        Command("down", "stop it and all that it started", "local_aws.__main__"),
+        Command("up", "start the local SageMaker", "local_sagemaker.__main__"),
+        Command("env", "print what makes a shell speak to it", "local_sagemaker.__main__"),
+        Command("down", "stop it and all that it started", "local_sagemaker.__main__"),
     ),
     "to AWS": (
-        Command("stages", "what is deployed where", "stages.__main__"),
+        Command("stages", "what is deployed where", "stages.command"),
         Command("diff", "what a deploy would change", "cli.diff", speaks_to_aws=True),
         Command("deploy", "deploy a stage as it is on disk", "cli.deploy", speaks_to_aws=True),
         Command("destroy", "delete a stage's stacks", "cli.destroy", speaks_to_aws=True),
@@ -82,7 +79,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "what is deployed": (
         Command(
             "status",
-            "endpoints, their load, models, alarms, scaling",
+            "endpoints, models, alarms, and what differs from a delivery",
             "cli.status",
             speaks_to_aws=True,
         ),
@@ -92,7 +89,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "cli.history",
             speaks_to_aws=True,
         ),
-        Command("logs", "what endpoints and builds say", "cli.logs", speaks_to_aws=True),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(
             "publish",

@@ -9,10 +9,10 @@ import boto3
 from botocore.exceptions import ClientError
 
 import cdk_cli
+from cli.demo.building import newest_line
 from cli.errors import CommandError, exit_code
-from local_aws.demo.building import newest_line
-from local_aws.environment import ACCOUNT
-from local_aws.folder import Folder
+from local_sagemaker.environment import ACCOUNT
+from local_sagemaker.folder import Folder
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 from stages import load_stage
@@ -58,7 +58,7 @@ def _builds(options: argparse.Namespace) -> Callable[[], str]:
 
 
 def _bootstrap(region: str) -> None:
-    """Bootstrap the local AWS, where nobody has: it is new whenever it was started."""
+    """Bootstrap the local SageMaker, where nobody has: it is new whenever it was started."""
     try:
         boto3.client("cloudformation", region).describe_stacks(StackName=BOOTSTRAP_STACK)
     except ClientError:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
-from local_aws.errors import ApiError, LocalAwsError
+from local_sagemaker.errors import ApiError, LocalSageMakerError
 from model_build import BuildError
 from release.delivery.errors import NotDelivered
 from release.tree import CheckoutError
@@ -23,7 +23,7 @@ SAID = (
     BuildError,
     CheckoutError,
     CommandError,
-    LocalAwsError,
+    LocalSageMakerError,
     NotDelivered,
     UnknownStage,
     checked_yaml.InvalidFile,

@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 from cli.errors import CommandError
-from local_aws.errors import ApiError
-from local_aws.hosting import backends, launch
-from local_aws.hosting.container import INVOKE_SECONDS
-from local_aws.hosting.instance import Running
-from local_aws.hosting.launch import Host
-from local_aws.hosting.multi_model_container import TARGET_MODEL
-from local_aws.hosting.triton import Response
-from local_aws.prerequisites import TritonInstallation
+from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting import backends, launch
+from local_sagemaker.hosting.container import INVOKE_SECONDS
+from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.multi_model_container import TARGET_MODEL
+from local_sagemaker.hosting.triton import Response
+from local_sagemaker.prerequisites import TritonInstallation
 
 START_SECONDS = 300
 """Where it fails to start, its process ends: only a busy machine takes long."""
@@ -110,7 +110,7 @@ def _message(answered: str) -> str:
 
 @contextmanager
 def started(installation: TritonInstallation, archives: Path) -> Iterator[OneTriton]:
-    """Start a server, and end it with the block. Raises `LocalAwsError` where it does not start."""
+    """Start a server, and end it with the block. Raises `LocalSageMakerError` where it does not start."""
     with TemporaryDirectory(prefix="try-") as scratch:
         folder = Path(scratch)
         backends.install(installation, folder / "backends")

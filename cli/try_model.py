@@ -18,7 +18,7 @@ from cli.one_triton import OneTriton, started
 from cli.progress import Steps
 from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, decode, encode
-from local_aws.prerequisites import find_triton
+from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model

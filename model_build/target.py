@@ -9,7 +9,7 @@ from model_build.errors import BuildError
 
 PYTHON_VARIABLE = "TRITON_PYTHON"
 """The environment variable that names the Python of models to `cdk synth`, where the hosts to be
-deployed to have another than the release's image: the local AWS may."""
+deployed to have another than the release's image: the local SageMaker may."""
 
 _WRITTEN = re.compile(
     r"(cpu-(?P<cpu>[0-9]{2}\.[0-9]{2})"

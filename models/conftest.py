@@ -17,13 +17,13 @@ from tritonclient.http import InferenceServerClient, InferInput, InferRequestedO
 from tritonclient.utils import np_to_triton_dtype
 
 from cli.one_triton import FolderAsS3
-from local_aws.hosting import multi_model_container
-from local_aws.hosting.archives import S3Prefix
-from local_aws.hosting.capacity import GIB
-from local_aws.hosting.model_store import ModelStore
-from local_aws.hosting.multi_model_container import TARGET_MODEL, MultiModelContainer
-from local_aws.hosting.triton import Response, Triton
-from local_aws.prerequisites import find_triton
+from local_sagemaker.hosting import multi_model_container
+from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.capacity import GIB
+from local_sagemaker.hosting.model_store import ModelStore
+from local_sagemaker.hosting.multi_model_container import TARGET_MODEL, MultiModelContainer
+from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build import __main__ as model_build
 from tests.local.loading import server_in

@@ -14,7 +14,7 @@ from model_build.export import weights
 from model_build.progress import Printer
 from model_build.publishing.catalog import Catalog
 from model_build.recipe import read
-from tests.local.conftest import local_aws_in
+from tests.local.conftest import local_sagemaker_in
 from tests.local.hosting import host, multi_model, single_model
 
 MODELS = Path(__file__).parent
@@ -26,14 +26,14 @@ Serve = Callable[[Path], Any]
 
 
 @pytest.fixture(scope="module")
-def _local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with local_aws_in(tmp_path_factory.mktemp("local_aws")):
+def _local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")):
         boto3.client("s3").create_bucket(Bucket=BUCKET)
         yield
 
 
 @pytest.fixture(scope="module")
-def _endpoints(_local_aws: None, serve: Serve) -> None:
+def _endpoints(_local_sagemaker: None, serve: Serve) -> None:
     """The stage `examples`, of archives that are built already, and bert twice."""
     _publish(serve(MODELS / "minilm"), "text")
     for name in ("bert-0", "bert-1"):

@@ -60,7 +60,7 @@ def clone(tmp_path: Path) -> Clone:
 
 
 @pytest.fixture
-def local_aws(clone: Clone) -> Iterator[None]:
+def local_sagemaker(clone: Clone) -> Iterator[None]:
     clone.run("up")
     yield
     clone.run("down")
@@ -71,7 +71,7 @@ def test_the_demo_deploys_minilm_and_its_answers_are_those_of_transformers(clone
 
 
 def test_own_models_on_own_endpoints_are_deployed_changed_rolled_back_and_destroyed(
-    clone: Clone, local_aws: None
+    clone: Clone, local_sagemaker: None
 ) -> None:
     for name, kind in MODELS.items():
         assert f"next: tritonsm try models/{name}" in clone.run(

@@ -19,7 +19,7 @@ import torch
 from packaging.version import Version
 
 import platform_facts
-from local_aws.hosting import backends
+from local_sagemaker.hosting import backends
 
 MODELS = Path(__file__).parent
 STAND_IN = Path(backends.__file__).parent / "dali" / "requirements.txt"

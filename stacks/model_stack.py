@@ -22,9 +22,12 @@ from triton_sagemaker import (
 )
 
 ROOT = Path(__file__).parent.parent
-BUILDER_SOURCE = ("model_build", "platform_facts")
-NOT_OF_BUILDS = ("/platform_facts/prices.toml", "/platform_facts/rules")
-BUILDER_FILES = ("checked_yaml.py", "requirements-build.txt", "stage_record.py")
+NOT_OF_BUILDS = [
+    *("/*", "!/model_build", "!/platform_facts", "!/model_build/**", "!/platform_facts/**"),
+    *("!/checked_yaml.py", "!/requirements-build.txt", "!/stage_record.py"),
+    *("__pycache__", "/platform_facts/prices.toml", "/platform_facts/rules"),
+]
+"""Patterns of all but the code that builds: the rest may change without a change of its asset."""
 ARCHIVES = ("*/cpu-*/*", "*/cuda-*/*")
 """Patterns of the keys of archives and their manifests: below an endpoint, below a target."""
 
@@ -49,19 +52,24 @@ class ModelStack(Stack):
     ) -> None:
         super().__init__(scope, construct_id, env=env)
         self.bucket = ModelBucket(self, "Models")
-        engines = self._engine_builder(stage.gpu_build_images) if _has_gpus(env) else None
+        has_gpus = platform_facts.region(stage.region).codebuild_gpu
+        engines = self._engine_builder(stage.gpu_build_images) if has_gpus else None
+        # CloudFormation completes the name of the role that copies archives.
+        deploys = f"arn:{self.partition}:iam::{self.account}:role/{stage_name}-delivery-Deploy*"
+        promotes = stage.delivery and stage.delivery.promotes_from
+        start, poll = build_functions(stage_name)
         self.builder = ModelBuilder(
             self,
             "Builder",
             bucket=self.bucket,
-            source=self._builder_source(),
+            source=self._files("BuilderSource", ROOT, exclude=NOT_OF_BUILDS),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(BUILDSPEC),
             engines=engines,
             archives=ARCHIVES,
             model_sources=f"{asset_prefix(stage_name)}*.zip",
-            promoters=self._promoters(stage_name, stage),
-            start_function_name=build_functions(stage_name)[0],
-            poll_function_name=build_functions(stage_name)[1],
+            promoters=[deploys] if promotes else [],
+            start_function_name=start,
+            poll_function_name=poll,
         )
         if engines:
             CfnOutput(self, "GpuProject", value=engines.project.project_name)
@@ -83,45 +91,23 @@ class ModelStack(Stack):
         if stage.notify.email:
             AlarmTopic(self, "Alarms", name=alarm_topic_name(stage_name), emails=stage.notify.email)
 
-    def _promoters(self, stage_name: str, stage: StageConfig) -> list[str]:
-        """Return the deploy role that copies archives; CloudFormation completes its name."""
-        if not (stage.delivery and stage.delivery.promotes_from):
-            return []
-        name = f"{stage_name}-delivery-Deploy*"
-        return [self.format_arn(service="iam", region="", resource="role", resource_name=name)]
-
     def _engine_builder(self, mirrors: Mapping[str, str]) -> EngineBuilder:
         newest = platform_facts.releases()[0]
+        # The one folder that runs beside a GPU.
+        step = ["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"]
         return EngineBuilder(
             self,
             "Engines",
             bucket=self.bucket,
-            source=self._gpu_step(),
+            source=self._files("GpuStep", ROOT / "model_build", exclude=step),
             buildspec=codebuild.BuildSpec.from_object_to_yaml(ENGINE_BUILDSPEC),
             image=f"nvcr.io/nvidia/tensorrt:{newest.builder_tag}",
             mirrors=mirrors,
         )
 
-    def _builder_source(self) -> s3_assets.Asset:
-        """The code that builds; what it does not use may change without a change of the asset."""
-        kept = [f"!/{name}/**" for name in BUILDER_SOURCE] + [f"!/{name}" for name in BUILDER_FILES]
-        folders = [f"!/{name}" for name in BUILDER_SOURCE]
+    def _files(self, construct_id: str, folder: Path, *, exclude: list[str]) -> s3_assets.Asset:
         return s3_assets.Asset(
-            self,
-            "BuilderSource",
-            path=str(ROOT),
-            exclude=["/*", *folders, *kept, "__pycache__", *NOT_OF_BUILDS],
-            ignore_mode=IgnoreMode.GIT,
-        )
-
-    def _gpu_step(self) -> s3_assets.Asset:
-        """The one folder that runs beside a GPU."""
-        return s3_assets.Asset(
-            self,
-            "GpuStep",
-            path=str(ROOT / "model_build"),
-            exclude=["/*", "!/gpu_step", "!/gpu_step/**", "__pycache__"],
-            ignore_mode=IgnoreMode.GIT,
+            self, construct_id, path=str(folder), exclude=exclude, ignore_mode=IgnoreMode.GIT
         )
 
 
@@ -138,12 +124,6 @@ def alarm_topic_name(stage_name: str) -> str:
 def asset_prefix(stage_name: str) -> str:
     """Return where the assets of a stage's endpoints are, in the bucket of all assets."""
     return f"{stage_name}/"
-
-
-def _has_gpus(env: Environment) -> bool:
-    """Whether CodeBuild has machines with a GPU in a region: else it may refuse the project."""
-    assert env.region is not None
-    return platform_facts.region(env.region).codebuild_gpu
 
 
 BUILDSPEC = {

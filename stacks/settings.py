@@ -23,7 +23,6 @@ from triton_sagemaker import (
     Rolling,
     ScalableInstanceCount,
     ServerOptions,
-    Severity,
 )
 
 
@@ -44,12 +43,10 @@ def server_options(settings: ServerConfig, metrics: PublishedMetrics | None) -> 
 
 def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
     """Scale a variant as a stage asks; the IDs are part of what is deployed."""
-    seconds = {
-        "scale_in_cooldown": settings.scale_in_cooldown_seconds,
-        "scale_out_cooldown": settings.scale_out_cooldown_seconds,
-    }
     cooldowns: Any = {
-        name: Duration.seconds(value) for name, value in seconds.items() if value is not None
+        name: Duration.seconds(value)
+        for name in ("scale_in_cooldown", "scale_out_cooldown")
+        if (value := getattr(settings, f"{name}_seconds")) is not None
     }
     if (rps := settings.max_rps) is not None:
         count.scale_on_invocations("Invocations", max_requests_per_second=rps, **cooldowns)
@@ -71,27 +68,20 @@ def scale(count: ScalableInstanceCount, settings: ScalingConfig) -> None:
 
 def thresholds(settings: AlarmsConfig) -> AlarmThresholds:
     """Return the thresholds of alarms."""
-    chosen = settings.model_dump(exclude_none=True)
-    return AlarmThresholds(
-        **{
-            name: {Severity(severity): value for severity, value in levels.items()}
-            for name, levels in chosen.items()
-        }
-    )
+    return AlarmThresholds(**settings.model_dump(exclude_none=True))
 
 
 def update(settings: UpdateConfig) -> AllAtOnce | Canary | Linear | Rolling:
     """Return how the endpoint moves to a new configuration."""
-    percent, wait = settings.percent, Duration.seconds(settings.wait_seconds)
-    match settings.strategy:
-        case "all-at-once":
-            return AllAtOnce()
-        case "canary":
-            return Canary(percent=percent, wait=wait)
-        case "linear":
-            return Linear(percent=percent, wait=wait)
-        case "rolling":
-            return Rolling(percent=percent, wait=wait)
+    if settings.strategy == "all-at-once":
+        return AllAtOnce()
+    strategies: dict[str, type[Canary | Linear | Rolling]] = {
+        "canary": Canary,
+        "linear": Linear,
+        "rolling": Rolling,
+    }
+    strategy = strategies[settings.strategy]
+    return strategy(percent=settings.percent, wait=Duration.seconds(settings.wait_seconds))
 
 
 def data_capture(
@@ -101,13 +91,8 @@ def data_capture(
     settings = config.data_capture
     if settings is None or captured is None:
         return None
-    return DataCapture(
-        bucket=captured,
-        percent=settings.percent,
-        prefix=prefix,
-        requests=settings.requests,
-        responses=settings.responses,
-    )
+    recorded = settings.model_dump(exclude={"keep_days"})
+    return DataCapture(bucket=captured, prefix=prefix, **recorded)
 
 
 RETENTION = dict(zip(get_args(RetentionDays), logs.RetentionDays, strict=False))

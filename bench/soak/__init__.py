@@ -1,1 +1,1 @@
-"""An hour of load and faults on one local AWS: `python -m bench.soak`."""
+"""An hour of load and faults on one local SageMaker: `python -m bench.soak`."""

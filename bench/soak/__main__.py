@@ -1,6 +1,6 @@
 """An hour of load and faults, after which memory, handles, threads and processes are as they were.
 
-A local AWS of its own, in a temporary folder, serves more models than its instance holds, and one
+A local SageMaker of its own, in a temporary folder, serves more models than its instance holds, and one
 by instances that are scaled; both are updated, their archives replaced, their servers and stubs
 killed, while clients ask and check each answer. Ends with 1 when no call is answered, when an
 answer is neither right nor explained by what was done, when a measure has grown, or when something
@@ -22,8 +22,8 @@ from bench.soak.processes import MEASURES
 from bench.soak.run import Run, run
 from bench.soak.scene import MEMORY_MIB
 from bench.soak.warm_up import fill_logs
-from local_aws.hosting.capacity import MEMORY
-from tests.local.conftest import local_aws_in
+from local_sagemaker.hosting.capacity import MEMORY
+from tests.local.conftest import local_sagemaker_in
 
 LEAST_SAMPLES = 40
 """Of fewer, no trend is told."""
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     os.environ[MEMORY] = str(MEMORY_MIB)
     with (
         TemporaryDirectory(prefix="soak-") as scratch,
-        local_aws_in(Path(scratch, "local_aws")) as aws,
+        local_sagemaker_in(Path(scratch, "local_sagemaker")) as aws,
     ):
         fill_logs()
         done = run(

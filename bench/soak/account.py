@@ -7,7 +7,7 @@ import boto3
 
 from bench.soak.ground import Ground, Lane, until
 from bench.soak.scene import MANY, PROJECT, VARIANT
-from local_aws.lifecycle import LOOPBACK
+from local_sagemaker.lifecycle import LOOPBACK
 
 
 class Account:
@@ -15,7 +15,7 @@ class Account:
 
     def __init__(self, ground: Ground) -> None:
         self._scene, self._record = ground.scene, ground.record
-        self._state = f"http://127.0.0.1:{ground.port}/_local_aws/state"
+        self._state = f"http://127.0.0.1:{ground.port}/_local_sagemaker/state"
         services = ("cloudformation", "cloudwatch", "codebuild", "logs")
         session: Any = boto3.Session()
         self._clients = {it: session.client(it) for it in services}

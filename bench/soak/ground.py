@@ -11,7 +11,7 @@ from typing import Any
 from bench.soak.asking import Asker
 from bench.soak.record import Record
 from bench.soak.scene import MANY, ONE, Scene
-from local_aws.folder import Folder
+from local_sagemaker.folder import Folder
 from tests.local.asking import processes
 
 POLL_SECONDS = 0.5
@@ -25,7 +25,7 @@ Lane = dict[str, tuple[float, Deed]]
 
 @dataclass
 class Ground:
-    """A local AWS with its scene; `port` is its URL's. `configs` are those that serve."""
+    """A local SageMaker with its scene; `port` is its URL's. `configs` are those that serve."""
 
     scene: Scene
     asker: Asker

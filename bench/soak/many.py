@@ -11,7 +11,7 @@ from bench.soak.asking import request, small_request
 from bench.soak.ground import UNANSWERED, Ground, Lane, kill, until
 from bench.soak.record import NOT_READY
 from bench.soak.scene import BROKEN, BUCKET, MANY, MODELS, SLOW
-from local_aws.hosting.model_store import name
+from local_sagemaker.hosting.model_store import name
 from tests.local.asking import processes
 from tests.local.tiny_models import times
 

@@ -1,4 +1,4 @@
-"""What is done to a local AWS, and when: random, and the same for one seed."""
+"""What is done to a local SageMaker, and when: random, and the same for one seed."""
 
 import random
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What the processes of a local AWS take: memory, handles, threads, files, by their roles."""
+"""What the processes of a local SageMaker take: memory, handles, threads, files, by their roles."""
 
 import os
 from collections import defaultdict
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.soak.flatness import Tolerance
-from local_aws.folder import Folder
+from local_sagemaker.folder import Folder
 
 MIB = 1 << 20
 PROC, SHARED_MEMORY = Path("/proc"), Path("dev/shm")
@@ -58,7 +58,7 @@ MEASURES = (
 
 
 def sample(folder: Folder, front: int) -> Sample:
-    """Return every measure of the local AWS whose first process is `front`."""
+    """Return every measure of the local SageMaker whose first process is `front`."""
     found: Sample = defaultdict(float, dict.fromkeys((it.name for it in MEASURES), 0.0))
     for pid in _tree(front):
         with suppress(OSError):  # it has just ended
@@ -108,8 +108,8 @@ def _role(process: Path) -> str:
         return STUBS
     if any(it.endswith("hosting/broker.py") for it in words):
         return BROKERS
-    if "local_aws" in words:
-        return {"serve": FRONT, "emulate": MINISTACK}[words[words.index("local_aws") + 1]]
+    if "local_sagemaker" in words:
+        return {"serve": FRONT, "emulate": MINISTACK}[words[words.index("local_sagemaker") + 1]]
     return OTHERS
 
 

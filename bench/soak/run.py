@@ -17,7 +17,7 @@ from bench.soak.plan import plan
 from bench.soak.processes import FRONT, MINISTACK, Sample, sample
 from bench.soak.record import Record
 from bench.soak.scene import MANY, MODELS, ONE, Scene
-from local_aws.folder import Folder, Running
+from local_sagemaker.folder import Folder, Running
 
 CLIENTS = 4
 """One of them makes a connection for each call."""
@@ -70,7 +70,7 @@ def run(
     pause: float = 1.0,
     every: float = 5.0,
 ) -> Run:
-    """Load a local AWS, and do to it what is planned, for so long; boto3's clients must ask it.
+    """Load a local SageMaker, and do to it what is planned, for so long; boto3's clients must ask it.
 
     `pause` is the mean of seconds between two calls of a client, `every` those between two samples.
     """

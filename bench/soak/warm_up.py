@@ -2,7 +2,7 @@
 
 Its memory would grow until they are there. Metrics are full after a day of AWS's: 24 minutes at 60
 times the speed, of which a quarter of an hour is the warm-up of an hour; a shorter run needs a
-higher `LOCAL_AWS_SPEED`.
+higher `LOCAL_SAGEMAKER_SPEED`.
 """
 
 import time
@@ -11,7 +11,7 @@ from typing import Any
 import boto3
 
 from bench.soak.scene import MANY, ONE
-from local_aws.cloudwatch.retention import MOST_EVENTS
+from local_sagemaker.cloudwatch.retention import MOST_EVENTS
 
 LINES_AT_ONCE = 2_000
 LINE = "a line as long as those that Triton writes of one call at the level that the image has"

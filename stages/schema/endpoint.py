@@ -1,14 +1,24 @@
 """One endpoint of a stage."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, FiniteFloat, field_validator, model_validator
 
 import platform_facts
-from platform_facts.rules import Keys, ranges, stage
+from platform_facts.rules import (
+    Keys,
+    Violation,
+    inside,
+    ranges,
+    scaling,
+    server,
+    stage,
+    updates,
+    variants,
+)
 from stages.schema.alarms import AlarmsConfig
 from stages.schema.capture import DataCaptureConfig
-from stages.schema.checks import endpoint_problems
 from stages.schema.names import InstanceTypeName, Name, VariantName
 from stages.schema.part import Part, obeying, refuse, within
 from stages.schema.scaling import ScalingConfig
@@ -74,7 +84,9 @@ class EndpointConfig(Part):
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
-        refuse(endpoint_problems(self))
+        multi_model = self.hosting == "multi-model"
+        hosting = self._of_multi_model() if multi_model else self._of_single_model()
+        refuse([*self._of_any_hosting(), *hosting])
         return self
 
     @property
@@ -86,3 +98,32 @@ class EndpointConfig(Part):
             )
             for name, variant in self.variants.items()
         }
+
+    def _of_any_hosting(self) -> Iterator[Violation]:
+        update, scaled = self.update, self.scaling
+        yield from variants.number_of_variants(len(self.variants))
+        yield from variants.traffic([variant.weight for variant in self.variants.values()])
+        yield from variants.rolling_of_one_variant(update.strategy, len(self.variants))
+        yield from updates.update(update.times)
+        for instance_type in dict.fromkeys(self.instance_types.values()):
+            yield from server.memory_of_a_gpu(self.server.model_load_gpu_limit, instance_type)
+            if scaled:
+                yield from scaling.utilization_of_a_gpu(scaled.gpu_percent, instance_type)
+        if scaled:
+            limits = scaled.min_count, scaled.max_count
+            yield from scaling.count_within_limits(self.instance_count, *limits)
+
+    def _of_multi_model(self) -> Iterator[Violation]:
+        yield from server.answers_as_infer(self.server.inference_type)
+        yield from server.ping_of_many_models(self.server.ping_mode)
+        if self.scaling:
+            yield from scaling.concurrency_of_one_model(self.scaling.concurrency)
+        for keys, instance_type in self.instance_types.items():
+            yield from inside(keys, variants.one_gpu(instance_type))
+        for name in stage.CACHE_ALARMS:
+            if getattr(self.alarms, name):
+                yield from stage.alarm_of_the_cache.at("alarms", name)(self.cache_models)
+
+    def _of_single_model(self) -> Iterator[Violation]:
+        yield from stage.one_model(len(self.models))
+        yield from stage.cache_of_many_models(self.cache_models)

@@ -1,11 +1,13 @@
 """A whole stage."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, FiniteFloat, model_validator
 
+import platform_facts
+from platform_facts.rules import Violation, inside, observed, server, stage, variants
 from stages.schema.alarms import NotifyConfig
-from stages.schema.checks import stage_problems
 from stages.schema.delivery import DeliveryConfig
 from stages.schema.endpoint import EndpointConfig
 from stages.schema.names import AccountId, EcrImage, EndpointName, RegionName, ReleaseName
@@ -61,7 +63,10 @@ class StageConfig(Part):
 
     @model_validator(mode="after")
     def _obeys(self) -> Self:
-        refuse(stage_problems(self))
+        region = platform_facts.region(self.region)
+        release = platform_facts.release(self.release)
+        # Without an image, that alone.
+        refuse(variants.image(release, region) or self._problems(region, release))
         return self
 
     @property
@@ -72,3 +77,51 @@ class StageConfig(Part):
             for name, endpoint in self.endpoints.items()
             if endpoint.data_capture
         }
+
+    def _problems(
+        self, region: platform_facts.Region, release: platform_facts.Release
+    ) -> Iterator[Violation]:
+        for name, endpoint in self.endpoints.items():
+            yield from inside(("endpoints", name), self._of_endpoint(endpoint, release))
+        yield from stage.complete_region(region)
+        zones, private = self.zones or [], self.private_network
+        yield from stage.zones_of_a_network(zones, private)
+        yield from stage.once.at("zones")(zones)
+        for zone in zones:
+            yield from stage.zone_of_the_region(zone, self.region)
+        for name, image in self.gpu_build_images.items():
+            yield from stage.image_of_the_region.at("gpu_build_images", name)(image, region)
+        topics, emails = self.notify.topics, self.notify.email
+        yield from stage.notified(self.production, [*emails, *topics])
+        yield from stage.notified_of_alarms(self.production, [*emails, *topics])
+        yield from stage.once.at("notify")([*emails, *topics])
+        yield from observed.number_of_topics(len(topics) + bool(emails))
+        for topic in topics:
+            yield from stage.topic_of_the_region(topic, self.region)
+
+    def _of_endpoint(
+        self, endpoint: EndpointConfig, release: platform_facts.Release
+    ) -> Iterator[Violation]:
+        for keys, instance_type in endpoint.instance_types.items():
+            yield from inside(keys, variants.gpu_of_release(instance_type, release))
+        yield from stage.metrics_of_a_private_network(
+            endpoint.publish_metrics, self.private_network
+        )
+        for option, value in endpoint.server:
+            if value is not None:
+                yield from server.option_of_release.at("server", option)(option, release)
+        if endpoint.publish_metrics:
+            yield from server.option_of_release.at("publish_metrics")("publish_metrics", release)
+        if self.production:
+            yield from _smallest_counts(endpoint)
+
+
+def _smallest_counts(endpoint: EndpointConfig) -> Iterator[Violation]:
+    """Yield where one instance may be all there is."""
+    counts: dict[tuple[str, ...], int] = {("instance_count",): endpoint.instance_count}
+    if endpoint.scaling and endpoint.instance_count >= 2:
+        counts[("scaling", "min_count")] = endpoint.scaling.min_count
+        for name, schedule in endpoint.scaling.schedules.items():
+            counts[("scaling", "schedules", name, "min_count")] = schedule.min_count
+    for keys, count in counts.items():
+        yield from stage.survives_a_zone.at(*keys)(keys[-1], count)

@@ -1,4 +1,4 @@
-"""A real local AWS with an endpoint that scales, evicts and alarms under a real load."""
+"""A real local SageMaker with an endpoint that scales, evicts and alarms under a real load."""
 
 import json
 import os
@@ -14,13 +14,13 @@ from unittest.mock import patch
 
 import boto3
 
-from local_aws import lifecycle
-from local_aws.clock import SPEED
-from local_aws.environment import client_environment
-from local_aws.folder import Folder
-from local_aws.hosting.capacity import MEMORY
-from local_aws.hosting.launch import INSTANCES
-from local_aws.lifecycle import LOOPBACK
+from local_sagemaker import lifecycle
+from local_sagemaker.clock import SPEED
+from local_sagemaker.environment import client_environment
+from local_sagemaker.folder import Folder
+from local_sagemaker.hosting.capacity import MEMORY
+from local_sagemaker.hosting.launch import INSTANCES
+from local_sagemaker.lifecycle import LOOPBACK
 from tests.local.hosting import host, multi_model
 from tests.local.tiny_models import pack_python, times
 
@@ -86,7 +86,7 @@ def archive(model: str) -> str:
 @contextmanager
 def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
     """Give the page's URL, and the load of an endpoint that has one instance, and three at most."""
-    here = Folder(folder / ".local_aws")
+    here = Folder(folder / ".local_sagemaker")
     given = {MEMORY: str(MEMORY_MIB), INSTANCES: "3", SPEED: "60"}
     with patch.dict(os.environ, given):
         running = lifecycle.up(here)

@@ -1,4 +1,4 @@
-"""The page of the local AWS in a real browser, with states that the tests set.
+"""The page of the local SageMaker in a real browser, with states that the tests set.
 
 `make browser-test`; a machine without Chromium fails it.
 """
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Page
 
-from local_aws.happenings import Kind
+from local_sagemaker.happenings import Kind
 from tests.browser.chromium import SCHEMES, WIDTHS
 from tests.browser.contrasts import CONTRASTS, LEAST
 from tests.browser.watched import (
@@ -235,7 +235,7 @@ def test_an_alarm_that_watches_no_endpoint_is_every_endpoints(shown: Page, run: 
     settle(shown, run)
     for key, name in (("1", "prod-text"), ("2", "prod-vision")):
         shown.keyboard.press(key)
-        assert shown.title() == f"▲ {name} · Local AWS"
+        assert shown.title() == f"▲ {name} · Local SageMaker"
         assert shown.locator("#alarms b").all_inner_texts() == ["any-slow"]
 
 
@@ -328,7 +328,9 @@ def test_what_is_told_twice_has_happened_once(shown: Page) -> None:
     assert twice == once
 
 
-def test_a_local_aws_that_is_gone_is_said_and_another_one_begins_anew(browser: Browser) -> None:
+def test_a_local_sagemaker_that_is_gone_is_said_and_another_one_begins_anew(
+    browser: Browser,
+) -> None:
     with served(busy()) as url:
         page = browser.new_page()
         page.set_default_timeout(0)
@@ -336,7 +338,7 @@ def test_a_local_aws_that_is_gone_is_said_and_another_one_begins_anew(browser: B
         page.wait_for_selector(".lane canvas")
     banner = page.locator("#lost")
     banner.wait_for()
-    assert "The local AWS has not answered since" in banner.inner_text()
+    assert "The local SageMaker has not answered since" in banner.inner_text()
     other = Watched(started=NOW)
     other.endpoints = [endpoint("other", variant(instance(5)))]
     with served(other, urlsplit(url).port or 0):

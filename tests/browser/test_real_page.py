@@ -1,4 +1,4 @@
-"""The page of a real local AWS: what Triton does is what is seen."""
+"""The page of a real local SageMaker: what Triton does is what is seen."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a page of another origin tries on the local AWS, in a real browser."""
+"""What a page of another origin tries on the local SageMaker, in a real browser."""
 
 import http.server
 import json
@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.local.conftest import LocalAws, local_aws_in
+from local_sagemaker.tests.conftest import eventually
+from tests.local.conftest import LocalSageMaker, local_sagemaker_in
 from tests.local.web_attacks import BUCKET, KEY, SECRET, Attack, attacks, prepare, state
-from tests.unit.local_aws.conftest import eventually
 
 SEND = """
 async ({ url, method, body, headers, mode }) => {
@@ -51,8 +51,8 @@ SHOW = """
 
 
 @pytest.fixture(scope="module")
-def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+def victim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
+    with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
         prepare()
         yield aws
 
@@ -96,7 +96,7 @@ def _send(page: Page, origin: str, attack: Attack, mode: str) -> str:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_page_of_another_origin_neither_reads_deploys_builds_deletes_nor_resets(
-    victim: LocalAws, evil: Page, host: str, tmp_path: Path
+    victim: LocalSageMaker, evil: Page, host: str, tmp_path: Path
 ) -> None:
     before, written = state(), tmp_path / "written"
     origin = f"http://{host}:{victim.running.port}"
@@ -112,13 +112,13 @@ def test_a_page_of_another_origin_neither_reads_deploys_builds_deletes_nor_reset
 
 
 def test_a_name_that_was_made_to_lead_here_reads_and_changes_nothing(
-    victim: LocalAws, browser: Browser, tmp_path: Path
+    victim: LocalSageMaker, browser: Browser, tmp_path: Path
 ) -> None:
     before, written = state(), tmp_path / "written"
     origin = f"http://evil.example:{victim.running.port}"
     page = browser.new_page()
     page.set_default_timeout(0)
-    answer = page.goto(f"{origin}/_local_aws/")
+    answer = page.goto(f"{origin}/_local_sagemaker/")
     assert answer is not None
     assert answer.status == 403
     for name, attack in attacks(written).items():  # of the page's own origin, to the browser
@@ -128,25 +128,27 @@ def test_a_name_that_was_made_to_lead_here_reads_and_changes_nothing(
     assert not written.exists()
 
 
-def test_a_page_that_a_bucket_holds_calls_no_service(victim: LocalAws, browser: Browser) -> None:
+def test_a_page_that_a_bucket_holds_calls_no_service(
+    victim: LocalSageMaker, browser: Browser
+) -> None:
     page = browser.new_page()
     page.set_default_timeout(0)
     origin = f"http://127.0.0.1:{victim.running.port}"
     answer = page.goto(f"{origin}/{BUCKET}/{KEY}")
     assert answer is not None
     assert (answer.status, SECRET in answer.text()) == (403, False)
-    page.goto(f"{origin}/_local_aws/")
+    page.goto(f"{origin}/_local_sagemaker/")
     create = attacks(Path("unused"))["create a role"]
     assert "Browsers are answered below" in _send(page, origin, create, "same-origin")
     page.close()
 
 
-def test_the_page_of_the_local_aws_works_for_who_enters_its_address(
-    victim: LocalAws, browser: Browser
+def test_the_page_of_the_local_sagemaker_works_for_who_enters_its_address(
+    victim: LocalSageMaker, browser: Browser
 ) -> None:
     page = browser.new_page()
     page.set_default_timeout(0)
     for host in ("127.0.0.1", "localhost"):
-        page.goto(f"http://{host}:{victim.running.port}/_local_aws/")
+        page.goto(f"http://{host}:{victim.running.port}/_local_sagemaker/")
         eventually(lambda: "No endpoint" in page.locator("body").inner_text())
     page.close()

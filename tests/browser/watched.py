@@ -1,4 +1,4 @@
-"""States of a local AWS that nobody runs, and the real page that shows them."""
+"""States of a local SageMaker that nobody runs, and the real page that shows them."""
 
 import asyncio
 import copy
@@ -10,12 +10,12 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, cast
 
-from local_aws.front.application import Application
-from local_aws.front.server import http_server
-from local_aws.happenings import Happening, Kind
-from local_aws.watch import schema
-from local_aws.watch.events import Events
-from local_aws.watch.site import Site
+from local_sagemaker.front.application import Application
+from local_sagemaker.front.server import http_server
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.watch import schema
+from local_sagemaker.watch.events import Events
+from local_sagemaker.watch.site import Site
 
 NOW = 1_790_000_000.0
 MIB = 1 << 20
@@ -257,7 +257,7 @@ def served(run: Watched, port: int = 0) -> Iterator[str]:
     thread = threading.Thread(target=lambda: asyncio.run(serve()))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{begun.result()}/_local_aws/"
+        yield f"http://127.0.0.1:{begun.result()}/_local_sagemaker/"
     finally:
         server.should_exit = True
         thread.join()

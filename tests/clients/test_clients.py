@@ -1,4 +1,4 @@
-"""The clients that people have, in environments of their own, against the local AWS.
+"""The clients that people have, in environments of their own, against the local SageMaker.
 
 `make clients-test`; what is run are the scripts that docs/examples/clients/ offers to copy.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from tests.local.conftest import local_aws_in
+from tests.local.conftest import local_sagemaker_in
 from tests.local.hosting import host, multi_model
 from tests.local.tiny_models import pack_python, times
 
@@ -37,7 +37,7 @@ TRUST = {
 @pytest.fixture(scope="module", autouse=True)
 def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """A multi-model endpoint with one model, `times`, which multiplies by two."""
-    with local_aws_in(tmp_path_factory.mktemp("local_aws")):
+    with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")):
         s3 = boto3.client("s3")
         s3.create_bucket(Bucket=BUCKET)
         two = pack_python(tmp_path_factory.mktemp("two") / "times", times(2))

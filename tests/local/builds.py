@@ -1,4 +1,4 @@
-"""What builds of the local AWS say, as anyone reads it."""
+"""What builds of the local SageMaker say, as anyone reads it."""
 
 import boto3
 

@@ -1,4 +1,4 @@
-"""A local AWS for each module of tests, and a copy of this repository to change and deploy."""
+"""A local SageMaker for each module of tests, and a copy of this repository to change and deploy."""
 
 import itertools
 import os
@@ -13,9 +13,9 @@ import boto3
 import pytest
 
 from account_test.checkout import copy_app
-from local_aws import lifecycle
-from local_aws.environment import client_environment
-from local_aws.folder import Folder, Running
+from local_sagemaker import lifecycle
+from local_sagemaker.environment import client_environment
+from local_sagemaker.folder import Folder, Running
 from model_build import BuildTarget
 from release import tree
 from release.tree import Tree
@@ -39,8 +39,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @dataclass(frozen=True)
-class LocalAws:
-    """A running local AWS."""
+class LocalSageMaker:
+    """A running local SageMaker."""
 
     folder: Folder
     running: Running
@@ -58,7 +58,7 @@ class LocalAws:
         )
 
     def target(self, of_image: str) -> str:
-        """Return a build target as it is named where models run in this local AWS's Python."""
+        """Return a build target as it is named where models run in this local SageMaker's Python."""
         return str(BuildTarget.parse(of_image).run_in(self.running.python))
 
 
@@ -67,7 +67,7 @@ class Checkout:
     """A copy of the app, without models, that a test may edit and deploy by the ordinary CLI."""
 
     path: Path
-    aws: LocalAws
+    aws: LocalSageMaker
     stage: str = "local"
 
     def cdk(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -127,12 +127,12 @@ class Checkout:
 
 
 @contextmanager
-def local_aws_in(path: Path) -> Iterator[LocalAws]:
-    """Run a local AWS in a folder, and point this process's clients at it."""
+def local_sagemaker_in(path: Path) -> Iterator[LocalSageMaker]:
+    """Run a local SageMaker in a folder, and point this process's clients at it."""
     folder = Folder(path)
     running = lifecycle.up(folder)
     try:
-        aws = LocalAws(folder, running)
+        aws = LocalSageMaker(folder, running)
         with pytest.MonkeyPatch.context() as patch:
             for name, value in aws.environment.items():
                 patch.setenv(name, value)
@@ -142,9 +142,9 @@ def local_aws_in(path: Path) -> Iterator[LocalAws]:
 
 
 @pytest.fixture(scope="module")
-def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    """A local AWS, on which in the end nobody has called what the ledger does not have."""
-    with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
+    """A local SageMaker, on which in the end nobody has called what the ledger does not have."""
+    with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
         yield aws
         assert list(beyond_the_ledger(aws.folder.calls)) == []
 
@@ -158,12 +158,14 @@ def new_gate() -> Iterator[Callable[[], Gate]]:
 
 
 @pytest.fixture(scope="module")
-def checkout(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checkout]:
+def checkout(
+    local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Checkout]:
     """The app as it is, in an account that is ready for it."""
     path = tmp_path_factory.mktemp("checkout")
     copy_app(ROOT, path)
     bootstrap()
-    checkout = Checkout(path, local_aws)
+    checkout = Checkout(path, local_sagemaker)
     (path / BUILD_REQUIREMENTS).write_text("")  # they are installed here: pip takes a second to see
     checkout.edit("constructs/triton_sagemaker/model_builder.py", *POLLED_OFTEN)
     with pytest.MonkeyPatch.context() as patch:

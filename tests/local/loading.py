@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from local_aws.hosting import backends
-from local_aws.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL, UNLOAD_SECONDS
-from local_aws.hosting.serve import multi_model
-from local_aws.hosting.triton import Response, Triton
-from local_aws.prerequisites import find_triton
+from local_sagemaker.hosting import backends
+from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL, UNLOAD_SECONDS
+from local_sagemaker.hosting.serve import multi_model
+from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.prerequisites import find_triton
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
-"""What was called on a local AWS, compared with the ledger of permissions."""
+"""What was called on a local SageMaker, compared with the ledger of permissions."""
 
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from local_aws.environment import ACCOUNT, REGION
-from local_aws.front import calls
-from local_aws.front.calls import Call
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.front import calls
+from local_sagemaker.front.calls import Call
 from release.permissions import NAMED, Place, Principal, by_name, filled, principals
 
 FREE = "sts:GetCallerIdentity"

@@ -18,7 +18,7 @@ from cli.look import Parser
 from tests.local.conftest import Checkout
 
 NO_BACKEND = "nobody"
-"""A backend that no image has: the local AWS would install its stand-in for DALI."""
+"""A backend that no image has: the local SageMaker would install its stand-in for DALI."""
 Report = dict[str, Any]
 
 
@@ -54,13 +54,13 @@ def full(checkout: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Report
 
 def test_a_whole_run_does_every_step_and_leaves_nothing(checkout: Checkout, full: Report) -> None:
     problems = {it["step"] for it in full["steps"] if it["problem"]}
-    assert problems == {"metrics"}  # the local AWS has no CloudTrail
+    assert problems == {"metrics"}  # the local SageMaker has no CloudTrail
     assert full["remaining"] == []
     assert left(checkout) == {}
     assert not (checkout.path / FOLDER / "state.json").exists()
 
 
-def test_a_whole_run_answers_what_the_local_aws_can_show(full: Report) -> None:
+def test_a_whole_run_answers_what_the_local_sagemaker_can_show(full: Report) -> None:
     shown = {
         "another-variant",
         "cloudformation-sees-failed-update",

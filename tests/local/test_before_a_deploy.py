@@ -13,8 +13,8 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws.environment import ACCOUNT, REGION
-from local_aws.quotas.account import QUOTAS
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.quotas.account import QUOTAS
 from release.preflight.__main__ import main
 from release.review.assemblies import write
 from release.review.deployed import Deployed
@@ -23,12 +23,12 @@ from release.review.model_changes import Cause
 from release.review.report import StageReview, review_stage
 from release.tree import NotSynthesised, Tree
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, LocalAws, local_aws_in
+from tests.local.conftest import Checkout, LocalSageMaker, local_sagemaker_in
 from tests.local.permissions import beyond_the_ledger
 from tests.local.tiny_models import TIMES, write_python
 
 UNNAMED = "preflight called access-analyzer:POST on *"
-"""Preflight's one call of an API that the local AWS does not have: it cannot name the action."""
+"""Preflight's one call of an API that the local SageMaker does not have: it cannot name the action."""
 M5 = "ml.m5.xlarge for endpoint usage"
 STAGE = """
 account: "000000000000"
@@ -40,11 +40,11 @@ endpoints:
 
 
 @pytest.fixture(scope="module")
-def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """An account with a quota that two instances just fit into."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(QUOTAS, json.dumps({M5: 2}))
-        with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+        with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
             yield aws
             assert list(beyond_the_ledger(aws.folder.calls)) == [UNNAMED]
 
@@ -156,8 +156,8 @@ FITS = "stages/fits.yaml"
 
 
 @pytest.fixture
-def deployed(local_aws: LocalAws) -> Deployed:
-    return Deployed(local_aws.session("live-review"), "fits", ("fits", "prod"))
+def deployed(local_sagemaker: LocalSageMaker) -> Deployed:
+    return Deployed(local_sagemaker.session("live-review"), "fits", ("fits", "prod"))
 
 
 @pytest.fixture

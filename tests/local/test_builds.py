@@ -7,9 +7,9 @@ from typing import Any
 import boto3
 import pytest
 
+from local_sagemaker.tests.conftest import eventually
 from tests.local.builds import log_of_the_last_build
-from tests.local.conftest import LocalAws
-from tests.unit.local_aws.conftest import eventually
+from tests.local.conftest import LocalSageMaker
 
 LARGE = 20 * 2**20
 BUILDSPEC = {
@@ -29,7 +29,7 @@ BUILDSPEC = {
 
 
 @pytest.fixture
-def project(local_aws: LocalAws) -> Iterator[str]:
+def project(local_sagemaker: LocalSageMaker) -> Iterator[str]:
     codebuild = boto3.client("codebuild")
     key = boto3.client("kms").create_key()["KeyMetadata"]["Arn"]
     boto3.client("s3").create_bucket(Bucket="models")

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from local_aws.happenings import Happening, Kind
-from local_aws.hosting import backends, health, instance, launch
-from local_aws.hosting.instance import Instance
-from local_aws.hosting.launch import Host
-from local_aws.hosting.triton import Response, Triton
-from local_aws.prerequisites import find_triton
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.hosting import backends, health, instance, launch
+from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.tests.conftest import PATIENCE, eventually
 from tests.local.test_faults_hangs import BUCKET, Bucket, Caller
 from tests.local.tiny_models import CANNOT_LOAD, Gate, pack_python, times
-from tests.unit.local_aws.conftest import PATIENCE, eventually
 
 PINGS = 10
 """More than the three in a row after which a container was replaced."""

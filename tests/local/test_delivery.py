@@ -17,7 +17,7 @@ from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from release.tree import Tree
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, LocalAws
+from tests.local.conftest import Checkout, LocalSageMaker
 from tests.local.invoking import invoked_all_the_while
 from tests.local.permissions import callers
 from tests.local.repository import Repository
@@ -156,7 +156,7 @@ def test_a_change_is_delivered_while_not_one_call_fails(
 def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     repository: Repository, live: EndpointClient, tmp_path: Path
 ) -> None:
-    """The local AWS lets anybody write anywhere: what AWS's bucket policy denies is done here."""
+    """The local SageMaker lets anybody write anywhere: what AWS's bucket policy denies is done here."""
     s3 = boto3.client("s3")
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")
@@ -258,9 +258,9 @@ def test_a_delivery_that_was_interrupted_is_taken_up_by_the_next(
     assert _answer(EndpointClient(stage="live", endpoint="solo"), "plus") == 8
 
 
-def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_aws: LocalAws) -> None:
-    """What they called is in the ledger: the end of `local_aws` asserts it."""
-    assert callers(local_aws.folder.calls) == {
+def test_everybody_whom_a_delivery_sets_to_work_was_seen(local_sagemaker: LocalSageMaker) -> None:
+    """What they called is in the ledger: the end of `local_sagemaker` asserts it."""
+    assert callers(local_sagemaker.folder.calls) == {
         *("build-watch", "cpu-build", "delivery", "endpoint", "publisher"),
         *("provider-of-builds", "provider-of-checks"),
         *("provider-waits", "provider-waits-for-checks", "update-checks"),

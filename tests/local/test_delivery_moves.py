@@ -10,6 +10,7 @@ import boto3
 import pytest
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.conftest import eventually
 from model_build.__main__ import main as publish
 from tests.local.alarming import errors_published
 from tests.local.asking import Asker
@@ -19,7 +20,6 @@ from tests.local.hosting import in_service
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
 from tests.local.tiny_models import PLUS_ONE, TIMES, write_python
-from tests.unit.local_aws.conftest import eventually
 
 STAGE = Path("stages", "live.yaml")
 LIVE = """

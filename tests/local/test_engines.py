@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
+from local_sagemaker.tests.conftest import eventually
 from model_build.__main__ import main
 from model_build.engines import codebuild
 from tests.local.conftest import ROOT, Checkout
 from tests.local.tiny_models import write, write_python
-from tests.unit.local_aws.conftest import eventually
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

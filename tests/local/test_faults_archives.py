@@ -11,18 +11,18 @@ from typing import Any
 import boto3
 import pytest
 
+from local_sagemaker.tests.conftest import eventually
 from tests.local.asking import Asker, meanwhile
-from tests.local.conftest import LocalAws
+from tests.local.conftest import LocalSageMaker
 from tests.local.hosting import configure, host, multi_model, single_model
 from tests.local.tiny_models import CANNOT_LOAD, CONFIG, Gate, pack, pack_python, times, write
-from tests.unit.local_aws.conftest import eventually
 
 BUCKET = "shop-archives"
 NOT_EXTRACTED, NOT_LOADED = (400, "ValidationError"), (424, "ModelError")
 
 
 @pytest.fixture(scope="module")
-def many(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
     boto3.client("s3").create_bucket(Bucket=BUCKET)
     upload("twice", pack_python(tmp_path_factory.mktemp("models") / "twice", times(2)))
     host("many", multi_model(f"s3://{BUCKET}/"))
@@ -46,7 +46,7 @@ def archive_of(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: i
     return gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + bytes(size + 1024), 1)
 
 
-def unpacked(aws: LocalAws) -> set[str]:
+def unpacked(aws: LocalSageMaker) -> set[str]:
     (models,) = aws.folder.instances.glob("*/models")
     return {it.name for it in models.iterdir()}
 
@@ -70,34 +70,34 @@ def unpacked(aws: LocalAws) -> set[str]:
     ],
 )
 def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
-    local_aws: LocalAws, many: Asker, good: bytes, broken: bytes | None, said: str
+    local_sagemaker: LocalSageMaker, many: Asker, good: bytes, broken: bytes | None, said: str
 ) -> None:
     assert many.ask("twice") == 14
-    before = unpacked(local_aws)
+    before = unpacked(local_sagemaker)
     upload("broken", good[:-100] if broken is None else broken)
     for _ in range(2):
         failure = many.failure("broken")
         assert (failure.status, failure.code) == NOT_EXTRACTED
         assert failure.message.startswith(f"Failed to extract model data s3://{BUCKET}/broken")
         assert said in failure.message
-    assert unpacked(local_aws) == before
-    assert "Traceback" not in local_aws.folder.log.read_text()
+    assert unpacked(local_sagemaker) == before
+    assert "Traceback" not in local_sagemaker.folder.log.read_text()
 
 
 @pytest.mark.parametrize(
     ("size", "said"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
 )
 def test_a_bomb_is_refused_before_it_is_unpacked(
-    local_aws: LocalAws, many: Asker, size: int, said: str
+    local_sagemaker: LocalSageMaker, many: Asker, size: int, said: str
 ) -> None:
-    before = unpacked(local_aws)
+    before = unpacked(local_sagemaker)
     zeros = tarfile.TarInfo("zeros")
     zeros.size = size  # of which it need not have one byte
     upload("bomb", gzip.compress(zeros.tobuf(tarfile.GNU_FORMAT)))
     failure = many.failure("bomb")
     assert (failure.status, failure.code) == NOT_EXTRACTED
     assert said in failure.message
-    assert unpacked(local_aws) == before
+    assert unpacked(local_sagemaker) == before
     assert many.ask("twice") == 14
 
 
@@ -115,7 +115,7 @@ def test_without_a_model_or_with_a_broken_configuration_it_is_not_loaded_until_r
 
 
 def test_no_answer_names_a_folder_of_this_machine(
-    local_aws: LocalAws, many: Asker, tmp_path: Path
+    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
 ) -> None:
     upload("fails", pack_python(tmp_path / "fails", f"import numpy\nnumpy.load('x')\n{times(2)}"))
     onnx = {"m/config.pbtxt": CONFIG.replace("python", "onnxruntime"), "m/1/model.onnx": "none"}
@@ -124,12 +124,12 @@ def test_no_answer_names_a_folder_of_this_machine(
         failure = many.failure(model)
         assert (failure.status, failure.code) == NOT_LOADED
         assert named in failure.message
-        for folder in (local_aws.folder.root, Path(sys.prefix), Path(sys.base_prefix)):
+        for folder in (local_sagemaker.folder.root, Path(sys.prefix), Path(sys.base_prefix)):
             assert f"{folder}/" not in failure.message
 
 
 def test_a_container_that_does_not_become_healthy_is_explained_in_cloudwatch_logs(
-    local_aws: LocalAws, many: Asker, tmp_path: Path
+    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
 ) -> None:
     upload("broken", pack_python(tmp_path / "broken", times(2).replace(*CANNOT_LOAD)))
     configure("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
@@ -168,7 +168,7 @@ def test_of_two_folders_without_an_ensemble_the_first_by_name_answers(
 
 
 def test_loads_that_do_not_end_stop_no_loaded_model(
-    local_aws: LocalAws, many: Asker, tmp_path: Path, new_gate: Callable[[], Gate]
+    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path, new_gate: Callable[[], Gate]
 ) -> None:
     assert many.ask("twice") == 14
     gate = new_gate()

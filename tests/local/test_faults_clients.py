@@ -1,4 +1,4 @@
-"""Clients that behave badly, what others see of it, and what is left when the local AWS ends."""
+"""Clients that behave badly, what others see of it, and what is left when the local SageMaker ends."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws import lifecycle
-from local_aws.hosting.invocation import MAX_BODY_BYTES
+from local_sagemaker import lifecycle
+from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
+from local_sagemaker.tests.conftest import eventually, runs
 from tests.local.asking import Asker, processes
-from tests.local.conftest import LocalAws
+from tests.local.conftest import LocalSageMaker
 from tests.local.hosting import host, multi_model
 from tests.local.tiny_models import CONFIG, pack, pack_python, times, write
-from tests.unit.local_aws.conftest import eventually, runs
 
 BUCKET = "shop-models"
 CLIENTS = 20  # more than Triton has threads
@@ -40,7 +40,7 @@ class TritonPythonModel:
 
 
 @pytest.fixture(scope="module")
-def many(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     folder = tmp_path_factory.mktemp("models")
@@ -67,7 +67,7 @@ def zeros(size: int) -> bytes:
 
 @contextmanager
 def connected(
-    aws: LocalAws, model: str, body: bytes, *, size: int | None = None
+    aws: LocalSageMaker, model: str, body: bytes, *, size: int | None = None
 ) -> Iterator[socket.socket]:
     """Send a request, which says that its body has `size` bytes, and nothing more."""
     head = (
@@ -81,17 +81,19 @@ def connected(
         yield connection
 
 
-def test_clients_that_neither_read_nor_send_harm_nobody(local_aws: LocalAws, many: Asker) -> None:
+def test_clients_that_neither_read_nor_send_harm_nobody(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
     largest = MAX_BODY_BYTES // 4 - 100
     with ExitStack() as stack:
         for _ in range(CLIENTS):
-            stack.enter_context(connected(local_aws, ZEROS, zeros(largest)))
-            stack.enter_context(connected(local_aws, TWICE, b'{"inputs":', size=1000))
-            stack.enter_context(connected(local_aws, TWICE, b"", size=1000))
+            stack.enter_context(connected(local_sagemaker, ZEROS, zeros(largest)))
+            stack.enter_context(connected(local_sagemaker, TWICE, b'{"inputs":', size=1000))
+            stack.enter_context(connected(local_sagemaker, TWICE, b"", size=1000))
         assert [many.ask(TWICE) for _ in range(50)] == [14] * 50
         answer = many.answer(ZEROS, Body=zeros(largest))["Body"].read()
         assert answer.endswith(bytes(4 * largest))
-    open_files = Path(f"/proc/{local_aws.running.pid}/fd")
+    open_files = Path(f"/proc/{local_sagemaker.running.pid}/fd")
     eventually(lambda: len(list(open_files.iterdir())) < CLIENTS + 30)
 
 
@@ -103,8 +105,10 @@ def test_a_body_that_is_too_large_is_refused(many: Asker, size: int) -> None:
     assert many.ask(TWICE) == 14
 
 
-def test_a_body_is_refused_by_its_size_before_it_is_there(local_aws: LocalAws, many: Asker) -> None:
-    with connected(local_aws, TWICE, b"", size=1 << 40) as connection:
+def test_a_body_is_refused_by_its_size_before_it_is_there(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
+    with connected(local_sagemaker, TWICE, b"", size=1 << 40) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 413")
 
 
@@ -116,36 +120,38 @@ def test_an_answer_that_is_too_large_is_a_model_error(many: Asker) -> None:
 
 
 @pytest.mark.parametrize("size", ["-1", "1, 2", "many"])
-def test_a_size_that_is_none_is_a_bad_request(local_aws: LocalAws, many: Asker, size: Any) -> None:
-    with connected(local_aws, TWICE, b"", size=size) as connection:
+def test_a_size_that_is_none_is_a_bad_request(
+    local_sagemaker: LocalSageMaker, many: Asker, size: Any
+) -> None:
+    with connected(local_sagemaker, TWICE, b"", size=size) as connection:
         assert connection.recv(20).startswith(b"HTTP/1.1 400")
     assert many.ask(TWICE) == 14
 
 
-def test_nothing_listens_beyond_loopback(local_aws: LocalAws, many: Asker) -> None:
-    outside = [it for it in everything(local_aws) if namespace(it) == namespace(os.getpid())]
-    assert processes(local_aws.folder.instances, "tritonserver")[0] not in outside
+def test_nothing_listens_beyond_loopback(local_sagemaker: LocalSageMaker, many: Asker) -> None:
+    outside = [it for it in everything(local_sagemaker) if namespace(it) == namespace(os.getpid())]
+    assert processes(local_sagemaker.folder.instances, "tritonserver")[0] not in outside
     found = {address for pid in outside for address in listening(pid)}
-    assert len(found) >= 2  # the local AWS's URL, and ministack behind it
+    assert len(found) >= 2  # the local SageMaker's URL, and ministack behind it
     assert {it.partition(":")[0] for it in found} == {"0100007F"}  # 127.0.0.1
 
 
 def test_when_it_is_asked_to_end_or_killed_nothing_is_left_and_the_next_knows_nothing(
-    local_aws: LocalAws, many: Asker
+    local_sagemaker: LocalSageMaker, many: Asker
 ) -> None:
-    running = local_aws.running
+    running = local_sagemaker.running
     for end in (signal.SIGTERM, signal.SIGKILL):
-        started = everything(LocalAws(local_aws.folder, running))
+        started = everything(LocalSageMaker(local_sagemaker.folder, running))
         os.kill(running.pid, end)
         os.waitpid(running.pid, 0)  # it is our child
         eventually(partial(none_runs, started))
-        running = lifecycle.up(local_aws.folder, port=running.port)
+        running = lifecycle.up(local_sagemaker.folder, port=running.port)
         assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
         assert boto3.client("s3").list_buckets()["Buckets"] == []
 
 
-def everything(aws: LocalAws) -> list[int]:
-    """Return the processes of a local AWS: its session, and what it started in its folder."""
+def everything(aws: LocalSageMaker) -> list[int]:
+    """Return the processes of a local SageMaker: its session, and what it started in its folder."""
     found = processes(aws.folder.root)
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(ProcessLookupError):

@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from local_aws.errors import ApiError
-from local_aws.hosting import backends, instance, launch
-from local_aws.hosting.instance import TIMED_OUT, Instance
-from local_aws.hosting.invocation import Invocation
-from local_aws.hosting.launch import Host
-from local_aws.prerequisites import find_triton
+from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting import backends, instance, launch
+from local_sagemaker.hosting.instance import TIMED_OUT, Instance
+from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.tests.conftest import PATIENCE, FakeS3
 from tests.local.tiny_models import Gate, pack_python, times
-from tests.unit.local_aws.conftest import PATIENCE, FakeS3
 
 BUCKET = "shop-models"
 SOON = 0.5  # seconds, after which a call that hangs is given up

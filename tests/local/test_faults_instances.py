@@ -9,12 +9,12 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws.hosting.model_store import name
+from local_sagemaker.hosting.model_store import name
+from local_sagemaker.tests.conftest import eventually
 from tests.local.asking import Asker, Failure, meanwhile, processes
-from tests.local.conftest import LocalAws
+from tests.local.conftest import LocalSageMaker
 from tests.local.hosting import host, multi_model, single_model
 from tests.local.tiny_models import EXIT, Gate, pack_python, times
-from tests.unit.local_aws.conftest import eventually
 
 BUCKET = "shop-models"
 SERVER, STUB = "tritonserver", "triton_python_backend_stub"
@@ -27,7 +27,9 @@ def gates(new_gate: Callable[[], Gate]) -> dict[str, Gate]:
 
 @pytest.fixture(scope="module")
 def many(
-    local_aws: LocalAws, gates: dict[str, Gate], tmp_path_factory: pytest.TempPathFactory
+    local_sagemaker: LocalSageMaker,
+    gates: dict[str, Gate],
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Asker:
     """An endpoint of one instance with many models."""
     s3: Any = boto3.client("s3")
@@ -47,13 +49,13 @@ def many(
 
 
 @pytest.fixture
-def server(local_aws: LocalAws, many: Asker) -> int:
+def server(local_sagemaker: LocalSageMaker, many: Asker) -> int:
     """The one server of that instance."""
-    (found,) = processes(local_aws.folder.instances, SERVER)
+    (found,) = processes(local_sagemaker.folder.instances, SERVER)
     return found
 
 
-def replaced(aws: LocalAws, many: Asker, killed: int) -> None:
+def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
     """Return once another server answers; until then calls fail with 424."""
     seen = []
 
@@ -69,7 +71,7 @@ def replaced(aws: LocalAws, many: Asker, killed: int) -> None:
     assert description["EndpointStatus"] == "InService"
 
 
-def stub(aws: LocalAws, model: str) -> int:
+def stub(aws: LocalSageMaker, model: str) -> int:
     """Return the process of a Python model."""
     (found,) = (
         it
@@ -80,10 +82,10 @@ def stub(aws: LocalAws, model: str) -> int:
 
 
 def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
-    local_aws: LocalAws, many: Asker, server: int
+    local_sagemaker: LocalSageMaker, many: Asker, server: int
 ) -> None:
     assert many.ask("thrice") == 21
-    os.kill(stub(local_aws, "thrice"), signal.SIGKILL)
+    os.kill(stub(local_sagemaker, "thrice"), signal.SIGKILL)
     for model in ("thrice", "exits", "thrice"):
         failure = many.failure(model)
         assert (failure.status, failure.code) == (424, "ModelError")
@@ -91,7 +93,7 @@ def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
         assert f"Stub process '{model}.tar.gz_0' is not healthy" in failure.message
         assert many.ask("twice") == 14
     os.kill(server, signal.SIGKILL)
-    replaced(local_aws, many, server)
+    replaced(local_sagemaker, many, server)
     assert many.ask("thrice") == 21
 
 
@@ -110,15 +112,15 @@ def test_a_model_that_exits_while_it_is_loaded_is_loaded_again_for_the_next_call
 
 
 def test_a_server_that_is_killed_idle_is_replaced(
-    local_aws: LocalAws, many: Asker, server: int
+    local_sagemaker: LocalSageMaker, many: Asker, server: int
 ) -> None:
     os.kill(server, signal.SIGKILL)
-    replaced(local_aws, many, server)
+    replaced(local_sagemaker, many, server)
 
 
 @pytest.mark.parametrize("at", ["initialize", "execute"])
 def test_a_call_fails_with_the_server_that_is_killed_under_it(
-    local_aws: LocalAws, many: Asker, server: int, gates: dict[str, Gate], at: str
+    local_sagemaker: LocalSageMaker, many: Asker, server: int, gates: dict[str, Gate], at: str
 ) -> None:
     with meanwhile(lambda: many.failure(at)) as (failure,):
         gates[at].wait_until_reached()
@@ -126,22 +128,22 @@ def test_a_call_fails_with_the_server_that_is_killed_under_it(
     gates[at].open()
     assert (failure.result().status, failure.result().code) == (424, "ModelError")
     assert failure.result().message.startswith("The container did not answer: ")
-    replaced(local_aws, many, server)
+    replaced(local_sagemaker, many, server)
     assert many.ask(at) == 42
 
 
 def test_while_one_instance_starts_again_the_other_answers(
-    local_aws: LocalAws, many: Asker
+    local_sagemaker: LocalSageMaker, many: Asker
 ) -> None:
     s3: Any = boto3.client("s3")
     archive = s3.get_object(Bucket=BUCKET, Key="twice.tar.gz")["Body"].read()
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
     host("one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2)
-    one, folder = Asker("one"), local_aws.folder.instances / "one-"
+    one, folder = Asker("one"), local_sagemaker.folder.instances / "one-"
     s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # so that none starts
     killed, other = processes(folder, SERVER)
     os.kill(killed, signal.SIGKILL)
-    eventually(lambda: "Failed to download model data" in local_aws.folder.log.read_text())
+    eventually(lambda: "Failed to download model data" in local_sagemaker.folder.log.read_text())
     assert [one.ask() for _ in range(10)] == [14] * 10
     s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
     eventually(lambda: len(processes(folder, SERVER)) == 2)

@@ -9,9 +9,9 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws.hosting.capacity import MEMORY
+from local_sagemaker.hosting.capacity import MEMORY
 from tests.local.asking import Asker, Failure, meanwhile
-from tests.local.conftest import LocalAws
+from tests.local.conftest import LocalSageMaker
 from tests.local.hosting import host, multi_model
 from tests.local.tiny_models import pack_python, times
 
@@ -30,7 +30,9 @@ def _memory() -> Iterator[None]:
 
 
 @pytest.fixture
-def many(_memory: None, local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def many(
+    _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Asker:
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
     for number in range(MODELS):
@@ -51,7 +53,7 @@ def answered_at_last(many: Asker, number: int) -> tuple[float, Counter[str]]:
 
 
 def test_cold_calls_for_more_models_than_the_memory_holds_are_all_answered(
-    local_aws: LocalAws, many: Asker
+    local_sagemaker: LocalSageMaker, many: Asker
 ) -> None:
     asked = [number % MODELS for number in range(CALLS)]
     random.Random(1).shuffle(asked)
@@ -59,5 +61,5 @@ def test_cold_calls_for_more_models_than_the_memory_holds_are_all_answered(
         pass
     assert [call.result()[0] for call in calls] == [7 * number for number in asked]
     assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
-    log = next(local_aws.folder.instances.glob("*/triton.log")).read_text(errors="replace")
+    log = next(local_sagemaker.folder.instances.glob("*/triton.log")).read_text(errors="replace")
     assert log.count("successfully unloaded") >= MODELS - 4

@@ -7,13 +7,13 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws.clock import SPEED
+from local_sagemaker.clock import SPEED
+from local_sagemaker.tests.conftest import eventually
 from tests.local.alarming import put_rollback_alarm
 from tests.local.asking import Asker, Failure, processes
-from tests.local.conftest import LocalAws
+from tests.local.conftest import LocalSageMaker
 from tests.local.hosting import configure, host, single_model
 from tests.local.tiny_models import pack_python, times
-from tests.unit.local_aws.conftest import eventually
 
 BUCKET, ENDPOINT, ALARM = "shop-models", "shop", "shop-errors"
 INSTANCES = 2  # of which a canary may be half
@@ -34,7 +34,9 @@ def _long_waits() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def old(_long_waits: None, local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+def old(
+    _long_waits: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Asker:
     """An endpoint that captures, with a model that doubles; the one of `broken` raises."""
     s3: Any = boto3.client("s3")
     s3.create_bucket(Bucket=BUCKET)
@@ -65,7 +67,7 @@ def update(config: str) -> None:
 
 
 def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
-    local_aws: LocalAws, old: Asker
+    local_sagemaker: LocalSageMaker, old: Asker
 ) -> None:
     sagemaker: Any = boto3.client("sagemaker")
     update("broken")
@@ -86,7 +88,7 @@ def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
     assert description["EndpointConfigName"] == ENDPOINT
     assert "FailureReason" not in description
     assert [old.ask() for _ in range(10)] == [14] * 10
-    assert len(processes(local_aws.folder.instances, "tritonserver")) == INSTANCES
+    assert len(processes(local_sagemaker.folder.instances, "tritonserver")) == INSTANCES
     cloudwatch: Any = boto3.client("cloudwatch")
     history = cloudwatch.describe_alarm_history(AlarmName=ALARM, HistoryItemType="StateUpdate")
     changes = [it["HistorySummary"] for it in history["AlarmHistoryItems"]]

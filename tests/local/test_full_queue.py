@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import boto3
 import pytest
 
-from local_aws.quotas.account import FUNCTIONS, QUEUED_BUILDS, QUOTAS
+from local_sagemaker.quotas.account import FUNCTIONS, QUEUED_BUILDS, QUOTAS
 from release.delivery import archives, building
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
-from tests.local.conftest import Checkout, LocalAws, local_aws_in
+from tests.local.conftest import Checkout, LocalSageMaker, local_sagemaker_in
 from tests.local.permissions import beyond_the_ledger
 from tests.local.tiny_models import TIMES, write_python
 
@@ -26,14 +26,14 @@ endpoints:
 
 
 @pytest.fixture(scope="module")
-def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
     """An account where one build runs and one waits, with ten executions of Lambda.
 
     Both are of new accounts: awslabs/landing-zone-accelerator-on-aws#249 and #556.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(QUOTAS, json.dumps({RUNNING: 1, QUEUED_BUILDS: 1, FUNCTIONS: 10}))
-        with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+        with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
             yield aws
             assert list(beyond_the_ledger(aws.folder.calls)) == []
 
@@ -51,6 +51,6 @@ def test_archives_that_the_queue_has_no_place_for_are_built_when_it_has(
     assert len(boto3.client("codebuild").list_builds()["ids"]) == len(MODELS)
 
 
-def test_functions_are_held_to_the_account_s_quota(local_aws: LocalAws) -> None:
+def test_functions_are_held_to_the_account_s_quota(local_sagemaker: LocalSageMaker) -> None:
     limits = boto3.client("lambda").get_account_settings()["AccountLimit"]
     assert limits["ConcurrentExecutions"] == 10

@@ -17,9 +17,9 @@ import pytest
 from botocore.config import Config
 
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
-from local_aws.environment import ACCOUNT
+from local_sagemaker.environment import ACCOUNT
 from tests.local.builds import log_of_the_last_build
-from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, LocalAws
+from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, LocalSageMaker
 from tests.local.invoking import invoked_all_the_while
 from tests.local.tiny_models import times, write_line, write_python
 
@@ -238,14 +238,14 @@ def test_rolling_back_finds_the_old_archive_and_builds_nothing(
 
 
 def test_destroy_keeps_the_archives_and_ends_triton(
-    deployed: Checkout, local_aws: LocalAws
+    deployed: Checkout, local_sagemaker: LocalSageMaker
 ) -> None:
     keys = _keys()
     destroyed = deployed.again("destroy", "--all", "--force")
     assert destroyed.returncode == 0, destroyed.stdout
     assert _keys() == keys
     assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
-    assert _processes_naming(str(local_aws.folder.instances)) == []
+    assert _processes_naming(str(local_sagemaker.folder.instances)) == []
 
 
 def _listening_on_triton_s_port() -> set[str]:

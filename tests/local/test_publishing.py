@@ -18,7 +18,7 @@ from endpoint_client import EndpointClient
 from model_build.__main__ import main
 from model_build.publishing.upload import PART_BYTES
 from tests.local.commands import run_as
-from tests.local.conftest import ROOT, LocalAws
+from tests.local.conftest import ROOT, LocalSageMaker
 from tests.local.hosting import host, multi_model
 from tests.local.tiny_models import TIMES, write_python
 
@@ -33,7 +33,7 @@ Write = Callable[[int], Path]
 
 
 @pytest.fixture(scope="module")
-def s3(local_aws: LocalAws) -> "S3Client":
+def s3(local_sagemaker: LocalSageMaker) -> "S3Client":
     client: S3Client = boto3.client("s3")
     client.create_bucket(Bucket=BUCKET)
     return client

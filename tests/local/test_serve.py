@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from local_aws.errors import LocalAwsError
-from local_aws.hosting import backends, sandbox
-from local_aws.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
-from local_aws.hosting.serve import Command, multi_model, single_model
-from local_aws.hosting.triton import Response, Triton
-from local_aws.prerequisites import TritonInstallation, find_triton
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting import backends, sandbox
+from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
+from local_sagemaker.hosting.serve import Command, multi_model, single_model
+from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.prerequisites import TritonInstallation, find_triton
+from local_sagemaker.tests.conftest import eventually
 from tests.local.tiny_models import CONFIG, TIMES, write, write_ensemble
-from tests.unit.local_aws.conftest import eventually
 
 IMAGE = "sagemaker-tritonserver:24.09-py3"
 QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
@@ -247,7 +247,7 @@ def test_without_a_ping_mode_a_model_that_does_not_load_is_the_servers_illness(
 def test_a_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
     ports = {"SAGEMAKER_SAFE_PORT_RANGE": "8081-9000", "SAGEMAKER_TRITON_ALLOW_METRICS": "true"}
     said = r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
-    with pytest.raises(LocalAwsError, match=said), start.many("outside", **ports):
+    with pytest.raises(LocalSageMakerError, match=said), start.many("outside", **ports):
         pass
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import boto3
 import pytest
 
-from local_aws.clock import SPEED
-from local_aws.hosting.launch import INSTANCES
+from local_sagemaker.clock import SPEED
+from local_sagemaker.hosting.launch import INSTANCES
 from tests.local.asking import ONCE
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while

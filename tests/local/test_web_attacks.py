@@ -1,4 +1,4 @@
-"""No web page reaches the local AWS: not its services, not ministack's, not ministack's own port.
+"""No web page reaches the local SageMaker: not its services, not ministack's, not ministack's own port.
 
 Each attack is also sent as a program sends it, to show that it would do harm.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.conftest import LocalAws
+from local_sagemaker.tests.conftest import eventually
+from tests.local.conftest import LocalSageMaker
 from tests.local.web_attacks import BUCKET, KEY, SECRET, attacks, prepare, state
-from tests.unit.local_aws.conftest import eventually
 
 BROWSERS = {
     "of another site": {"Origin": "http://evil.example", "Sec_Fetch_Site": "cross-site"},
@@ -31,13 +31,13 @@ BROWSERS = {
 
 
 @pytest.fixture(scope="module")
-def victim(local_aws: LocalAws) -> LocalAws:
+def victim(local_sagemaker: LocalSageMaker) -> LocalSageMaker:
     prepare()
-    return local_aws
+    return local_sagemaker
 
 
 @pytest.fixture(scope="module", params=["front", "ministack"])
-def port(request: pytest.FixtureRequest, victim: LocalAws) -> int:
+def port(request: pytest.FixtureRequest, victim: LocalSageMaker) -> int:
     front = victim.running.port
     if request.param == "front":
         return front
@@ -71,7 +71,7 @@ def test_no_request_of_a_web_page_reads_or_changes_anything(
     assert not (tmp_path / "written").exists()
 
 
-@pytest.mark.parametrize("path", ["/", "/_local_aws/", f"/{BUCKET}"])
+@pytest.mark.parametrize("path", ["/", "/_local_sagemaker/", f"/{BUCKET}"])
 @pytest.mark.parametrize("headers", [{}, {"Sec_Fetch_Site": "none", "Sec_Purpose": "prefetch"}])
 def test_an_address_that_a_page_has_a_browser_fetch_by_itself_changes_nothing(
     port: int, path: str, headers: dict[str, str], tmp_path: Path
@@ -114,7 +114,9 @@ def test_the_emulators_own_routes_are_closed_to_everybody(port: int, request_lin
 @pytest.mark.parametrize(
     "host", ["localhost:{}", "127.0.0.1:{}", "[::1]", f"{BUCKET}.s3.localhost"]
 )
-def test_a_program_of_this_machine_reads_by_any_of_its_names(victim: LocalAws, host: str) -> None:
+def test_a_program_of_this_machine_reads_by_any_of_its_names(
+    victim: LocalSageMaker, host: str
+) -> None:
     port = victim.running.port
     path = f"/{KEY}" if host.startswith(BUCKET) else f"/{BUCKET}/{KEY}"
     sent = f"GET {path} HTTP/1.1\r\nHost: {host.format(port)}\r\nConnection: close\r\n\r\n"
@@ -123,16 +125,16 @@ def test_a_program_of_this_machine_reads_by_any_of_its_names(victim: LocalAws, h
     assert "access-control" not in answer.lower()
 
 
-def test_the_page_is_for_who_enters_its_address_and_for_itself(victim: LocalAws) -> None:
+def test_the_page_is_for_who_enters_its_address_and_for_itself(victim: LocalSageMaker) -> None:
     port = victim.running.port
     own = f"http://127.0.0.1:{port}"
     for headers in ("Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin", f"Origin: {own}"):
-        sent = f"GET /_local_aws/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
+        sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
         assert ask(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
 
 
 def test_each_of_these_requests_does_harm_when_a_program_sends_it(
-    victim: LocalAws, tmp_path: Path
+    victim: LocalSageMaker, tmp_path: Path
 ) -> None:
     port, written = victim.running.port, tmp_path / "written"
     answers = {

@@ -27,7 +27,7 @@ _TRUST = {"Version": "2012-10-17", "Statement": []}
 
 @dataclass(frozen=True)
 class Attack:
-    """A request for the local AWS."""
+    """A request for the local SageMaker."""
 
     method: str
     path: str
@@ -66,7 +66,7 @@ def attacks(victim: Path) -> dict[str, Attack]:
         "read stacks": _form(Action="DescribeStacks"),
         "read a parameter": _json("AmazonSSM.GetParameter", {"Name": f"/{KEY}"}),
         "read endpoints": _json("SageMaker.ListEndpoints", {}),
-        "read the page's state": Attack("GET", "/_local_aws/state"),
+        "read the page's state": Attack("GET", "/_local_sagemaker/state"),
         "create a project of CodeBuild": _json("CodeBuild_20161006.CreateProject", project),
         "start a build that runs commands": _json(
             "CodeBuild_20161006.StartBuild",

@@ -6,9 +6,9 @@ import pytest
 
 from bench.soak.run import Run, run
 from bench.soak.scene import MEMORY_MIB
-from local_aws.clock import SPEED
-from local_aws.hosting.capacity import MEMORY
-from tests.local.conftest import local_aws_in
+from local_sagemaker.clock import SPEED
+from local_sagemaker.hosting.capacity import MEMORY
+from tests.local.conftest import local_sagemaker_in
 
 SECONDS = 12  # in which everything begins; how long it takes depends on the machine
 
@@ -18,7 +18,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(MEMORY, str(MEMORY_MIB))
         patch.setenv(SPEED, "240")
-        with local_aws_in(tmp_path_factory.mktemp("local_aws")) as aws:
+        with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
             yield run(aws.folder, aws.running, seconds=SECONDS, seed=1)
 
 

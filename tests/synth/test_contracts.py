@@ -20,7 +20,7 @@ from botocore.stub import Stubber
 import model_build
 import platform_facts
 from endpoint_client import EndpointClient
-from local_aws import environment
+from local_sagemaker import environment
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
@@ -175,7 +175,7 @@ def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Temp
     assert {*names} == {*build_functions("prod")}  # which the deploy role may invoke
 
 
-def test_the_local_aws_names_its_python_as_the_app_reads_it() -> None:
+def test_the_local_sagemaker_names_its_python_as_the_app_reads_it() -> None:
     assert environment.PYTHON_VARIABLE == model_build.PYTHON_VARIABLE
 
 

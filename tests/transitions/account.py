@@ -1,6 +1,6 @@
-"""An account in this process: ministack's CloudFormation, the local AWS's own services behind it.
+"""An account in this process: ministack's CloudFormation, the local SageMaker's own services behind it.
 
-Nothing waits and nothing runs beside anything else: what is on threads in the local AWS is done at
+Nothing waits and nothing runs beside anything else: what is on threads in the local SageMaker is done at
 once, so that the caller can ask after every step. But for scaling: every update of an endpoint that
 is scaled ends with it, and it goes on until something waits for it.
 """
@@ -21,23 +21,25 @@ from ministack.services import cloudformation as ministack
 from ministack.services import cloudwatch, iam, ssm
 from ministack.services.cloudformation import handlers, helpers, provisioners, stacks
 
-from local_aws import cloudformation
-from local_aws.api import JsonService
-from local_aws.autoscaling import cloudformation as autoscaling_types
-from local_aws.autoscaling.service import AutoScaling
-from local_aws.cloudformation import ResourceType
-from local_aws.cloudwatch import expressions
-from local_aws.errors import LocalAwsError
-from local_aws.happenings import untold
-from local_aws.hosting import fleet as fleet_module
-from local_aws.hosting.fleet import Fleet
-from local_aws.hosting.instance import Instance
-from local_aws.quotas.account import AccountQuotas
-from local_aws.sagemaker import cloudformation as sagemaker_types
-from local_aws.sagemaker import endpoint as endpoint_module
-from local_aws.sagemaker import update as update_module
-from local_aws.sagemaker.hosting_api import Hosting
-from local_aws.sagemaker.service import control_plane
+from local_sagemaker import cloudformation
+from local_sagemaker.api import JsonService
+from local_sagemaker.autoscaling import cloudformation as autoscaling_types
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.cloudformation import ResourceType
+from local_sagemaker.cloudwatch import expressions
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import untold
+from local_sagemaker.hosting import fleet as fleet_module
+from local_sagemaker.hosting.fleet import Fleet
+from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.sagemaker import cloudformation as sagemaker_types
+from local_sagemaker.sagemaker import endpoint as endpoint_module
+from local_sagemaker.sagemaker import update as update_module
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.tests.conftest import FakeS3
+from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from tests.transitions.caller import Caller, Dice
 from tests.transitions.faults import Fault, What
 from tests.transitions.functions import (
@@ -50,8 +52,6 @@ from tests.transitions.functions import (
 )
 from tests.transitions.instances import begin
 from tests.transitions.templates import ENDPOINT, STAGE, Template
-from tests.unit.local_aws.conftest import FakeS3
-from tests.unit.local_aws.sagemaker.conftest import FakeClock
 
 STACK = NAME = f"{STAGE}-{ENDPOINT}"
 CATALOG = f"/triton/{STAGE}/{ENDPOINT}"
@@ -171,7 +171,7 @@ class Account:
         """An instance is to become healthy."""
         self.caller.ask("while instances start")
         if self.fault.strikes(What.START_IN_ROLLBACK if self._rolls_back() else What.START):
-            raise LocalAwsError("the container did not pass the ping health check")
+            raise LocalSageMakerError("the container did not pass the ping health check")
 
     def _bake(self) -> None:
         if self.fault.strikes(What.ALARM_IN_ROLLBACK if self._rolls_back() else What.ALARM):
@@ -214,7 +214,7 @@ class Account:
         """CloudFormation begins with a resource."""
         if kind == "Custom::Last" and not self._rolls_back():
             self.fault.strikes(What.AFTER_ALL)
-            raise LocalAwsError("it fails in this test")
+            raise LocalSageMakerError("it fails in this test")
 
     def _rolls_back(self) -> bool:
         return "ROLLBACK" in self.status

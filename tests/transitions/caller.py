@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from local_aws.errors import ApiError, LocalAwsError
-from local_aws.sagemaker.hosting_api import Hosting
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.sagemaker.hosting_api import Hosting
 from tests.transitions import instances
 
 
@@ -61,7 +61,7 @@ class Caller:
         for _ in self._dice.turns():
             try:
                 answered = self._answer(entry)
-            except (ApiError, LocalAwsError) as error:
+            except (ApiError, LocalSageMakerError) as error:
                 self.failed.append(f"{when}: {model}: {error}")
                 return
             if not answered.startswith(f"{model}-"):

@@ -12,9 +12,9 @@ from typing import Any
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from local_aws.api import JsonService
-from local_aws.cloudformation import Created, ResourceType
-from local_aws.errors import ApiError
+from local_sagemaker.api import JsonService
+from local_sagemaker.cloudformation import Created, ResourceType
+from local_sagemaker.errors import ApiError
 
 CONSTRUCTS = Path(__file__).parents[2] / "constructs" / "triton_sagemaker"
 
@@ -70,7 +70,7 @@ def load(name: str, clients: Clients) -> ModuleType:
 
 
 class Service:
-    """A client of one of the local AWS's services."""
+    """A client of one of the local SageMaker's services."""
 
     def __init__(self, service: JsonService) -> None:
         self._service = service

@@ -1,19 +1,19 @@
 """Stand-ins for what an instance runs: a server that answers, and archives that need no unpacking.
 
-Everything around them is the local AWS's own: fleets, instances, and both modes of containers.
+Everything around them is the local SageMaker's own: fleets, instances, and both modes of containers.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from local_aws.errors import ApiError, LocalAwsError
-from local_aws.hosting.archives import S3Prefix
-from local_aws.hosting.capacity import Capacity
-from local_aws.hosting.instance import Instance, Running
-from local_aws.hosting.multi_model_container import MultiModelContainer
-from local_aws.hosting.single_model_container import SingleModelContainer
-from local_aws.hosting.triton import Response
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.multi_model_container import MultiModelContainer
+from local_sagemaker.hosting.single_model_container import SingleModelContainer
+from local_sagemaker.hosting.triton import Response
 
 NOWHERE = Path("/nonexistent")
 
@@ -70,15 +70,15 @@ def begin(s3: Any, start: Callable[[], None], model: dict[str, Any]) -> Running:
         store: Any = Archives(s3, data)
         serving = MultiModelContainer(server, store, seen_at=NOWHERE, memory=1)  # type: ignore[arg-type]
     elif not is_there(s3, data.bucket, data.key):
-        raise LocalAwsError(f"Failed to download model data from {data.key}")
+        raise LocalSageMakerError(f"Failed to download model data from {data.key}")
     return Running(server, serving, NOWHERE / data.key, Capacity(memory=1, disk=1))  # type: ignore[arg-type]
 
 
 def answer(instance: Instance, target_model: str | None) -> str:
-    """Return the archive that answers an invocation. Raises as the local AWS does."""
+    """Return the archive that answers an invocation. Raises as the local SageMaker does."""
     running = instance._healthy
     if running is None:
-        raise LocalAwsError("no healthy instance")
+        raise LocalSageMakerError("no healthy instance")
     call = running.container.begin(target_model)
     try:
         if call.load:

@@ -27,7 +27,7 @@ HEAD = """\
 
 What happens when one state of a stage is deployed over another, and when that breaks half-way. The
 tests make each deployment in one process: the synthesised templates, ministack's CloudFormation,
-the guard and the check, the local AWS's own SageMaker and Auto Scaling, with stand-ins for
+the guard and the check, the local SageMaker's own SageMaker and Auto Scaling, with stand-ins for
 containers and builds (`pytest tests/transitions`; `make transitions` writes this page). After every
 step a caller looks its models up in the catalog and asks every instance that might answer; it also
 asks by what it looked up before. Variants that are scaled begin to scale when an update ends, and

@@ -9,7 +9,7 @@ from unittest.mock import patch
 from aws_cdk import App, Environment
 from pydantic import ValidationError
 
-from local_aws.environment import ACCOUNT, REGION
+from local_sagemaker.environment import ACCOUNT, REGION
 from model_build import ModelPlan, find_model, plan_model
 from stacks.capture_stack import CaptureStack
 from stacks.endpoint_stack import EndpointStack

@@ -8,8 +8,8 @@ import botocore.session
 from botocore.model import Shape
 from botocore.validate import ParamValidator
 
-from local_aws.constraints import refuse_violations
-from local_aws.errors import ApiError
+from local_sagemaker.constraints import refuse_violations
+from local_sagemaker.errors import ApiError
 from tests.synth.api.calls import Calls
 
 

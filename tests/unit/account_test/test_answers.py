@@ -62,9 +62,11 @@ def test_a_refusal_is_kept_and_raised(aws: Aws, recorder: Recorder) -> None:
     assert answer.error == {"Code": "ValidationException", "Message": "Could not find it"}
 
 
-def test_what_the_local_aws_does_not_emulate_is_no_answer(aws: Aws, recorder: Recorder) -> None:
+def test_what_the_local_sagemaker_does_not_emulate_is_no_answer(
+    aws: Aws, recorder: Recorder
+) -> None:
     aws.answers["sagemaker.DescribeEndpoint"] = error(
-        "ValidationException", "The local AWS has no MetricsConfig: leave it out."
+        "ValidationException", "The local SageMaker has no MetricsConfig: leave it out."
     )
     with pytest.raises(ClientError):
         describe(recorder)

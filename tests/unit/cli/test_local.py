@@ -1,4 +1,4 @@
-"""What a command does whose local AWS ends."""
+"""What a command does whose local SageMaker ends."""
 
 import os
 import signal
@@ -12,9 +12,9 @@ import pytest
 
 import cdk_cli
 from cli import local
-from local_aws import lifecycle
-from local_aws.folder import Folder, Running
-from tests.unit.local_aws.conftest import eventually
+from local_sagemaker import lifecycle
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.tests.conftest import eventually
 
 UNTIL_KILLED = "import signal; signal.pause()"
 # As Node.js from PyPI: a program that starts another one, which goes on without it.
@@ -34,7 +34,7 @@ while True:
 
 @pytest.fixture
 def server() -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that stands in for the local AWS."""
+    """A process that stands in for the local SageMaker."""
     with subprocess.Popen([sys.executable, "-c", UNTIL_KILLED]) as process:
         yield process
         process.kill()
@@ -45,7 +45,9 @@ def running(
     server: "subprocess.Popen[bytes]", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Running:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("os.environ", dict(os.environ))  # a command points it at the local AWS
+    monkeypatch.setattr(
+        "os.environ", dict(os.environ)
+    )  # a command points it at the local SageMaker
     monkeypatch.setattr(lifecycle, "LOOK_SECONDS", 0.01)
     folder, made = Folder.default(), Running(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
@@ -53,7 +55,7 @@ def running(
     return made
 
 
-def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_aws(
+def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemaker(
     running: Running,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -70,7 +72,7 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_aws(
     assert local.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
-        f"error: the local AWS has ended: {Folder.default().log} says why, and tritonsm up starts "
+        f"error: the local SageMaker has ended: {Folder.default().log} says why, and tritonsm up starts "
         "a new one, with nothing deployed\n"
     )
 
@@ -85,7 +87,7 @@ def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(running: R
     assert local.run(command) == 1
 
 
-def test_a_command_whose_local_aws_stays_up_ends_as_it_likes(running: Running) -> None:
+def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(running: Running) -> None:
     with lifecycle.while_running(Folder.default(), running):
         pass
     with (

@@ -9,8 +9,8 @@ import pytest
 from cli import running
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from cli.running import read
-from local_aws.environment import client_environment
-from local_aws.folder import Folder, Running
+from local_sagemaker.environment import client_environment
+from local_sagemaker.folder import Folder, Running
 from tests.unit.test_repository import ROOT
 
 
@@ -33,7 +33,7 @@ def test_the_overview_names_every_command_and_imports_no_room() -> None:
     )
     said, imported = _run("-c", script).split("imported:")
     assert all(f"  {it.name} " in said and it.summary in said for it in COMMANDS.values())
-    heavy = {"boto3", "aws_cdk", "torch", "numpy", "pydantic", "local_aws", "model_build"}
+    heavy = {"boto3", "aws_cdk", "torch", "numpy", "pydantic", "local_sagemaker", "model_build"}
     assert heavy.isdisjoint(imported.split())
 
 
@@ -80,14 +80,14 @@ def test_wrong_arguments_are_one_line_and_the_rooms_exit_code(
     assert said.endswith(f"(tritonsm {name} --help)\n")
 
 
-def test_local_points_a_command_at_the_local_aws(
+def test_local_points_a_command_at_the_local_sagemaker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command = read(["retire", "m", "0", "--stage", "dev", "--endpoint", "text", "--local"])
     assert command() == 1
     assert capsys.readouterr().err == (
-        "error: no local AWS is running: start it with tritonsm up\n"
+        "error: no local SageMaker is running: start it with tritonsm up\n"
     )
     folder, seen = Folder.default(), dict[str, str]()
     folder.root.mkdir()

@@ -1,0 +1,163 @@
+"""Start the local SageMaker, point a shell at it, and stop it."""
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeAlias
+
+from local_sagemaker import lifecycle
+from local_sagemaker.clock import SPEED, speed_here
+from local_sagemaker.environment import client_environment
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder
+from local_sagemaker.hosting.capacity import DISK, MEMORY
+from local_sagemaker.hosting.health import FAILED_PINGS, most_failed_pings
+from local_sagemaker.hosting.launch import INSTANCES, instances_at_most
+from local_sagemaker.metrics.gpu_trace import GPU_TRACE, GpuTrace
+from local_sagemaker.quotas.account import QUOTAS, AccountQuotas, quotas_here
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+"""What a parser's `add_subparsers` returns."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; return its exit code."""
+    parser = argparse.ArgumentParser(prog="python -m local_sagemaker", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    add_to(commands)
+    _add_processes(commands)
+    options = parser.parse_args(arguments)
+    code: int = options.run(options)
+    return code
+
+
+def add_to(commands: Commands) -> None:
+    """Add the commands for people; the `run` of each returns the exit code."""
+    up = commands.add_parser(
+        "up",
+        help="start it on loopback, with nothing deployed",
+        description="Start the local SageMaker on loopback, with nothing deployed.",
+        epilog=f"Variables {MEMORY} and {DISK} set what every instance has.",
+    )
+    up.add_argument("--port", type=int, help="default: a free one")
+    up.add_argument(
+        "--instances", metavar="N", help="processes for a variant's instances at most; default: 2"
+    )
+    up.add_argument(
+        "--speed",
+        metavar="X",
+        help="seconds of AWS's waits and periods in one second; default: 60",
+    )
+    up.add_argument(
+        "--failed-pings",
+        metavar="N",
+        help="replace a container after so many failed pings in a row; default: only report them",
+    )
+    up.add_argument(
+        "--gpu-trace",
+        metavar="FILE",
+        help="what GPUs do, for the metrics of them; docs/examples/gpu_trace.csv shows how",
+    )
+    up.add_argument(
+        "--quota",
+        metavar="NAME=N",
+        action="append",
+        help='a quota of the account, such as "ml.m5.xlarge for endpoint usage=1"; repeatable',
+    )
+    up.set_defaults(run=partial(_code, _up))
+    down = commands.add_parser(
+        "down",
+        help="stop it and all that it started",
+        description="Stop the local SageMaker and all that it started.",
+    )
+    down.set_defaults(run=partial(_code, _down))
+    env = commands.add_parser(
+        "env", help="shell exports", description='Shell exports: eval "$(tritonsm env)".'
+    )
+    env.set_defaults(run=partial(_code, _env))
+
+
+def _add_processes(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="what `up` starts; not for people")
+    serve.add_argument("root", type=Path)
+    serve.add_argument("port", type=int)
+    serve.set_defaults(run=partial(_code, _serve))
+    emulate = commands.add_parser("emulate", help="what `serve` starts; not for people")
+    emulate.add_argument("root", type=Path)
+    emulate.add_argument("port", type=int)
+    emulate.add_argument("listener", type=int)
+    emulate.set_defaults(run=partial(_code, _emulate))
+
+
+def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
+    try:
+        run(options)
+    except LocalSageMakerError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _up(options: argparse.Namespace) -> None:
+    folder = Folder.default()
+    trace = options.gpu_trace and str(Path(options.gpu_trace).resolve())
+    variables = {
+        INSTANCES: options.instances,
+        SPEED: options.speed,
+        FAILED_PINGS: options.failed_pings,
+        GPU_TRACE: trace,
+    }
+    for name, value in variables.items():
+        if value is not None:
+            os.environ[name] = value
+    if options.quota:
+        os.environ[QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
+    most = instances_at_most()
+    if quotas := quotas_here():
+        AccountQuotas(quotas)
+    speed_here()  # what is wrong is said before anything starts
+    most_failed_pings()
+    GpuTrace.here()
+    running = lifecycle.up(folder, port=options.port)
+    print(f"local SageMaker at {running.url}, log {folder.log}")
+    print(f"a page that shows what it does: {running.page}")
+    print(f"at most {most} processes stand for the instances of a variant")
+
+
+def _quota(text: str) -> tuple[str, int]:
+    name, _, value = text.rpartition("=")
+    if not name or not value.isdecimal():
+        raise LocalSageMakerError(f"--quota {text!r}: write a name and a whole number, NAME=N")
+    return name, int(value)
+
+
+def _down(_: argparse.Namespace) -> None:
+    stopped = lifecycle.down(Folder.default())
+    print("local SageMaker stopped" if stopped else "no local SageMaker is running")
+
+
+def _env(_: argparse.Namespace) -> None:
+    folder = Folder.default()
+    for name, value in client_environment(folder.found_running(), folder).items():
+        print(f"export {name}={shlex.quote(value)}")
+
+
+def _serve(options: argparse.Namespace) -> None:
+    from local_sagemaker.front import server
+
+    server.run(Folder(options.root.resolve()), options.port)
+
+
+def _emulate(options: argparse.Namespace) -> None:
+    from local_sagemaker import emulator
+
+    emulator.run(Folder(options.root.resolve()), options.port, options.listener)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""AWS's JSON protocol, for the services that the emulator lacks."""
+
+import json
+import math
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+import botocore.session
+from botocore.validate import ParamValidator
+
+from local_sagemaker.constraints import refuse_violations
+from local_sagemaker.errors import ApiError
+from local_sagemaker.members import refuse_unsupported
+
+Answer = tuple[int, dict[str, str], bytes]
+Operation = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class JsonService:
+    """Dispatches `X-Amz-Target` to functions, after validating input with botocore's own model.
+
+    `operations` maps operation names to functions of the request's body. With `rest_elsewhere`, the
+    emulator has the others.
+    """
+
+    def __init__(
+        self, service: str, operations: Mapping[str, Operation], *, rest_elsewhere: bool = False
+    ) -> None:
+        self._service = service
+        self._model = botocore.session.get_session().get_service_model(service)
+        self._operations = operations
+        self._rest_elsewhere = rest_elsewhere
+
+    @property
+    def target_prefix(self) -> str:
+        """What `X-Amz-Target` begins with, up to the full stop."""
+        return str(self._model.metadata["targetPrefix"])
+
+    def is_for(self, operation: str) -> bool:
+        """Whether an operation of this service is answered here."""
+        return operation in self._operations or not self._rest_elsewhere
+
+    def answer(self, operation: str, body: bytes) -> Answer:
+        """Answer one request, which may take as long as its operation waits."""
+        try:
+            request = json.loads(body or b"{}", **_NUMBERS)
+        except (ValueError, RecursionError) as error:
+            not_json = ApiError("SerializationException", f"The body is no JSON: {error}")
+            return error_answer(not_json)
+        try:
+            return json_answer(200, self.call(operation, request))
+        except ApiError as error:
+            return error_answer(error)
+
+    def call(self, name: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Validate a request and run its operation. Raises `ApiError`."""
+        if name not in self._operations:
+            raise not_emulated(name)
+        shape: Any = self._model.operation_model(name).input_shape
+        try:
+            report = ParamValidator().validate(request, shape)
+        except RuntimeError as error:  # a timestamp of no calendar, a list too deep to show
+            raise ApiError("SerializationException", str(error)) from None
+        if report.has_errors():
+            raise ApiError("ValidationException", report.generate_report())
+        refuse_unsupported(self._service, request, shape)
+        refuse_violations(request, shape)
+        return self._operations[name](request)
+
+
+def _number(text: str) -> int | float:
+    """Read a number of a request; AWS's types have 64 bits at most, and no NaN or Infinity."""
+    number = float(text)
+    if not math.isfinite(number) or abs(number) >= 2**63:
+        raise ValueError(f"{text[:20]} is not a number that AWS takes")
+    return int(text) if text.lstrip("-").isdigit() else number
+
+
+_NUMBERS: dict[str, Any] = dict.fromkeys(("parse_int", "parse_float", "parse_constant"), _number)
+
+
+def not_emulated(operation: str) -> ApiError:
+    """Return the refusal of an operation that AWS has, and the local SageMaker has not."""
+    return ApiError(
+        "UnknownOperationException", f"the local SageMaker has no {operation}: it is not emulated"
+    )
+
+
+def json_answer(status: int, content: dict[str, Any]) -> Answer:
+    """Return an HTTP answer of AWS's JSON protocol."""
+    headers = {"Content-Type": "application/x-amz-json-1.1"}
+    return status, headers, json.dumps(content).encode()
+
+
+def error_answer(error: ApiError) -> Answer:
+    """Return the answer that an SDK turns into an exception of the same code."""
+    content = {"__type": error.code, "message": error.message, "Message": error.message}
+    status, headers, body = json_answer(error.status, {**content, **error.fields})
+    return status, {**headers, "x-amzn-ErrorType": error.code}, body
+
+
+async def send_answer(
+    send: Callable[[Any], Awaitable[None]],
+    answer: Answer,
+    before_its_end: Callable[[], Awaitable[None]] | None = None,
+) -> None:
+    """Send a whole answer through ASGI; a connection that ends with it stays for what is given."""
+    status, headers, body = answer
+    named = {**headers, "x-amzn-RequestId": str(uuid.uuid4()), "Content-Length": str(len(body))}
+    encoded = [(name.lower().encode(), value.encode()) for name, value in named.items()]
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send(
+        {"type": "http.response.body", "body": body, "more_body": before_its_end is not None}
+    )
+    if before_its_end:
+        await before_its_end()
+        await send({"type": "http.response.body"})

@@ -1,0 +1,106 @@
+"""How CloudFormation makes, changes and deletes scalable targets and their policies."""
+
+from local_sagemaker.autoscaling.targets import MEMBERS, Record
+from local_sagemaker.cloudformation import Created, ResourceType, Service, typed
+from local_sagemaker.errors import ApiError
+
+SCHEDULED = "ScheduledActions"
+
+
+class ScalableTarget(ResourceType):
+    """AWS::ApplicationAutoScaling::ScalableTarget; physical id `resource|dimension|service`."""
+
+    replacing = MEMBERS
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
+        """Register the target."""
+        self._register(
+            {}, properties, {it["Key"]: it["Value"] for it in properties.get("Tags", [])}
+        )
+        return "|".join(properties[name] for name in MEMBERS), {}
+
+    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
+        """Register it again, with its new limits."""
+        self._register(old, new, {})
+        return physical_id, {}
+
+    def delete(self, physical_id: str, properties: Record) -> None:
+        """Deregister it, if it is registered."""
+        _call_if_found(self._service, "DeregisterScalableTarget", _target_of(physical_id))
+
+    def _register(self, old: Record, new: Record, tags: Record) -> None:
+        """Register the target, and put the scheduled actions that it has, and no others.
+
+        `tags` are of a new target: the API takes no others here, and later ones are lost.
+
+        Source: the CloudFormation user guide, AWS::ApplicationAutoScaling::ScalableTarget
+        ScheduledAction: members as PutScheduledAction has them.
+        """
+        request = {name: it for name, it in new.items() if name not in (SCHEDULED, "Tags")}
+        tagged = {"Tags": tags} if tags else {}
+        self._service.call("RegisterScalableTarget", {**typed(request), **tagged})
+        named = {name: new[name] for name in MEMBERS}
+        actions = {it["ScheduledActionName"]: it for it in new.get(SCHEDULED, [])}
+        for action in actions.values():
+            self._service.call("PutScheduledAction", typed({**action, **named}))
+        for action in old.get(SCHEDULED, []):
+            if (name := action["ScheduledActionName"]) not in actions:
+                request = {**named, "ScheduledActionName": name}
+                _call_if_found(self._service, "DeleteScheduledAction", request)
+
+
+class ScalingPolicy(ResourceType):
+    """AWS::ApplicationAutoScaling::ScalingPolicy; physical id the policy's ARN."""
+
+    replacing = (
+        "PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace",
+    )  # fmt: skip
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def create(self, logical_id: str, properties: Record, stack: str) -> Created:
+        """Put the policy."""
+        answer = self._service.call("PutScalingPolicy", typed(_policy_request(properties)))
+        return answer["PolicyARN"], {"Arn": answer["PolicyARN"]}
+
+    def update(self, physical_id: str, old: Record, new: Record, stack: str) -> Created:
+        """Put it again."""
+        return self.create("", new, stack)
+
+    def delete(self, physical_id: str, properties: Record) -> None:
+        """Delete it, if its target was not deregistered before."""
+        wanted = ("PolicyName", *MEMBERS)
+        request = _policy_request(properties)
+        _call_if_found(
+            self._service, "DeleteScalingPolicy", {name: request[name] for name in wanted}
+        )
+
+
+def resource_types(service: Service) -> dict[str, ResourceType]:
+    """Return CloudFormation's type names with what handles them."""
+    return {
+        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget(service),
+        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy(service),
+    }
+
+
+def _policy_request(properties: Record) -> Record:
+    """A template names the target by its physical id, the API by its three parts."""
+    rest = {name: value for name, value in properties.items() if name != "ScalingTargetId"}
+    return {**rest, **_target_of(properties.get("ScalingTargetId", ""))}
+
+
+def _target_of(physical_id: str) -> Record:
+    return dict(zip(MEMBERS, physical_id.split("|"), strict=False)) if physical_id else {}
+
+
+def _call_if_found(service: Service, operation: str, request: Record) -> None:
+    try:
+        service.call(operation, request)
+    except ApiError as error:
+        if error.code != "ObjectNotFoundException":
+            raise

@@ -1,0 +1,92 @@
+"""How long CloudWatch keeps what it was told: all of it is in memory here, of which there is less.
+
+AWS keeps the metrics of minutes for 15 days (API reference of GetMetricData), and logs for as long
+as their group's retention says, for ever where it says nothing. These are private names of the
+pinned ministack, which forgets nothing that is younger than two weeks.
+"""
+
+import asyncio
+import heapq
+import time
+from collections import Counter
+from itertools import islice, takewhile
+from typing import Any
+
+from local_sagemaker.cloudwatch.evaluator import condition_of
+
+EVERY_SECONDS = 60
+"""Of AWS's, between two looks at what is old."""
+
+DAY_SECONDS = 86_400
+"""Of AWS's, for which metrics are kept, or longer where an alarm looks farther back: that is a day
+at most for alarms of less than an hour, seven days for others (API reference of PutMetricAlarm)."""
+
+LEAST_SECONDS = 360
+"""Of this machine, for which metrics are kept however fast its time is: who asks for the last five
+minutes, as `tritonsm status` does, gets them."""
+
+MOST_POINTS = 10_000
+"""Of one metric, the latest, where a day has more."""
+
+MOST_CHANGES = 1_000
+"""Of alarms' states, the latest."""
+
+MOST_EVENTS, SLACK_EVENTS = 10_000, 1_000
+"""Of a log group, the latest: they are looked through when so many more have come."""
+
+
+class Retention:
+    """Forgets what is old in ministack's modules `cloudwatch` and `cloudwatch_logs`.
+
+    At a `speed` other than 1, a day lasts so much less.
+    """
+
+    def __init__(self, cloudwatch: Any, logs: Any, *, speed: float) -> None:
+        self._cloudwatch, self._logs, self._speed = cloudwatch, logs, speed
+        cloudwatch._evict_old_metrics = lambda: None  # at every request, it copied all data
+
+    async def run(self) -> None:
+        """Forget for ever."""
+        while True:
+            await asyncio.sleep(EVERY_SECONDS / self._speed)
+            self.forget(time.time())
+
+    def forget(self, now: float) -> None:
+        """Forget what is too old or too much at a time."""
+        self._forget_points(now)
+        del self._cloudwatch._history_entries()[:-MOST_CHANGES]
+        for group in list(self._logs._log_groups.values()):
+            self._forget_events(list(group["streams"].values()))
+
+    def _forget_points(self, now: float) -> None:
+        """Forget old data; a metric that has none any more is not listed either."""
+        oldest = now - max(self._seconds() / self._speed, LEAST_SECONDS)
+        for key, points in list(self._cloudwatch._metrics.items()):
+            old = sum(1 for _ in takewhile(lambda it: it["Timestamp"] < oldest, points))
+            del points[: max(old, len(points) - MOST_POINTS)]
+            if not points:
+                del self._cloudwatch._metrics[key]
+
+    def _seconds(self) -> float:
+        """Return AWS's seconds for which metrics are kept."""
+        alarms = [it for it in self._cloudwatch._alarms.values() if it.get("MetricName")]
+        looked_at = [float(it["Period"] * condition_of(it).range) for it in alarms]
+        return max([DAY_SECONDS, *looked_at])
+
+    def _forget_events(self, streams: list[dict[str, Any]]) -> None:
+        """Forget the oldest events of a log group, and the records by which they are found."""
+        count = sum(len(it["events"]) for it in streams)
+        if count <= MOST_EVENTS + SLACK_EVENTS:
+            return
+        with self._logs._log_events_lock:
+            times = (
+                [(it["timestamp"], number) for it in stream["events"]]
+                for number, stream in enumerate(streams)
+            )
+            oldest = islice(heapq.merge(*times), count - MOST_EVENTS)
+            forgotten = Counter(number for _, number in oldest)
+            for number, old in forgotten.items():
+                events = streams[number]["events"]
+                for event in events[:old]:
+                    self._logs._log_records.pop(event["eventId"], None)
+                streams[number]["events"] = events[old:]  # who reads now has the other list

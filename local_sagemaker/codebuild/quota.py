@@ -1,0 +1,52 @@
+"""How many builds of one kind of environment run at once, and how many wait for that."""
+
+import threading
+from dataclasses import dataclass, field
+
+from local_sagemaker.errors import ApiError
+
+WAITING_FOR_EACH_RUNNING = 5
+
+
+@dataclass
+class Quota:
+    """One of the account's quotas on "concurrently running builds" (guide, limits).
+
+    Builds over the limit wait in a queue of five times the limit (guide, builds-working), or of
+    `places`: new accounts have fewer (awslabs/landing-zone-accelerator-on-aws#249). AWS does not
+    say in which order they start, here the first comes first.
+    """
+
+    limit: int
+    places: int | None = None
+    _running: set[str] = field(default_factory=set)
+    _waiting: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def enter(self, build: str) -> None:
+        """Let a build run or wait. Raises `ApiError` where the queue is full."""
+        places = WAITING_FOR_EACH_RUNNING * self.limit if self.places is None else self.places
+        with self._lock:
+            if len(self._running) < self.limit:
+                self._running.add(build)
+            elif len(self._waiting) < places:
+                self._waiting.append(build)
+            else:
+                raise ApiError(  # the message as in rebuy-de/aws-nuke#1209, where it says 0
+                    "AccountLimitExceededException",
+                    f"Cannot have more than {places} builds in queue for the account",
+                )
+
+    def may_run(self, build: str) -> bool:
+        """Whether the build's turn has come."""
+        with self._lock:
+            return build in self._running
+
+    def leave(self, build: str) -> None:
+        """Take out a build that has ended, running or waiting; the next one may run."""
+        with self._lock:
+            self._running.discard(build)
+            if build in self._waiting:
+                self._waiting.remove(build)
+            if self._waiting and len(self._running) < self.limit:
+                self._running.add(self._waiting.pop(0))

@@ -1,0 +1,205 @@
+"""CodeBuild's operations."""
+
+import threading
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.codebuild import log, settings
+from local_sagemaker.codebuild.artifacts import Output
+from local_sagemaker.codebuild.projects import Projects
+from local_sagemaker.codebuild.quota import Quota
+from local_sagemaker.codebuild.runner import Build
+from local_sagemaker.codebuild.shell import GRACE_SECONDS
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.errors import ApiError
+from local_sagemaker.quotas.account import BUILDS_AT_ONCE
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+Record = dict[str, Any]
+
+TOKEN_SECONDS = 300
+TOKEN_LENGTH = 64
+"""How long a token holds, and may be (guide, run-build-cli)."""
+
+
+class _Started(NamedTuple):
+    build: str
+    request: Record
+    when: float
+
+
+class CodeBuild:
+    """Projects, and builds that run.
+
+    `clients` gives those of S3 and CloudWatch Logs that act as the role of an ARN. `quotas` says of
+    environment type and compute type how many builds run at once; `queued` is how many wait.
+    """
+
+    def __init__(
+        self,
+        *,
+        clients: Callable[[str], tuple["S3Client", Any]],
+        folder: Path,
+        environment: dict[str, str],
+        quotas: Mapping[tuple[str, str], int] | None = None,
+        queued: int | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._clients = cache(clients)  # builds are remembered, and a client takes 0.3 MB
+        self._folder, self._environment, self._clock = folder, environment, clock
+        self._quotas = {kind: Quota(limit, queued) for kind, limit in (quotas or {}).items()}
+        self._lock = threading.Lock()
+        self._builds: dict[str, Build] = {}
+        self._tokens: dict[str, _Started] = {}
+        self._numbers: Counter[str] = Counter()
+        self._projects = Projects()
+        self.service = JsonService(
+            "codebuild",
+            {
+                **self._projects.operations,
+                "StartBuild": self.start,
+                "BatchGetBuilds": self.batch_get,
+                "StopBuild": self.stop_build,
+                "ListBuilds": self.list_builds,
+                "ListBuildsForProject": self.list_builds_for_project,
+            },
+        )
+
+    def start(self, request: Record) -> Record:
+        """StartBuild. A repeated idempotencyToken answers with the build that it started."""
+        project = self._projects.get(request["projectName"])
+        with self._lock:
+            token = request.get("idempotencyToken", "")
+            if known := self._started_with(token, request):
+                return {"build": self._builds[known].record}
+            build = self._new(settings.overridden(project, request))
+            name = build.record["id"]
+            self._builds[name] = build
+            if token:
+                self._tokens[token] = _Started(name, request, self._clock())
+        threading.Thread(target=build.run, daemon=True).start()
+        return {"build": build.record}
+
+    def batch_get(self, request: Record) -> Record:
+        """BatchGetBuilds."""
+        with self._lock:
+            known = [name for name in request["ids"] if name in self._builds]
+            return {
+                "builds": [self._builds[name].record for name in known],
+                "buildsNotFound": [name for name in request["ids"] if name not in known],
+            }
+
+    def stop_build(self, request: Record) -> Record:
+        """StopBuild."""
+        with self._lock:
+            build = self._builds.get(request["id"])
+        if build is None:
+            raise ApiError("ResourceNotFoundException", f"Build cannot be found: {request['id']}")
+        build.stop()
+        return {"build": build.record}
+
+    def list_builds(self, request: Record) -> Record:
+        """ListBuilds, newest first unless `sortOrder` is ASCENDING."""
+        with self._lock:
+            return {"ids": _sorted(self._builds, request)}
+
+    def list_builds_for_project(self, request: Record) -> Record:
+        """ListBuildsForProject, newest first unless `sortOrder` is ASCENDING."""
+        name = self._projects.get(request["projectName"])["name"]
+        with self._lock:
+            builds = [id_ for id_, it in self._builds.items() if it.record["projectName"] == name]
+            return {"ids": _sorted(builds, request)}
+
+    def stop(self) -> None:
+        """End every build; return when none of their processes is left."""
+        with self._lock:
+            builds = list(self._builds.values())
+        for build in builds:
+            build.stop()
+        for build in builds:
+            build.wait(2 * GRACE_SECONDS)
+
+    def _started_with(self, token: str, request: Record) -> str | None:
+        """Return the build that this very request has started, if the token still holds."""
+        if len(token) > TOKEN_LENGTH:
+            raise ApiError(
+                "InvalidInputException",
+                f"idempotencyToken has {len(token)} characters; at most {TOKEN_LENGTH} are allowed",
+            )
+        started = self._tokens.get(token)
+        if started is None or self._clock() - started.when >= TOKEN_SECONDS:
+            return None
+        if started.request != request:  # junioryono/billet saw these words on 2026-08-31
+            raise ApiError(
+                "InvalidInputException", f"Request parameter mismatch for idempotency token {token}"
+            )
+        return started.build
+
+    def _new(self, wanted: Record) -> Build:
+        project, environment = wanted["name"], wanted["environment"]
+        number = str(uuid.uuid4())
+        name = f"{project}:{number}"
+        arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
+        quota = self._quotas.setdefault(
+            (environment["type"], environment["computeType"]), Quota(BUILDS_AT_ONCE)
+        )
+        quota.enter(name)
+        self._numbers[project] += 1
+        folder = self._folder / number
+        folder.mkdir(parents=True)
+        s3, logs = self._clients(wanted["serviceRole"])
+        output = Output(wanted["artifacts"], arn, wanted["encryptionKey"], s3)
+        record = {
+            "id": name,
+            "arn": arn,
+            "artifacts": output.record,
+            "buildNumber": self._numbers[project],
+            "buildStatus": "IN_PROGRESS",
+            "buildComplete": False,
+            "cache": wanted["cache"],
+            "encryptionKey": wanted["encryptionKey"],
+            "environment": environment,
+            "logs": log.location(wanted["logsConfig"], None),
+            "phases": [],
+            "projectName": project,
+            "queuedTimeoutInMinutes": wanted["queuedTimeoutInMinutes"],
+            "secondarySources": wanted["secondarySources"],
+            "serviceRole": wanted["serviceRole"],
+            "source": wanted["source"],
+            "startTime": self._clock(),
+            "timeoutInMinutes": wanted["timeoutInMinutes"],
+        }
+        return Build(
+            record,
+            folder,
+            log.Log(folder / "build.log", logs, self._clock),
+            log.location(wanted["logsConfig"], log.stream(wanted["logsConfig"], project, number)),
+            output,
+            quota,
+            s3,
+            {
+                **self._environment,
+                "AWS_SESSION_TOKEN": wanted["serviceRole"],  # by which its calls are recorded
+                "CI": "true",
+                "CODEBUILD_BUILD_ARN": arn,
+                "CODEBUILD_BUILD_ID": name,
+                "CODEBUILD_BUILD_IMAGE": environment["image"],
+                "CODEBUILD_BUILD_NUMBER": str(self._numbers[project]),
+                **{it["name"]: it["value"] for it in environment["environmentVariables"]},
+            },
+            self._clock,
+        )
+
+
+def _sorted(builds: Iterable[str], request: Record) -> list[str]:
+    """Return builds, given from the oldest to the newest, in the order of a request."""
+    ids = list(builds)
+    return ids if request.get("sortOrder") == "ASCENDING" else ids[::-1]

@@ -1,0 +1,88 @@
+"""Where a build's sources come from: a ZIP file or a folder of a bucket."""
+
+import re
+import shutil
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local_sagemaker.codebuild.phases import Failed
+from local_sagemaker.errors import ApiError
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+Record = dict[str, Any]
+IDENTIFIER = re.compile(r"[A-Za-z0-9_]{1,127}")
+
+
+def check(primary: Record, secondary: list[Record]) -> None:
+    """Raise `ApiError` for what CodeBuild, or this one, refuses (API, ProjectSource)."""
+    for source in (primary, *secondary):
+        if source["type"] not in ("NO_SOURCE", "S3"):
+            raise _invalid(f"the local SageMaker builds from S3 sources, not from {source['type']}")
+        if source["type"] == "S3" and "/" not in source.get("location", ""):
+            raise _invalid("Invalid project source: location of S3 is <bucket>/<key>")
+    identifiers = [source.get("sourceIdentifier", "") for source in secondary]
+    if not all(map(IDENTIFIER.fullmatch, identifiers)):
+        raise _invalid(
+            "Invalid input: identifier must contain only alphanumeric characters and underscores "
+            "and be less than 128 characters in length"
+        )
+    if len(set(identifiers)) < len(identifiers):
+        raise _invalid(f"source identifiers must differ: {identifiers}")
+
+
+def download(source: Record, to: Path, s3: "S3Client") -> None:
+    """Fill a new folder with a source. Raises `Failed`.
+
+    A location that ends with a slash is a folder (API, ProjectSource, location).
+    """
+    to.mkdir(parents=True)
+    if source["type"] == "NO_SOURCE":
+        return
+    bucket, _, key = source["location"].removeprefix("arn:aws:s3:::").partition("/")
+    try:
+        if source["location"].endswith("/"):
+            _download_folder(s3, bucket, key, to)
+        else:
+            _unpack(s3, bucket, key, to)
+    except (ClientError, BotoCoreError, zipfile.BadZipFile, ValueError) as error:
+        which = source.get("sourceIdentifier", "primary")
+        raise Failed(
+            "CLIENT_ERROR",
+            f"{error} for {which} source and source version arn:aws:s3:::{bucket}/{key}",
+        ) from error
+
+
+def _download_folder(s3: "S3Client", bucket: str, prefix: str, to: Path) -> None:
+    """Download every object below a prefix. That none is an error is our reading: no source."""
+    pages = s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    keys = [content["Key"] for page in pages for content in page.get("Contents", [])]
+    files = [key.removeprefix(prefix) for key in keys if not key.endswith("/")]
+    if not files:
+        raise ValueError("there is no object")
+    for file in files:
+        if file.startswith("/") or ".." in PurePosixPath(file).parts:
+            raise ValueError(f"{file} lies outside")
+        (to / file).parent.mkdir(parents=True, exist_ok=True)
+        _fetch(s3, bucket, prefix + file, to / file)
+
+
+def _unpack(s3: "S3Client", bucket: str, key: str, to: Path) -> None:
+    archive = to.with_name(f"{to.name}.zip")
+    _fetch(s3, bucket, key, archive)
+    with zipfile.ZipFile(archive) as packed:
+        packed.extractall(to)
+    archive.unlink()
+
+
+def _fetch(s3: "S3Client", bucket: str, key: str, to: Path) -> None:
+    with to.open("wb") as file:
+        shutil.copyfileobj(s3.get_object(Bucket=bucket, Key=key)["Body"], file)
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError("InvalidInputException", message)

@@ -1,0 +1,83 @@
+"""What a service's model demands of values, beyond what botocore checks before it sends them.
+
+AWS names every violation in one message (seen in aws/amazon-sagemaker-examples#2236 and
+aws-samples/sagemaker-ml-workflow-with-apache-airflow#3): `1 validation error detected: Value 'a b'
+at 'productionVariants.1.member.modelName' failed to satisfy constraint: Member must satisfy regular
+expression pattern: ...`.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+
+from local_sagemaker.errors import ApiError
+
+_JAVA = {
+    r"\p{L}": r"\w",
+    r"\p{N}": r"\d",
+    r"\p{Z}": r" \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000",
+    r"\p{Print}": r"[\x20-\x7e]",
+    r"\uD800\uDC00-\uDBFF\uDFFF": r"\U00010000-\U0010ffff",
+}
+"""What the models' patterns, which are Java's, write differently from Python's."""
+
+
+MOST_INTEGER = 2**31 - 1
+"""Source: botocore's models, whose "integer" has 32 bits; what has more is a "long"."""
+
+
+def refuse_violations(request: dict[str, Any], shape: Shape) -> None:
+    """Raise `ApiError` with every value that is too long, too large, or of another form.
+
+    The request has the types of the shape, and its required members.
+    """
+    found = list(_violations(request, shape, ""))
+    if found:
+        errors = "1 validation error" if len(found) == 1 else f"{len(found)} validation errors"
+        raise ApiError("ValidationException", f"{errors} detected: {'; '.join(found)}")
+
+
+def _violations(value: Any, shape: Shape, where: str) -> Iterator[str]:
+    for rule in _broken(value, shape):
+        yield f"Value '{value}' at '{where}' failed to satisfy constraint: {rule}"
+    for inner, member, name in _members(value, shape):
+        yield from _violations(inner, member, f"{where}.{name}" if where else name)
+
+
+def _broken(value: Any, shape: Shape) -> Iterator[str]:
+    most = shape.metadata.get("max", MOST_INTEGER if shape.type_name == "integer" else None)
+    if isinstance(value, int | float) and most is not None and value > most:
+        yield f"Member must have value less than or equal to {most}"
+    if isinstance(value, str | list | dict) and most is not None and len(value) > most:
+        yield f"Member must have length less than or equal to {most}"
+    if not isinstance(value, str):
+        return
+    if shape.metadata.get("enum") and value not in shape.metadata["enum"]:
+        yield f"Member must satisfy enum value set: [{', '.join(shape.metadata['enum'])}]"
+    pattern = shape.metadata.get("pattern")
+    if pattern and not _compiled(pattern).fullmatch(value):
+        yield f"Member must satisfy regular expression pattern: {pattern}"
+
+
+def _members(value: Any, shape: Shape) -> Iterator[tuple[Any, Shape, str]]:
+    """Yield what a value consists of, each with its shape and the name that AWS gives it."""
+    if isinstance(shape, StructureShape):
+        for name, inner in value.items():
+            yield inner, shape.members[name], name[0].lower() + name[1:]
+    elif isinstance(shape, ListShape):
+        for number, inner in enumerate(value, start=1):
+            yield inner, shape.member, f"{number}.member"
+    elif isinstance(shape, MapShape):
+        for name, inner in value.items():
+            yield name, shape.key, "key"
+            yield inner, shape.value, name
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    for java, python in _JAVA.items():
+        pattern = pattern.replace(java, python)
+    return re.compile(pattern)

@@ -1,0 +1,90 @@
+"""The registries of AWS, with the Triton images that this region has."""
+
+import hashlib
+import json
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.errors import ApiError
+
+Record = dict[str, Any]
+
+REPOSITORY = "sagemaker-tritonserver"
+IMAGES = {
+    "763104351884": ("26.05", "25.09", "25.04", "24.09"),
+    "785573368785": (
+        *("23.10", "23.09", "23.08", "23.07", "23.06", "23.05", "23.03", "23.02", "23.01"),
+        *("22.12", "22.10", "22.09", "22.08", "22.07", "22.05", "21.08"),
+    ),
+}
+"""Account -> the releases that it has here: those of aws/sagemaker-python-sdk,
+image_uri_config/sagemaker-tritonserver.json, and 24.09, which the local stages serve. Of the others
+that exist, no source says that this region has them: a stage with one is refused here."""
+
+MEDIA_TYPE = "application/vnd.docker.distribution.manifest.v2+json"
+
+
+def registries(ministack: Any) -> JsonService:
+    """Return the service; `ministack` is the client of ECR that has the account's own registry."""
+
+    def batch_get_image(request: Record) -> Record:
+        """BatchGetImage, of what AWS lets every account have; or of the account's own."""
+        registry = request.get("registryId", ACCOUNT)
+        if registry == ACCOUNT:
+            return _own(ministack, request)
+        name = request["repositoryName"]
+        if name != REPOSITORY or registry not in IMAGES:
+            # The text: aws/sagemaker-python-sdk#4064.
+            raise ApiError(
+                "AccessDeniedException",
+                f"User: arn:aws:iam::{ACCOUNT}:root is not authorized to perform: "
+                f"ecr:BatchGetImage on resource: arn:aws:ecr:{REGION}:{registry}:repository/{name} "
+                "because no resource-based policy allows the ecr:BatchGetImage action",
+            )
+        if MEDIA_TYPE not in request.get("acceptedMediaTypes", [MEDIA_TYPE]):
+            raise ApiError(
+                "InvalidParameterException",
+                f"The local SageMaker has AWS's images as {MEDIA_TYPE} alone: add it to "
+                "acceptedMediaTypes.",
+            )
+        tags = {f"{it}-py3{cpu}" for it in IMAGES[registry] for cpu in ("", "-cpu")}
+        known = [{"imageTag": tag} for tag in tags]  # by a digest, which nobody knows here, none
+        image_ids = request["imageIds"]
+        return {
+            "images": [_image(registry, it) for it in image_ids if it in known],
+            "failures": [
+                {
+                    "imageId": it,
+                    "failureCode": "ImageNotFound",
+                    "failureReason": "Requested image not found",
+                }
+                for it in image_ids
+                if it not in known
+            ],
+        }
+
+    return JsonService("ecr", {"BatchGetImage": batch_get_image}, rest_elsewhere=True)
+
+
+def _own(ministack: Any, request: Record) -> Record:
+    try:
+        answer = ministack.batch_get_image(**request)
+    except ClientError as error:
+        told = error.response["Error"]
+        raise ApiError(told["Code"], told["Message"]) from None
+    return {name: it for name, it in answer.items() if name != "ResponseMetadata"}
+
+
+def _image(registry: str, wanted: Record) -> Record:
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": MEDIA_TYPE, **wanted})
+    digest = f"sha256:{hashlib.sha256(manifest.encode()).hexdigest()}"
+    return {
+        "registryId": registry,
+        "repositoryName": REPOSITORY,
+        "imageId": {**wanted, "imageDigest": digest},
+        "imageManifest": manifest,
+        "imageManifestMediaType": MEDIA_TYPE,
+    }

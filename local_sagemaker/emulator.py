@@ -1,0 +1,131 @@
+"""The emulator's process: ministack, whose CloudFormation knows our services too."""
+
+import asyncio
+import os
+from collections.abc import Coroutine
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from local_sagemaker.clock import speed_here
+from local_sagemaker.folder import Folder
+from local_sagemaker.front.request_guard import RequestGuard
+from local_sagemaker.hosting.broker import stdin_closed
+from local_sagemaker.quotas.account import FUNCTIONS, quotas_here
+
+SERVICES = (
+    "cloudformation,cloudwatch,ec2,ecr,events,iam,kms,lambda,logs,monitoring,s3,"
+    "secretsmanager,sns,ssm,states,stepfunctions,sts,tagging"
+)
+ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
+SHORTEST_WAIT = 1 / 15
+"""Of a second of state machines: the provider framework polls every 15 seconds, and each poll
+starts two functions; here it polls at most once a second."""
+MANY_REQUESTS = 1 << 62
+"""On one connection: after hypercorn's default, 1000, it would break off under a request."""
+
+
+def run(folder: Folder, port: int, listener: int) -> None:
+    """Serve on a listening socket until standard input is closed.
+
+    `port` is that of the local SageMaker's one URL, which is what answers name.
+    """
+    if FUNCTIONS in (quotas := quotas_here()):
+        os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
+    speed = speed_here()
+    os.environ.update(
+        GATEWAY_PORT=str(port),
+        IOT_MTLS_ENABLED="0",  # it would listen on a port of its own
+        LOG_LEVEL="INFO",
+        MINISTACK_HOST="127.0.0.1",
+        S3_DATA_DIR=str(folder.objects),
+        S3_PERSIST="1",  # it would hold all objects in memory
+        SERVICES=SERVICES,
+        SFN_WAIT_SCALE=str(max(1 / speed, SHORTEST_WAIT)),
+    )
+    # Imported here: ministack reads its settings from the environment when it is imported.
+    from ministack.app import app
+    from ministack.services import cloudwatch, cloudwatch_logs, s3
+    from ministack.services.cloudformation import provisioners
+
+    from local_sagemaker import copied_parts, used_networks
+    from local_sagemaker.autoscaling import cloudformation as autoscaling
+    from local_sagemaker.cloudformation import Client, register
+    from local_sagemaker.cloudwatch import expressions, log_events
+    from local_sagemaker.cloudwatch.evaluator import Evaluator
+    from local_sagemaker.cloudwatch.retention import Retention
+    from local_sagemaker.codebuild import cloudformation as codebuild
+    from local_sagemaker.sagemaker import cloudformation as sagemaker
+
+    _functions_call_as_their_roles()
+    close_what_clients_close()
+    log_events.install(cloudwatch_logs)
+    expressions.install(cloudwatch, provisioners)
+    copied_parts.install(s3)
+    used_networks.install()
+    session: Any = boto3.Session()
+
+    def client(service: str) -> Client:
+        return Client(session.client(service, config=ONE_ATTEMPT))
+
+    register(
+        sagemaker.resource_types(client("sagemaker"))
+        | autoscaling.resource_types(client("application-autoscaling"))
+        | codebuild.resource_types(client("codebuild"))
+    )
+    evaluator = Evaluator(cloudwatch, speed=speed)
+    retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)
+    asyncio.run(_serve_beside([evaluator.run(), retention.run()], app, listener))
+
+
+def _functions_call_as_their_roles() -> None:
+    """Give functions the ARN of their role for a session token, by which calls are recorded."""
+    from ministack.core import lambda_runtime
+    from ministack.services import lambda_svc
+
+    credentials = lambda_runtime.execution_credentials
+
+    def of_role(config: dict[str, Any]) -> dict[str, str]:
+        return {**credentials(config), "AWS_SESSION_TOKEN": config["Role"]}
+
+    lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
+
+
+async def _serve_beside(endless: list[Coroutine[Any, Any, None]], app: Any, listener: int) -> None:
+    running = [asyncio.create_task(it) for it in endless]
+    await _serve(app, listener)
+    for it in running:
+        it.cancel()
+
+
+async def _serve(app: Any, listener: int) -> None:
+    from hypercorn.asyncio import serve
+    from hypercorn.config import Config as HypercornConfig
+
+    config = HypercornConfig()
+    config.bind = [f"fd://{listener}"]
+    config.graceful_timeout = 1
+    config.keep_alive_timeout = 3600
+    config.keep_alive_max_requests = MANY_REQUESTS
+    config.loglevel = "WARNING"  # its URL is nobody's to ask
+    await serve(RequestGuard(app, has_page=False), config, shutdown_trigger=stdin_closed)
+
+
+def close_what_clients_close() -> None:
+    """Have hypercorn close a connection when its client has: it would keep it for the timeout.
+
+    Of 0.18, asyncio/tcp_server.py: a connection ends with its tasks, one of which waits for so long
+    that it is idle. A thousand of them, and no file could be opened any more.
+    """
+    from hypercorn.asyncio import tcp_server
+
+    server: Any = tcp_server.TCPServer
+    read_data = server._read_data
+
+    async def read_and_close(connection: Any) -> None:
+        await read_data(connection)
+        connection._idle_timeout = connection._initiate_server_close  # once it has answered
+        await connection.idle_task.stop()
+
+    server._read_data = read_and_close

@@ -1,0 +1,59 @@
+"""What answers a request: a service of our own by `X-Amz-Target` or path, else ministack."""
+
+import asyncio
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from local_sagemaker.api import JsonService, send_answer
+from local_sagemaker.front.calls import Calls, session_token
+from local_sagemaker.front.ministack import Ministack, request_body
+from local_sagemaker.hosting.invocation import ClientGoneError, Receive, Send
+from local_sagemaker.sagemaker import invocations
+from local_sagemaker.sagemaker.invocations import Invocations
+from local_sagemaker.watch import site
+from local_sagemaker.watch.site import Site
+
+
+class Application:
+    """The ASGI application behind the local SageMaker's one URL."""
+
+    def __init__(
+        self,
+        services: Iterable[JsonService],
+        runtime: Invocations,
+        ministack: Ministack,
+        calls: Calls,
+        watch: Site,
+    ) -> None:
+        self._services = {it.target_prefix: it for it in services}
+        self._runtime, self._ministack, self._calls = runtime, ministack, calls
+        self._watch = watch
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if session_token(scope):
+            receive = await self._calls.note(scope, receive)
+        if site.is_for(scope):
+            return await self._watch(scope, receive, send)
+        if scope["method"] == "POST":
+            if invocations.PATH.fullmatch(scope["path"]):
+                return await self._runtime(scope, receive, send)
+            prefix, _, operation = _target(scope).rpartition(".")
+            service = self._services.get(prefix)
+            if service and service.is_for(operation):
+                return await _operate(service, operation, receive, send)
+        return await self._ministack(scope, receive, send)
+
+
+def _target(scope: Any) -> str:
+    target: bytes = dict(scope["headers"]).get(b"x-amz-target", b"")
+    return target.decode("latin-1")
+
+
+async def _operate(service: JsonService, operation: str, receive: Receive, send: Send) -> None:
+    body = bytearray()
+    with suppress(ClientGoneError):
+        async for part in request_body(receive):
+            body += part
+        await send_answer(send, await asyncio.to_thread(service.answer, operation, bytes(body)))

@@ -1,0 +1,187 @@
+"""Who calls what: a record of permissions that are really used."""
+
+import json
+import re
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from ministack.core import iam_actions
+
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.front.ministack import request_body
+from local_sagemaker.hosting.invocation import ClientGoneError, Receive
+
+CALLER = re.compile(rb"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
+"""A role, or a name that somebody gave; sessions of ministack's own are called otherwise."""
+SIGNED_FOR = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
+INVOKED = re.compile(r"/endpoints/([^/]+)/")
+SAGEMAKER = {
+    "EndpointName": "endpoint",
+    "EndpointConfigName": "endpoint-config",
+    "ModelName": "model",
+}
+"""Field of a request -> the type of resource that it names."""
+
+PREFIXES = {"monitoring": "cloudwatch"}
+"""What a request is signed for -> how its actions begin: the authorization reference."""
+
+
+class Call(NamedTuple):
+    """An action of IAM on the ARN of a resource, or on `*`, and who asked for it."""
+
+    caller: str
+    action: str
+    resource: str
+
+
+class Calls:
+    """The calls of those who say who they are, each kind once, as JSON lines in `file`.
+
+    Who calls is the session token, which this AWS does not verify: functions and builds run with
+    the ARN of their role, and whoever sets `AWS_SESSION_TOKEN` to a name has what is called by that
+    name recorded. What is called without one costs a look at its headers.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._known: set[Call] = set()
+        self._lock = threading.Lock()
+
+    async def note(self, scope: Any, receive: Receive) -> Receive:
+        """Record a request, if it says whose it is; return what gives its body."""
+        caller = session_token(scope)
+        if caller is None or not CALLER.fullmatch(caller):
+            return receive
+        by_name = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        body = b""
+        if scope["path"] == "/" and scope["method"] == "POST":
+            try:
+                body = b"".join([part async for part in request_body(receive)])
+            except ClientGoneError:
+                return receive
+            receive = _giving(body, receive)
+        self._write(
+            caller.decode(),
+            _permissions(
+                scope["method"],
+                scope["path"],
+                scope["query_string"].decode("latin-1"),
+                by_name,
+                body,
+            ),
+        )
+        return receive
+
+    def watch(self, client: Any, caller: str) -> None:
+        """Record what boto3's `client` calls, which asks somebody else than this server."""
+
+        def sent(request: Any, **_: Any) -> None:
+            url = urlsplit(request.url)
+            headers = {name.lower(): _text(value) for name, value in request.headers.items()}
+            body = request.body if isinstance(request.body, bytes) else b""
+            self._write(caller, _permissions(request.method, url.path, url.query, headers, body))
+
+        client.meta.events.register("before-send", sent)
+
+    def _write(self, caller: str, permissions: Iterable[tuple[str, str]]) -> None:
+        with self._lock:
+            for call in (Call(caller, *it) for it in permissions):
+                if call not in self._known:
+                    self._known.add(call)
+                    with self._file.open("a") as file:
+                        file.write(json.dumps(call._asdict()) + "\n")
+
+
+def session_token(scope: Any) -> bytes | None:
+    """Return what a request has been signed with beside a key, None where that is nothing."""
+    for name, value in scope["headers"]:  # of every invocation: nothing is faster than this
+        if name == b"x-amz-security-token":
+            return bytes(value)
+    return None
+
+
+def read(file: Path) -> list[Call]:
+    """Return the calls that were recorded, in the order in which each was first made."""
+    return [Call(**json.loads(line)) for line in file.read_text().splitlines()]
+
+
+def _permissions(
+    method: str, path: str, query: str, headers: dict[str, str], body: bytes
+) -> list[tuple[str, str]]:
+    """Return the actions that a request needs, each with its resource."""
+    signed = SIGNED_FOR.search(headers.get("authorization", ""))
+    service = signed[1] if signed else ""
+    if service == "sagemaker" and (invoked := INVOKED.match(path)):
+        return [("sagemaker:InvokeEndpoint", _arn("sagemaker", f"endpoint/{invoked[1]}"))]
+    if "x-amz-target" in headers:
+        operation = headers["x-amz-target"].rpartition(".")[2]
+        action = f"{PREFIXES.get(service, service)}:{operation}"
+        return [(action, _named(service, _json(body)))]
+    parameters = {**_parameters(body), **_parameters(query.encode())}
+    request = (method, unquote(path), headers, body, parameters)
+    action = iam_actions.extract_iam_action(service, *request)
+    resource = iam_actions.extract_resource_arn(service, *request, REGION, ACCOUNT)
+    more = iam_actions.s3_additional_checks(*request) if service == "s3" else []
+    return [(action or f"{service}:{method}", resource), *more]
+
+
+def _json(body: bytes) -> dict[str, Any]:
+    try:
+        request = json.loads(body)
+    except ValueError:
+        return {}
+    return request if isinstance(request, dict) else {}
+
+
+def _parameters(text: bytes) -> dict[str, Any]:
+    return dict(parse_qs(text.decode("latin-1"), keep_blank_values=True))
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("latin-1")
+
+
+def _named(service: str, request: dict[str, Any]) -> str:
+    """Return the ARN of what a request in JSON names: the types of the authorization reference."""
+    match service, request:
+        case "sagemaker", _:
+            for field, kind in SAGEMAKER.items():
+                if field in request:
+                    return _arn(service, f"{kind}/{request[field]}")
+            return str(request.get("ResourceArn", "*"))
+        case "codebuild", {"projectName": project}:
+            return _arn(service, f"project/{project}")
+        case "codebuild", {"names": [project, *_]}:
+            return _arn(service, f"project/{project.rpartition('/')[2]}")
+        case "codebuild", {"ids": [build, *_]} | {"id": build}:
+            return _arn(service, f"project/{build.partition(':')[0]}")
+        case "ecr", {"repositoryName": name}:
+            registry = request.get("registryId", ACCOUNT)
+            return f"arn:aws:ecr:{REGION}:{registry}:repository/{name}"
+        case "ssm", {"Name": name} | {"Path": name} | {"ResourceId": name}:
+            return _arn(service, f"parameter{name}")
+        case "logs", {"logGroupName": group}:
+            stream = request.get("logStreamName", "")
+            return _arn(service, f"log-group:{group}:log-stream:{stream}")
+        case "states", {"stateMachineArn": machine}:
+            return str(machine)
+        case _, {"ResourceArn": named} | {"resourceArn": named}:
+            return str(named)
+    return "*"
+
+
+def _arn(service: str, resource: str) -> str:
+    return f"arn:aws:{service}:{REGION}:{ACCOUNT}:{resource}"
+
+
+def _giving(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read already, and then what `receive` gives."""
+    left = [{"type": "http.request", "body": body}]
+
+    async def give() -> Any:
+        return left.pop() if left else await receive()
+
+    return give

@@ -1,0 +1,120 @@
+"""The process behind the local SageMaker's URL: our own services, and ministack as its child."""
+
+import asyncio
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+import uvloop
+
+from local_sagemaker.environment import client_environment
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.front.application import Application
+from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.ministack import Ministack
+from local_sagemaker.front.protocol import Protocol
+from local_sagemaker.front.request_guard import RequestGuard
+from local_sagemaker.front.services import Services
+from local_sagemaker.prerequisites import find_triton
+
+OPERATIONS_AT_ONCE = 64
+STOP_SECONDS = 10
+
+
+def run(folder: Folder, port: int) -> None:
+    """Serve on loopback until SIGTERM, then end everything that was started."""
+    triton = find_triton()
+    running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
+    os.environ.update(client_environment(running, folder))
+    application: RequestGuard
+    server = http_server(lambda *request: application(*request), port)
+
+    def end(*_: object) -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # From now on, and not only while uvicorn serves, which raises again what it has handled.
+        signal.signal(number, end)
+    emulator, url = _start_emulator(folder, port)
+    try:
+        calls, ministack = Calls(folder.calls), Ministack(url)
+        services = Services(folder, triton, ministack=url, calls=calls)
+        planes, runtime = services.control_planes, services.runtime
+        answering = Application(planes, runtime, ministack, calls, services.site)
+        application = RequestGuard(answering, has_page=True)
+        _call_after(emulator, end)
+        try:
+            uvloop.run(_serve(server, ministack))
+        finally:
+            services.stop()
+    finally:
+        _end(emulator)
+
+
+def http_server(application: Any, port: int) -> uvicorn.Server:
+    """Return the HTTP server of an ASGI application, on loopback."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            application,
+            host="127.0.0.1",
+            port=port,
+            http=Protocol,
+            interface="asgi3",
+            lifespan="off",
+            ws="none",
+            log_level="warning",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=1,
+        )
+    )
+
+
+async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
+    # Operations may wait; asyncio's own number of threads is 6 on 2 cores.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
+    await server.serve()
+    await ministack.close()
+
+
+def _call_after(process: "subprocess.Popen[bytes]", end: Callable[[], None]) -> None:
+    def wait() -> None:
+        process.wait()
+        end()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]", str]:
+    """Start ministack on a port that is bound; it ends when its standard input is closed."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "local_sagemaker", "emulate", str(folder.root)),
+                *(str(port), str(listener.fileno())),
+            ],
+            stdin=subprocess.PIPE,
+            pass_fds=[listener.fileno()],
+        )
+        return process, f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+def _end(emulator: "subprocess.Popen[bytes]") -> None:
+    if emulator.stdin:
+        with suppress(OSError):
+            emulator.stdin.close()
+    try:
+        emulator.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        emulator.kill()
+        emulator.wait()

@@ -1,0 +1,150 @@
+"""The services that ministack lacks, put together."""
+
+import os
+from functools import partial
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.clock import Clock, Ticker, speed_here
+from local_sagemaker.codebuild.service import CodeBuild
+from local_sagemaker.ecr.registries import registries
+from local_sagemaker.folder import Folder
+from local_sagemaker.front.calls import Calls
+from local_sagemaker.hosting import backends
+from local_sagemaker.hosting.container import ModelStep
+from local_sagemaker.hosting.container_logs import ContainerLogs
+from local_sagemaker.hosting.health import most_failed_pings
+from local_sagemaker.hosting.launch import Host, instances_at_most
+from local_sagemaker.metrics.collected import Collected
+from local_sagemaker.metrics.gpu_trace import GpuTrace
+from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
+from local_sagemaker.metrics.models import model_report
+from local_sagemaker.metrics.publisher import Publisher
+from local_sagemaker.prerequisites import TritonInstallation
+from local_sagemaker.quotas.account import AccountQuotas, quotas_here
+from local_sagemaker.quotas.service import service_quotas
+from local_sagemaker.sagemaker import network_interfaces
+from local_sagemaker.sagemaker.alarms import alarm_states
+from local_sagemaker.sagemaker.capture import Recorder
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.invocations import Invocations
+from local_sagemaker.sagemaker.network_interfaces import NetworkInterfaces, PrivateFleet
+from local_sagemaker.sagemaker.roles import assumable
+from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.watch.events import Events
+from local_sagemaker.watch.models import model_events
+from local_sagemaker.watch.rates import Traffic
+from local_sagemaker.watch.site import Site
+from local_sagemaker.watch.state import Watch
+
+ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
+"""For what is asked of ministack, which does not serve any more when all stops."""
+
+
+class Services:
+    """SageMaker, Application Auto Scaling, CodeBuild, quotas, and AWS's own images.
+
+    `ministack` is the URL of the others.
+
+    What they do as a role is recorded in `calls`: CodeBuild as a project's, SageMaker as that of
+    some `endpoint`.
+    """
+
+    def __init__(
+        self, folder: Folder, triton: TritonInstallation, *, ministack: str, calls: Calls
+    ) -> None:
+        session: Any = boto3.Session()
+
+        def client(service: str) -> Any:
+            return session.client(service, endpoint_url=ministack, config=ONE_ATTEMPT)
+
+        def acting_as(role: str, service: str) -> Any:
+            made = client(service)
+            calls.watch(made, role)
+            return made
+
+        s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
+        speed, quotas = speed_here(), AccountQuotas(quotas_here())
+        collected, events, traffic = Collected(speed), Events(), Traffic()
+        count, show = model_report(collected), model_events(events.tell)
+
+        def report(endpoint: str, variant: str, instance: str, step: ModelStep) -> None:
+            count(endpoint, variant, step)
+            show(endpoint, variant, instance, step)
+
+        self._logs = ContainerLogs(acting_as("endpoint", "logs"))
+        backends.install(triton, folder.backends)
+        interfaces = NetworkInterfaces(
+            client("ec2"), assumable=partial(assumable, iam), speed=speed
+        )
+        self._hosting = Hosting(
+            Host(
+                triton,
+                folder.backends,
+                folder.instances,
+                s3,
+                instances=instances_at_most(),
+                report=report,
+                follow=self._logs.follow,
+                tell=events.tell,
+                most_failed_pings=most_failed_pings(),
+            ),
+            fleet=partial(PrivateFleet, interfaces),
+            clock=lambda: Clock(speed),
+            alarms=partial(alarm_states, cloudwatch),
+            assumable=partial(assumable, iam),
+            quota=quotas.value,
+            scaled_variants=lambda endpoint: self._scaling.variants(endpoint),
+            deregister=lambda endpoint: self._scaling.forget(endpoint),
+        )
+        self._codebuild = CodeBuild(
+            clients=lambda role: (acting_as(role, "s3"), acting_as(role, "logs")),
+            folder=folder.builds,
+            environment={name: it for name, it in os.environ.items() if name.startswith("AWS_")},
+            quotas=quotas.builds(),
+            queued=quotas.queued_builds,
+        )
+        self._scaling = AutoScaling(self._hosting, cloudwatch, speed=speed, tell=events.tell)
+        instances = InstanceMetrics(
+            self._hosting.fleets, collected, speed=speed, gpus=GpuTrace.here()
+        )
+        publisher = Publisher(collected, cloudwatch)
+        self._measuring = Ticker(instances.measure, seconds=EVERY_SECONDS, speed=speed)
+        self._publishing = Ticker(publisher.publish, seconds=EVERY_SECONDS, speed=speed)
+        self._detaching = Ticker(
+            interfaces.tick, seconds=network_interfaces.EVERY_SECONDS, speed=speed
+        )
+        self._recorder = Recorder(client("s3"))
+        self.runtime = Invocations(self._hosting, self._recorder, collected, traffic.add)
+        watch = Watch(
+            endpoints=self._hosting.endpoints,
+            targets=self._scaling.targets,
+            cloudwatch=cloudwatch,
+            events=events,
+            traffic=traffic,
+            speed=speed,
+            most=instances_at_most(),
+        )
+        self.site = Site(watch.state)
+        self.control_planes = (
+            control_plane(self._hosting),
+            self._scaling.service,
+            self._codebuild.service,
+            service_quotas(quotas),
+            registries(client("ecr")),
+        )
+
+        for ticker in (self._measuring, self._publishing, self._scaling, self._detaching):
+            ticker.start()
+
+    def stop(self) -> None:
+        """End builds and instances."""
+        for ticker in (self._scaling, self._measuring, self._publishing, self._detaching):
+            ticker.stop()
+        self._codebuild.stop()
+        self._hosting.stop()
+        self._recorder.stop()
+        self._logs.stop()

@@ -1,0 +1,52 @@
+"""Stands in for Triton's C++ dali backend: the DALI Python package, on the CPU.
+
+Its packages lie in `site-packages` beside this file, where `stand_in_packages` puts them.
+"""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).parent / "site-packages"))
+
+import triton_python_backend_utils as pb_utils
+from nvidia.dali import Pipeline, types
+
+if TYPE_CHECKING:
+    from local_sagemaker.hosting.backends.stand_in import Arrays, StandIn
+else:  # it is copied beside this file
+    from stand_in import Arrays, StandIn
+
+
+class TritonPythonModel(StandIn):
+    file = "model.dali"
+
+    def load(self, path: Path) -> None:
+        self.path = path
+        self.build()
+
+    def build(self) -> None:
+        self.pipeline = Pipeline.deserialize(
+            filename=str(self.path),
+            batch_size=self.max_batch_size,
+            num_threads=1,
+            device_id=types.CPU_ONLY_DEVICE_ID,
+            exec_pipelined=False,  # an answer for each run
+            exec_async=False,
+        )
+        self.pipeline.build()
+
+    def answer(self, arrays: Arrays) -> Any:
+        try:
+            return super().answer(arrays)
+        except RuntimeError as error:
+            self.build()  # a pipeline that failed once is no longer valid
+            return pb_utils.InferenceResponse(error=pb_utils.TritonError(str(error)))
+
+    def run(self, arrays: Arrays) -> Arrays:
+        samples = {name: list(it) for name, it in zip(self.inputs, arrays, strict=True)}
+        return [output.as_array() for output in self.pipeline.run(**samples)]
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        """Run each request for itself, so that a broken picture fails its own request only."""
+        return [self.answer(self.given(request)) for request in requests]

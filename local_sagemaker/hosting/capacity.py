@@ -1,0 +1,99 @@
+"""What an instance has for its models, memory and a volume, and how much memory it uses."""
+
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from local_sagemaker.errors import LocalSageMakerError
+
+MEMORY = "LOCAL_SAGEMAKER_INSTANCE_MEMORY_MIB"
+DISK = "LOCAL_SAGEMAKER_INSTANCE_DISK_MIB"
+"""Variables of `up` that say what every instance has, in MiB, whatever its type."""
+
+MIB, GIB = 1 << 20, 1 << 30
+
+# GiB of an .xlarge; the other sizes of a family are multiples of it. General knowledge of EC2's
+# instance types, not read in a source.
+_XLARGE_GIB = {"c": 8, "m": 16, "r": 32, "g4dn": 16, "g5": 16, "g6": 16, "g6e": 32}
+_TYPE = re.compile(r"ml\.(?:([cmr])[5-9]\w*|(g4dn|g5|g6|g6e))\.(\d*)xlarge")
+
+# A variant may leave VolumeSizeInGB out; which size it gets then was not read in a source.
+_VOLUME_GIB = 30
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """Bytes that an instance has for its processes and for its models' files."""
+
+    memory: int
+    disk: int
+
+    @classmethod
+    def of(cls, variant: dict[str, Any]) -> "Capacity":
+        """Return what an instance of a production variant has, and this machine can give it.
+
+        Raises `LocalSageMakerError` when a variable of `up` is no number of MiB.
+        """
+        machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        memory = min(_memory(variant.get("InstanceType", "")) or machine, machine)
+        disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
+        return cls(memory=_variable(MEMORY) or memory, disk=_variable(DISK) or disk)
+
+
+def resident_bytes(session: int) -> int:
+    """Return the memory of a session's processes; what several of them share counts once."""
+    return int(_sum(session, proportional_bytes))
+
+
+def cpu_seconds(session: int) -> float:
+    """Return the processors' seconds of a session's processes, and of those that they reaped."""
+    return _sum(session, processor_seconds)
+
+
+def _sum(session: int, number: Callable[[Path], float]) -> float:
+    """Add up a number of each process of a session, by its folder of /proc."""
+    total = 0.0
+    for process in Path("/proc").iterdir():
+        with suppress(ValueError, OSError):  # no process, or one that has just ended
+            if os.getsid(int(process.name)) == session:
+                total += number(process)
+    return total
+
+
+def processor_seconds(process: Path) -> float:
+    """Return what a process, by its folder of /proc, and what it reaped have used.
+
+    Source: proc(5), /proc/[pid]/stat: utime, stime, cutime and cstime are the fields 14 to 17. The
+    second one, a name in brackets, may have spaces.
+    """
+    stat = (process / "stat").read_text()
+    ticks = sum(map(int, stat.rpartition(")")[2].split()[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def proportional_bytes(process: Path) -> int:
+    """Return the memory of a process, by its folder of /proc; its share of what it shares."""
+    rollup = (process / "smaps_rollup").read_text()
+    (kib,) = (line.split()[1] for line in rollup.splitlines() if line.startswith("Pss:"))
+    return int(kib) * 1024
+
+
+def _memory(instance_type: str) -> int | None:
+    match = _TYPE.fullmatch(instance_type)
+    if match is None:
+        return None
+    letter, family, times = match.groups()
+    return _XLARGE_GIB[letter or family] * int(times or 1) * GIB
+
+
+def _variable(name: str) -> int | None:
+    value = os.environ.get(name)
+    if not value:
+        return None
+    if not re.fullmatch("[1-9][0-9]*", value):
+        raise LocalSageMakerError(f"{name} is {value!r}: write a number of MiB, such as 4096")
+    return int(value) * MIB

@@ -1,0 +1,84 @@
+"""What containers write, in CloudWatch Logs.
+
+Source of the names: SageMaker's developer guide, logging-cloudwatch: the group
+/aws/sagemaker/Endpoints/[EndpointName], a stream [production-variant-name]/[instance-id].
+"""
+
+import logging
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local_sagemaker.hosting.triton import Triton
+from local_sagemaker.log_stream import LogStream
+
+SECONDS = 1.0
+"""Between two looks at what is new; of this machine, which nothing shortens."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class _Followed:
+    triton: Triton
+    stream: LogStream
+    group: str
+    name: str
+
+
+class ContainerLogs:
+    """Sends them on one thread. `client` is CloudWatch Logs', acting as the endpoints' role.
+
+    A group is made only when an instance begins, if there is none: one that was deleted is not
+    brought back by late lines.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._begun: list[_Followed] = []
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def follow(self, endpoint: str, variant: str, instance: str, triton: Triton) -> None:
+        """Send what a server writes, from its first line until it has ended."""
+        name = f"{variant}/{instance}"
+        stream = LogStream(triton.log, self._client)
+        group = f"/aws/sagemaker/Endpoints/{endpoint}"
+        with self._lock:
+            self._begun.append(_Followed(triton, stream, group, name))
+
+    def stop(self) -> None:
+        """Send what is there, and end."""
+        self._stopping.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        followed: list[_Followed] = []
+        going_on = True
+        while going_on:
+            going_on = not self._stopping.wait(SECONDS)
+            with self._lock:
+                begun, self._begun = self._begun, []
+            followed = [it for it in followed + list(filter(_open, begun)) if _send(it)]
+
+
+def _open(followed: _Followed) -> bool:
+    try:
+        followed.stream.open(followed.group, followed.name)
+    except (ClientError, BotoCoreError) as error:
+        _log.warning("%s has no stream %s: %s", followed.group, followed.name, error)
+        return False
+    return True
+
+
+def _send(followed: _Followed) -> bool:
+    """Send what is new; return whether more may come."""
+    ended = followed.triton.wait(0)  # asked first, so that its last lines are sent too
+    refused = followed.stream.send()
+    if refused:
+        _log.warning("%s does not take the log of %s: %s", followed.group, followed.name, refused)
+    return not ended and refused is None

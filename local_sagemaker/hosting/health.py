@@ -1,0 +1,58 @@
+"""The health checks of a container that is in service.
+
+SageMaker pings every container, and gives a ping 2 s (developer guide, "Custom Inference Code with
+Hosting Services"); a busy laptop may take longer. How often it pings, and what it does about
+failures after the first success, is documented nowhere. Two other sources say that they have
+consequences: Triton's authors answer 200 "even if model load has failed separately for some other
+models", which SageMaker "expects" (triton-inference-server/server#5298), and Deepgram sees
+instances replaced (developers.deepgram.com, "Health Checks & Automatic Recovery"). Triton itself
+answers 400 while any model is loaded, and for good once one has failed, unless the container has
+the variable SAGEMAKER_TRITON_PING_MODE: replaced after some failures, it would never finish a long
+load. So failures are reported, and containers are replaced for them only where that is asked for.
+"""
+
+import os
+import re
+from collections.abc import Callable
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import Kind
+from local_sagemaker.hosting.triton import Triton
+
+FAILED_PINGS = "LOCAL_SAGEMAKER_FAILED_PINGS"
+"""Variable of `up`: failed pings in a row after which a container is replaced; default: none."""
+
+PING_SECONDS = 5.0
+PING_TIMEOUT_SECONDS = 30.0
+
+
+def most_failed_pings() -> int | None:
+    """Return the value of the variable, or None. Raises `LocalSageMakerError` for what is no number."""
+    value = os.environ.get(FAILED_PINGS)
+    if not value:
+        return None
+    if not re.fullmatch("[1-9][0-9]*", value):
+        raise LocalSageMakerError(f"{FAILED_PINGS} is {value!r}: write how many, such as 3")
+    return int(value)
+
+
+def wait_for_failure(
+    triton: Triton, report: Callable[[Kind, str], None], *, most_failed: int | None
+) -> str:
+    """Ping a server until it ends, or has failed `most_failed` pings in a row; return which.
+
+    The first failure, and the first success after one, are reported.
+    """
+    then = "It keeps serving." if most_failed is None else f"After {most_failed} it is replaced."
+    failed = 0
+    while not triton.wait(PING_SECONDS):
+        problem = triton.failed_ping(PING_TIMEOUT_SECONDS)
+        if problem is None and failed:
+            report(Kind.INSTANCE_HEALTHY, "The container passes the ping health check again.")
+        if problem is not None and not failed:
+            message = f"The container fails the ping health check: {problem}. {then}"
+            report(Kind.INSTANCE_UNHEALTHY, message)
+        failed = 0 if problem is None else failed + 1
+        if failed == most_failed:
+            return "fails its pings"
+    return "has ended"

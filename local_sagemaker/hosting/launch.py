@@ -1,0 +1,163 @@
+"""How an instance begins: a variant and its Model, as the API describes them, become a server."""
+
+import itertools
+import os
+import re
+import shutil
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.hosting import archives, sandbox, serve, stand_in_packages
+from local_sagemaker.hosting.archives import S3Prefix
+from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.container import ModelStep, Report
+from local_sagemaker.hosting.instance import DOWNLOADED, Running
+from local_sagemaker.hosting.model_store import ModelStore
+from local_sagemaker.hosting.multi_model_container import MultiModelContainer
+from local_sagemaker.hosting.single_model_container import SingleModelContainer
+from local_sagemaker.hosting.triton import Triton
+from local_sagemaker.prerequisites import TritonInstallation
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+INSTANCES = "LOCAL_SAGEMAKER_INSTANCES"
+"""Variable that says how many processes stand for a variant's instances at most."""
+
+KEPT_LOGS = 50
+"""Of servers that have ended, the latest; what they wrote is in CloudWatch Logs, too."""
+
+
+def instances_at_most() -> int:
+    """Return what the variable says, or 2. Raises `LocalSageMakerError` for what is no number."""
+    value = os.environ.get(INSTANCES) or "2"
+    if not re.fullmatch("[1-9][0-9]*", value):
+        raise LocalSageMakerError(f"{INSTANCES} is {value!r}: write how many, such as 4")
+    return int(value)
+
+
+@dataclass(frozen=True)
+class Host:
+    """What instances are made of, the same for every endpoint; `instances` is a variant's most.
+
+    A container is replaced after `most_failed_pings` in a row, or never for that.
+    `report` is told by endpoint, variant and instance what happens to models, `follow` what a
+    server writes, and `tell` what happens to instances and endpoints.
+    """
+
+    triton: TritonInstallation
+    backends: Path
+    folder: Path
+    s3: "S3Client"
+    instances: int
+    report: Callable[[str, str, str, ModelStep], None] = lambda *_: None
+    follow: Callable[[str, str, str, Triton], None] = lambda *_: None
+    tell: Tell = untold
+    most_failed_pings: int | None = None
+
+
+_numbers = itertools.count(1)
+
+
+def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
+    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` with what is wrong."""
+    described = model.get("PrimaryContainer") or model["Containers"][0]
+    capacity = Capacity.of(variant)
+    folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
+    shutil.rmtree(folder, ignore_errors=True)
+    _forget_old_logs(host.folder)
+    folder.mkdir(parents=True, exist_ok=True)  # a model may leave what cannot be deleted
+    place = endpoint, variant["VariantName"], f"i-{uuid.uuid4().hex[:17]}"
+
+    def tell(kind: Kind, message: str) -> None:
+        host.tell(Happening(kind, message, *place))
+
+    if described.get("Mode", "SingleModel") == "MultiModel":
+        report = partial(host.report, *place)
+        running = _begin_multi_model(host, folder, described, capacity, report)
+    else:
+        running = _begin_single_model(host, folder, described, capacity)
+    host.follow(*place, running.triton)
+    started = variant.get("InstanceType", "an instance")
+    tell(Kind.INSTANCE_STARTED, f"The container of {started} was started.")
+    return replace(running, id=place[2], tell=tell)
+
+
+def _forget_old_logs(instances: Path) -> None:
+    """Delete the folders of servers that ended long ago: they have no models any more."""
+    by_age = sorted(instances.glob("*"), key=lambda it: int(it.name.rpartition("-")[2]))
+    ended = [it for it in by_age if not any((it / name).exists() for name in DOWNLOADED)]
+    for folder in ended[:-KEPT_LOGS]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _begin_multi_model(
+    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity, report: Report
+) -> Running:
+    prefix = S3Prefix.parse(described["ModelDataUrl"])
+    empty = folder / "empty"
+    empty.mkdir()
+    models = folder / "models"
+    models.mkdir()
+    command = serve.multi_model(
+        described.get("Environment", {}), image=described.get("Image", ""), repository=str(empty)
+    )
+    seen_at = sandbox.seen_at(models, sandbox.MODELS, isolated=host.triton.isolated)
+    triton = _triton(host, folder, command, (models, seen_at))
+    caching = described.get("MultiModelConfig", {}).get("ModelCacheSetting", "Enabled")
+    store = ModelStore(
+        host.s3, prefix=prefix, folder=models, backends=host.backends, limit=capacity.disk
+    )
+    container = MultiModelContainer(
+        triton,
+        store,
+        seen_at=seen_at,
+        memory=capacity.memory,
+        caches=caching != "Disabled",
+        report=report,
+    )
+    return Running(triton, container, folder, capacity)
+
+
+def _begin_single_model(
+    host: Host, folder: Path, described: dict[str, Any], capacity: Capacity
+) -> Running:
+    archive, repository = S3Prefix.parse(described["ModelDataUrl"]), folder / "model"
+    try:
+        fetched = archives.fetch(
+            host.s3, bucket=archive.bucket, key=archive.key, to=repository, limit=capacity.disk
+        )
+        stand_in_packages.provide(repository, host.backends)
+    except ApiError as error:
+        raise LocalSageMakerError(error.message) from None
+    seen_at = sandbox.seen_at(repository, sandbox.MODEL, isolated=host.triton.isolated)
+    command = serve.single_model(
+        described.get("Environment", {}),
+        image=described.get("Image", ""),
+        archive=repository,
+        repository=str(seen_at),
+    )
+    triton = _triton(host, folder, command, (repository, seen_at))
+    container = SingleModelContainer(
+        command.invocations, disk_bytes=fetched.size, archive=archive.key.rpartition("/")[2]
+    )
+    return Running(triton, container, folder, capacity)
+
+
+def _triton(host: Host, folder: Path, command: serve.Command, models: tuple[Path, Path]) -> Triton:
+    return Triton(
+        host.triton,
+        arguments=command.arguments,
+        environment=command.environment,
+        backends=host.backends,
+        folder=folder,
+        said=command.said,
+        ping=command.ping,
+        models=models,
+    )

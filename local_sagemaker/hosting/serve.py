@@ -1,0 +1,275 @@
+"""What the image's `serve` script does: a container's environment to tritonserver's command.
+
+Source: triton-inference-server/server, docker/sagemaker/serve, and src/command_line_parser.cc for
+the options of tritonserver; a release's scripts and options were read at its tag.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from local_sagemaker.errors import LocalSageMakerError
+
+SAGEMAKER_PORT = 8080
+DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
+
+_MULTI_MODEL = "SAGEMAKER_MULTI_MODEL"
+_PORT = "SAGEMAKER_BIND_TO_PORT"
+_ADDITIONAL = "SAGEMAKER_TRITON_ADDITIONAL_ARGS"
+_GPU_LIMIT = "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT"
+_INFERENCE_TYPE = "SAGEMAKER_TRITON_INFERENCE_TYPE"
+_OVERRIDE_PING_MODE = "SAGEMAKER_TRITON_OVERRIDE_PING_MODE"
+_PING_MODE = "SAGEMAKER_TRITON_PING_MODE"
+
+_FLAGS = {
+    "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "--model-namespacing={}",
+    _PORT: "--sagemaker-port={}",
+    "SAGEMAKER_SAFE_PORT_RANGE": "--sagemaker-safe-port-range={}",
+    "SAGEMAKER_TRITON_ALLOW_GRPC": "--allow-grpc={}",
+    "SAGEMAKER_TRITON_ALLOW_METRICS": "--allow-metrics={}",
+    "SAGEMAKER_TRITON_METRICS_PORT": "--metrics-port={}",
+    "SAGEMAKER_TRITON_GRPC_PORT": "--grpc-port={}",
+    "SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT": "--buffer-manager-thread-count={}",
+    "SAGEMAKER_TRITON_THREAD_COUNT": "--sagemaker-thread-count={}",
+    "SAGEMAKER_TRITON_LOG_VERBOSE": "--log-verbose={}",
+    "SAGEMAKER_TRITON_LOG_INFO": "--log-info={}",
+    "SAGEMAKER_TRITON_LOG_WARNING": "--log-warning={}",
+    "SAGEMAKER_TRITON_LOG_ERROR": "--log-error={}",
+    "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": "--backend-config=python,shm-default-byte-size={}",
+    "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "--backend-config=python,shm-growth-byte-size={}",
+    "SAGEMAKER_TRITON_TENSORFLOW_VERSION": "--backend-config=tensorflow,version={}",
+    _ADDITIONAL: "{}",
+}
+_DEFAULTS = {
+    "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "true",  # the value is handed on as it is
+    _PORT: str(SAGEMAKER_PORT),  # tritonserver's own
+    "SAGEMAKER_TRITON_ALLOW_GRPC": "false",
+    "SAGEMAKER_TRITON_ALLOW_METRICS": "false",
+    "SAGEMAKER_TRITON_LOG_VERBOSE": "true",
+    "SAGEMAKER_TRITON_SHM_DEFAULT_BYTE_SIZE": "16777216",
+    "SAGEMAKER_TRITON_SHM_GROWTH_BYTE_SIZE": "1048576",
+}
+
+# The release whose script was the first to know a variable; the scripts of 22.05 know the others.
+# What older scripts do otherwise is not emulated: before 23.04 they do not namespace models.
+_KNOWN_SINCE = {
+    "SAGEMAKER_TRITON_TENSORFLOW_VERSION": "22.09",
+    _GPU_LIMIT: "22.12",
+    "SAGEMAKER_TRITON_DISABLE_MODEL_NAMESPACING": "23.04",
+    _ADDITIONAL: "23.07",
+    "SAGEMAKER_TRITON_ALLOW_GRPC": "23.07",
+    "SAGEMAKER_TRITON_ALLOW_METRICS": "23.07",
+    "SAGEMAKER_TRITON_GRPC_PORT": "23.07",
+    "SAGEMAKER_TRITON_METRICS_PORT": "23.07",
+    _OVERRIDE_PING_MODE: "23.07",
+    _INFERENCE_TYPE: "25.03",
+}
+
+# tritonserver's options that the local Triton does not have, and the release that brought them.
+_LOCAL_RELEASE = "24.10"
+_OPTION_SINCE = {
+    "--grpc-max-response-pool-size": "25.03",
+    "--grpc-infer-thread-count": "25.04",
+    "--http-max-input-size": "25.06",
+    "--allow-client-shm": "26.04",
+}
+# The local Triton has this one, for routes that SageMaker does not reach. Source: src/main.cc and
+# src/sagemaker_server.cc, at v2.67.0 for the first time.
+_RESTRICTS = "--http-restricted-api"
+_RESTRICTS_SAGEMAKER_SINCE = "26.03"
+
+_GENERATES = ("generate", "generate_stream")
+
+
+@dataclass(frozen=True)
+class Command:
+    """How `serve` starts tritonserver: its arguments and variables, and what is said before.
+
+    `ping` and `invocations` are the paths at which the server answers SageMaker's requests.
+    """
+
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    said: tuple[str, ...]
+    ping: str = "/ping"
+    invocations: str = "/invocations"
+
+
+def multi_model(environment: dict[str, str], *, image: str, repository: str) -> Command:
+    """Return the command of a container in mode MultiModel.
+
+    `repository` is the empty model repository that `serve` makes: models are loaded one by one.
+    Raises `LocalSageMakerError` where `serve` or tritonserver would end the container, and for what is
+    not emulated.
+    """
+    release, environment = _release(image), {**environment, _MULTI_MODEL: "true"}
+    known = _known(environment, release)
+    ping_mode = known.get(_OVERRIDE_PING_MODE, "live")
+    arguments = _arguments(known, release, repository)
+    _refuse_unknown_type(known)
+    said = f'Triton is running in SageMaker MME mode. Using Triton ping mode: "{ping_mode}"'
+    return Command(
+        (*_SAGEMAKER, *arguments),
+        _passed_on(environment, ping_mode),
+        (*_notes(environment, release), said),
+    )
+
+
+def single_model(
+    environment: dict[str, str], *, image: str, archive: Path, repository: str
+) -> Command:
+    """Return the command of a container in mode SingleModel.
+
+    `archive` is the folder of the unpacked archive, and `repository` the path under which the
+    server sees it. Raises `LocalSageMakerError` as `multi_model` does, and where `serve` does not know
+    which one model to load.
+    """
+    release = _release(image)
+    known = _known(environment, release)
+    ping_mode = known.get(_OVERRIDE_PING_MODE, "ready")
+    arguments = _arguments(known, release, repository)
+    if (archive / "config.pbtxt").is_file():
+        raise LocalSageMakerError(
+            "ERROR: Incorrect directory structure. Model directory needs to contain the top level "
+            "folder: the archive has a config.pbtxt at its root"
+        )
+    _refuse_unknown_type(known)
+    model, chosen = _default_model(known, archive)
+    passed_on = {**_passed_on(environment, ping_mode), DEFAULT_MODEL: model}
+    command = Command(
+        (*_SAGEMAKER, *arguments, f"--load-model={model}"),
+        passed_on,
+        (*_notes(environment, release), *chosen),
+    )
+    if (inference_type := known.get(_INFERENCE_TYPE)) in _GENERATES:
+        return _generating(command, model, str(inference_type))
+    return command
+
+
+_SAGEMAKER = (
+    "--allow-sagemaker=true",
+    "--allow-http=false",
+    "--model-control-mode=explicit",
+)
+
+
+def _generating(command: Command, model: str, inference_type: str) -> Command:
+    """Return a command whose server answers /invocations with what Triton generates.
+
+    The local Triton's SageMaker routes cannot, but its own routes are the same code. Source:
+    src/sagemaker_server.cc at v2.56.0 calls HTTPAPIServer::HandleGenerate.
+    """
+    own_routes = ("--allow-http=true", f"--http-port={SAGEMAKER_PORT}", "--allow-sagemaker=false")
+    mode = "live" if command.environment.get(_PING_MODE) == "live" else "ready"
+    return replace(
+        command,
+        arguments=(*command.arguments, *own_routes),
+        ping=f"/v2/health/{mode}",
+        invocations=f"/v2/models/{model}/{inference_type}",
+    )
+
+
+def _release(image: str) -> str | None:
+    """Return the release that an image's tag names, such as 24.09; None: any may be in it."""
+    tagged = re.search(r":(\d\d\.\d\d)-py3", image)
+    return tagged[1] if tagged else None
+
+
+def _has(release: str | None, since: str) -> bool:
+    return release is None or release >= since
+
+
+def _known(environment: dict[str, str], release: str | None) -> dict[str, str]:
+    """Return what a release's script sees: it asks with -n, so an empty variable is one not set."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if value and _has(release, _KNOWN_SINCE.get(name, ""))
+    }
+
+
+def _notes(environment: dict[str, str], release: str | None) -> Iterator[str]:
+    """Yield what is ours to say about the variables that have no effect."""
+    for name, since in _KNOWN_SINCE.items():
+        if environment.get(name) and not _has(release, since):
+            yield f"LOCAL AWS: {name} has no effect: {release} does not know it, {since} is first"
+    # `serve` adds a limit for each GPU that nvidia-smi lists.
+    if _GPU_LIMIT in _known(environment, release):
+        yield f"LOCAL AWS: {_GPU_LIMIT} has no effect: there is no GPU"
+
+
+def _passed_on(environment: dict[str, str], ping_mode: str) -> dict[str, str]:
+    """Return the variables that the server gets, which falls back to the ping mode `ready`.
+
+    `serve` sets the mode without exporting it: it arrives only where the container has one.
+    """
+    chosen = {_PING_MODE: ping_mode} if _PING_MODE in environment else {}
+    return {**environment, **chosen}
+
+
+def _refuse_unknown_type(known: dict[str, str]) -> None:
+    given = known.get(_INFERENCE_TYPE, "infer")
+    if given not in ("infer", *_GENERATES):
+        raise LocalSageMakerError(
+            f"ERROR: Invalid {_INFERENCE_TYPE} '{given}'. Must be one of: infer, "
+            f"{', '.join(_GENERATES)}"
+        )
+
+
+def _arguments(known: dict[str, str], release: str | None, repository: str) -> Iterable[str]:
+    values = {**_DEFAULTS, **known}
+    if values[_PORT] != _DEFAULTS[_PORT]:
+        # Source: developer guide, "Custom Inference Code with Hosting Services" (a container
+        # listens on port 8080) and "Troubleshoot multi-container endpoints" (on the port of the
+        # variable, which SageMaker sets itself, where there are several containers).
+        raise LocalSageMakerError(
+            f"{_PORT} is {values[_PORT]}: SageMaker asks the only container of an endpoint at "
+            f"port {SAGEMAKER_PORT}, and would find nothing there: leave it out"
+        )
+    _refuse_options(values.get(_ADDITIONAL, "").split(), release)
+    flags = (flag.format(values[name]) for name, flag in _FLAGS.items() if name in values)
+    # $SAGEMAKER_ARGS stands without quotes in the script: a value with spaces is several words.
+    return [f"--model-repository={repository}", *(word for flag in flags for word in flag.split())]
+
+
+def _refuse_options(additional: list[str], release: str | None) -> None:
+    for option in (word.partition("=")[0] for word in additional):
+        since = _OPTION_SINCE.get(option)
+        if since and not _has(release, since):
+            raise LocalSageMakerError(
+                f"{_ADDITIONAL}: tritonserver of {release} does not know {option} and would end: "
+                f"use {since} or newer, or leave it out"
+            )
+        if since or (option == _RESTRICTS and _has(release, _RESTRICTS_SAGEMAKER_SINCE)):
+            raise LocalSageMakerError(
+                f"the local SageMaker has no {option} ({_ADDITIONAL}): its Triton is that of "
+                f"{_LOCAL_RELEASE}: leave it out on this stage"
+            )
+
+
+def _default_model(known: dict[str, str], archive: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the model that /invocations answers with, and what `serve` says if it chose it."""
+    folders = sorted(it.name for it in archive.iterdir() if it.is_dir() and not it.is_symlink())
+    if name := known.get(DEFAULT_MODEL):
+        if not (archive / name).is_dir():
+            raise LocalSageMakerError(
+                f"ERROR: Directory with provided {DEFAULT_MODEL} {name} does not exist in the "
+                f"archive, which has {', '.join(folders) or 'no folder'}"
+            )
+        return name, ()
+    if not folders:
+        raise LocalSageMakerError(
+            "ERROR: No model found in model repository: the archive has no folder"
+        )
+    if len(folders) > 1:
+        raise LocalSageMakerError(
+            "ERROR: More than 1 model directory found in model repository. Either provide a single "
+            f"directory or set {DEFAULT_MODEL} to run the ensemble backend. Directories found: "
+            f"{', '.join(folders)}"
+        )
+    (only,) = folders
+    return only, (
+        f"WARNING: No {DEFAULT_MODEL} provided.",
+        f"         Starting with the only existing model directory {only}",
+    )

@@ -1,0 +1,106 @@
+"""Values on their way to CloudWatch: by metric and period, until they are published."""
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+from local_sagemaker.metrics.names import MICROSECONDS, Metric
+
+MOST_PERIODS = 15
+"""How many of a metric wait for a CloudWatch that does not take them; older ones are given up."""
+
+DIGITS = 2
+"""Of a time, that are kept, so that a minute's percentiles are made of few different values."""
+
+
+class Place(NamedTuple):
+    """Where a value was measured; with `config` only if it is known of one."""
+
+    endpoint: str
+    variant: str
+    config: str | None = None
+
+    @property
+    def dimensions(self) -> list[dict[str, str]]:
+        """Return CloudWatch's dimensions."""
+        named = {"EndpointName": self.endpoint, "VariantName": self.variant}
+        if self.config is not None:
+            named["EndpointConfigName"] = self.config
+        return [{"Name": name, "Value": value} for name, value in named.items()]
+
+
+class Series(NamedTuple):
+    """The values of one metric in one place, each with how often it was, at a time."""
+
+    metric: Metric
+    place: Place
+    time: float
+    values: Counter[float]
+
+
+class Collected:
+    """Takes values from any thread. At a `speed`, periods last so much less."""
+
+    def __init__(self, speed: float, *, clock: Callable[[], float] = time.time) -> None:
+        self._speed, self._clock = speed, clock
+        self._lock = threading.Lock()
+        self._waiting: dict[tuple[Metric, Place], dict[int, Counter[float]]] = {}
+
+    def add(self, metric: Metric, place: Place, value: float) -> None:
+        """Take a value that was measured now."""
+        self.add_all([(metric, value)], [place])
+
+    def add_all(self, measured: Iterable[tuple[Metric, float]], places: Sequence[Place]) -> None:
+        """Take values that were measured now, each in each of some places."""
+        now = self._clock()
+        with self._lock:
+            for metric, value in measured:
+                rounded = _rounded(metric, value)
+                for place in places:
+                    self._values(metric, place, now)[rounded] += 1
+
+    def expect(self, metric: Metric, place: Place) -> None:
+        """Have the period be zero if it brings no value."""
+        now = self._clock()
+        with self._lock:
+            self._values(metric, place, now)
+
+    def take(self) -> list[Series]:
+        """Return what periods that have ended have brought, the oldest first, and forget it.
+
+        Its time is the middle of its period: that of the values is in no other.
+        """
+        now = self._clock()
+        taken = []
+        with self._lock:
+            for (metric, place), by_period in list(self._waiting.items()):
+                width = self._width(metric)
+                for period in [it for it in sorted(by_period) if (it + 1) * width <= now]:
+                    middle = (period + 0.5) * width
+                    values = by_period.pop(period) or Counter({0.0: 1})
+                    taken.append(Series(metric, place, middle, values))
+                if not by_period:
+                    del self._waiting[metric, place]
+        return sorted(taken, key=lambda it: it.time)
+
+    def _values(self, metric: Metric, place: Place, now: float) -> Counter[float]:
+        """Return those of the period that is now."""
+        period = math.floor(now / self._width(metric))
+        by_period = self._waiting.setdefault((metric, place), {})
+        if period not in by_period:
+            by_period[period] = Counter()
+            for oldest in sorted(by_period)[:-MOST_PERIODS]:
+                del by_period[oldest]
+        return by_period[period]
+
+    def _width(self, metric: Metric) -> float:
+        return metric.period / self._speed
+
+
+def _rounded(metric: Metric, value: float) -> float:
+    if metric.unit != MICROSECONDS or value <= 0:
+        return float(value)
+    return round(value, DIGITS - 1 - math.floor(math.log10(value)))

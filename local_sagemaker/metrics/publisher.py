@@ -1,0 +1,64 @@
+"""Publishes into CloudWatch what endpoints are measured by."""
+
+import logging
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from typing import Any, TypeVar
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from local_sagemaker.metrics.collected import Collected, Series
+
+MOST_VALUES, MOST_DATA = 150, 100
+"""Different values of a datum, and data of a request. The API reference of PutMetricData allows
+150, and 1000 within a megabyte."""
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class Publisher:
+    """Puts what was collected, by the ordinary API. `cloudwatch` is boto3's client.
+
+    What CloudWatch does not take is lost, as on AWS: nothing is kept for later.
+    """
+
+    def __init__(self, collected: Collected, cloudwatch: Any) -> None:
+        self._collected, self._cloudwatch = collected, cloudwatch
+        self._refused = False
+
+    def publish(self) -> None:
+        """Put the periods that have ended."""
+        series = sorted(self._collected.take(), key=lambda it: it.metric.namespace)
+        for namespace, found in groupby(series, key=lambda it: it.metric.namespace):
+            for data in _parts((datum for it in found for datum in _data(it)), MOST_DATA):
+                self._put(namespace, data)
+
+    def _put(self, namespace: str, data: list[dict[str, Any]]) -> None:
+        try:
+            self._cloudwatch.put_metric_data(Namespace=namespace, MetricData=data)
+        except (BotoCoreError, ClientError) as error:
+            if not self._refused:  # else the log would have it every minute
+                _log.warning("metrics are not published: %s", error)
+            self._refused = True
+        else:
+            self._refused = False
+
+
+def _data(series: Series) -> Iterator[dict[str, Any]]:
+    for values in _parts(series.values.items(), MOST_VALUES):
+        yield {
+            "MetricName": series.metric.name,
+            "Dimensions": series.place.dimensions,
+            "Timestamp": series.time,
+            "Values": [value for value, _ in values],
+            "Counts": [float(count) for _, count in values],
+            "Unit": series.metric.unit,
+        }
+
+
+def _parts(items: Iterable[T], most: int) -> Iterator[list[T]]:
+    left = iter(items)
+    while part := list(islice(left, most)):
+        yield part

@@ -1,0 +1,170 @@
+"""What this machine must have for Triton to run, checked before anything is started."""
+
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from local_sagemaker.errors import LocalSageMakerError
+
+UNSHARE = (
+    *("unshare", "--user", "--map-root-user", "--net", "--pid", "--ipc", "--mount"),
+    *("--fork", "--kill-child", "--mount-proc"),
+)
+"""Runs a command in namespaces of its own (network, processes, memory, mounts), without root."""
+IMAGE_PYTHON = "3.10"
+"""In the image of 24.09, the SageMaker release closest to the local Triton."""
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python of this machine, and the wheel's stub: the process that embeds it.
+
+    `version` is such as 3.11; `library_path` is where the stub finds libpython.
+    """
+
+    program: Path
+    version: str
+    library_path: Path
+    stub: Path
+
+    def can_be_embedded(self) -> bool:
+        """Say whether the stub finds libpython; Triton would wait for ever for one that does not.
+
+        Without arguments, a stub that starts exits with 1. Source: python_backend, src/pb_stub.cc.
+        """
+        variables = {"LD_LIBRARY_PATH": str(self.library_path)}
+        tried = subprocess.run([self.stub], env=variables, capture_output=True, check=False)
+        return tried.returncode == 1
+
+
+@dataclass(frozen=True)
+class TritonInstallation:
+    """The Triton that the nvidia-pytriton wheel carries.
+
+    `own_python` runs this program, and the stand-ins for C++ backends; `model_python` runs Python
+    models. `isolated` says whether the kernel lets servers have a network namespace of their own.
+    """
+
+    root: Path
+    own_python: Interpreter
+    model_python: Interpreter
+    isolated: bool
+
+    @property
+    def binary(self) -> Path:
+        """The `tritonserver` program."""
+        return self.root / "bin" / "tritonserver"
+
+    @property
+    def exposed(self) -> str | None:
+        """Say what is not as it should be where a server has no network namespace of its own."""
+        if self.isolated:
+            return None
+        return (
+            "this kernel grants no namespaces: each Triton listens on every interface of this "
+            "machine, and models read and write all that you can"
+        )
+
+    @property
+    def other_python(self) -> str | None:
+        """Say what is not as on AWS where Python models run in another Python than the image's."""
+        python = self.model_python.version
+        if python == IMAGE_PYTHON:
+            return None
+        return (
+            f"Python models run in Python {python} here, and archives are built for it, below "
+            f"other prefixes than on AWS, where it is {IMAGE_PYTHON}: put python{IMAGE_PYTHON} "
+            "with its libpython on PATH to have the same"
+        )
+
+
+def find_triton() -> TritonInstallation:
+    """Return the installation, or raise `LocalSageMakerError` with the one thing to do first."""
+    if not (3, 11) <= sys.version_info[:2] < (3, 13):
+        raise LocalSageMakerError(
+            f"Python {sys.version_info.major}.{sys.version_info.minor} is not supported: use 3.11 "
+            "or 3.12, the versions that the local Triton has a Python backend for"
+        )
+    spec = importlib.util.find_spec("pytriton")
+    if spec is None or spec.origin is None:
+        if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+            raise LocalSageMakerError(
+                f"the local Triton runs on Linux on x86-64, and this is {platform.system()} on "
+                f"{platform.machine()}, for which nvidia-pytriton has no wheel: deploy to AWS, or "
+                "use a Linux machine"
+            )
+        raise LocalSageMakerError("nvidia-pytriton is not installed: run make install")
+    numpy = importlib.metadata.version("numpy")
+    if int(numpy.split(".")[0]) >= 2:
+        raise LocalSageMakerError(
+            f"numpy {numpy} is installed, with which the local Triton's Python backend returns "
+            "empty tensors: run make install to get the pinned one"
+        )
+    root = Path(spec.origin).parent / "tritonserver"
+    if not root.is_dir():
+        raise LocalSageMakerError(
+            f"nvidia-pytriton has no {root.name}: pip install --force-reinstall it"
+        )
+    own = _own_python(root)
+    return TritonInstallation(
+        root=root,
+        own_python=own,
+        model_python=_image_python(root) or own,
+        isolated=_can_unshare(),
+    )
+
+
+def _own_python(root: Path) -> Interpreter:
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    folder = Path(sysconfig.get_config_var("LIBDIR"))
+    own = Interpreter(Path(sys.executable), version, folder, _stub(root, version))
+    if not own.can_be_embedded():
+        raise LocalSageMakerError(
+            f"libpython{version}.so.1.0 is not on this machine, which Triton's Python backend "
+            f"needs: install it (Debian, Ubuntu: apt-get install libpython{version}) or use a "
+            "Python built with --enable-shared"
+        )
+    return own
+
+
+def _image_python(root: Path) -> Interpreter | None:
+    """Return the image's Python, if this machine has one that can be embedded."""
+    program = shutil.which(f"python{IMAGE_PYTHON}")
+    if program is None:
+        return None
+    ask = "import sysconfig, venv; print(sysconfig.get_config_var('LIBDIR'))"
+    asked = subprocess.run([program, "-I", "-c", ask], capture_output=True, text=True, check=False)
+    if asked.returncode:
+        return None
+    folder = Path(asked.stdout.strip())
+    found = Interpreter(Path(program), IMAGE_PYTHON, folder, _stub(root, IMAGE_PYTHON))
+    return found if found.can_be_embedded() else None
+
+
+def _stub(root: Path, version: str) -> Path:
+    return root / "python_backend_stubs" / version / "triton_python_backend_stub"
+
+
+def _can_unshare() -> bool:
+    try:
+        tried = subprocess.run([*UNSHARE, "true"], capture_output=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.returncode == 0
+
+
+def search_path(environment: Path | None = None) -> str:
+    """Return PATH with a virtual environment's programs first, this interpreter's by default.
+
+    The Python backend embeds an interpreter that takes its site-packages from the `python3` that
+    comes first on PATH; VIRTUAL_ENV and PYTHONPATH do not reach it.
+    """
+    programs = (environment or Path(sys.prefix)) / "bin"
+    return os.pathsep.join([str(programs), os.environ.get("PATH", os.defpath)])

@@ -1,0 +1,57 @@
+"""Service Quotas' operations: what is read; nothing is requested here."""
+
+from collections.abc import Callable
+from typing import Any
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.errors import ApiError
+from local_sagemaker.paging import page
+from local_sagemaker.quotas.account import AccountQuotas, Quota
+
+Record = dict[str, Any]
+PAGE_SIZE = 100
+"""Quotas in an answer at most: the service's model."""
+
+
+def service_quotas(quotas: AccountQuotas) -> JsonService:
+    """Return the service in front of the account's quotas."""
+
+    def listing(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
+        def answer(request: Record) -> Record:
+            found = quotas.of_service(request["ServiceCode"])
+            if not found:
+                code = request["ServiceCode"]
+                raise ApiError(
+                    "NoSuchResourceException", f"The local SageMaker has none of {code}."
+                )
+            described = [_described(it, value(it)) for it in found]
+            listed, more = page(described, request, key=_key, size=PAGE_SIZE)
+            return {"Quotas": listed, **more}
+
+        return answer
+
+    return JsonService(
+        "service-quotas",
+        {
+            "ListServiceQuotas": listing(lambda it: it.value),
+            "ListAWSDefaultServiceQuotas": listing(lambda it: it.default),
+        },
+    )
+
+
+def _key(quota: Record) -> tuple[str, str]:
+    return quota["QuotaName"], quota["QuotaCode"]
+
+
+def _described(quota: Quota, value: int) -> Record:
+    return {
+        "ServiceCode": quota.service,
+        "QuotaArn": f"arn:aws:servicequotas:{REGION}:{ACCOUNT}:{quota.service}/{quota.code}",
+        "QuotaCode": quota.code,
+        "QuotaName": quota.name,
+        "Value": float(value),
+        "Unit": "None",
+        "Adjustable": True,
+        "GlobalQuota": False,
+    }

@@ -1,0 +1,201 @@
+"""An endpoint: what DescribeEndpoint answers, and the fleets between which its calls are split."""
+
+import copy
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from local_sagemaker.clock import Clock
+from local_sagemaker.errors import ApiError, LocalSageMakerError, plain_message
+from local_sagemaker.happenings import Happening, Kind, Tell, untold
+from local_sagemaker.hosting.fleet import Fleet
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.sagemaker import variants
+from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.sagemaker.resources import Record
+
+DRAIN_SECONDS = 60
+LEAST_SECONDS = 60.0
+"""Of AWS's: for so long at least an endpoint is Creating or Updating, so that whoever looks after a
+request sees it. There it takes minutes; how many is said nowhere."""
+
+MOST_REASON = 1024
+"""Characters of a FailureReason: the service's model."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Site:
+    """What every endpoint runs on. `alarms` gives the states of those that exist, by name.
+
+    `stopping` is set when everything ends: who waits or works for an endpoint does nothing more.
+    """
+
+    host: Host
+    fleet: Callable[[], Fleet]
+    clock: Callable[[], Clock]
+    alarms: Callable[[Collection[str]], Mapping[str, str]]
+    stopping: threading.Event
+
+
+class Endpoint:
+    """An endpoint, whose `lock` guards everything in it.
+
+    `fleet` serves what `plan` says. `new` is a fleet that starts, of an update `share` of the calls
+    goes to it, by the weights in the PendingDeploymentSummary. `stray` is one that a failed
+    rollback has left, and that the next update ends. `coming` is the plan of a fleet that starts.
+    `report` is told each status that it comes into.
+    """
+
+    def __init__(
+        self, description: Record, plan: Plan, lock: threading.RLock, report: Tell = untold
+    ) -> None:
+        self.description, self.plan, self.lock, self._report = description, plan, lock, report
+        self.coming = plan
+        self.fleet: Fleet | None = None
+        self.new: Fleet | None = None
+        self.stray: Fleet | None = None
+        self.share = Fraction(0)
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return str(self.description["EndpointName"])
+
+    @property
+    def status(self) -> str:
+        """Return its EndpointStatus."""
+        return str(self.description["EndpointStatus"])
+
+    @property
+    def configurations(self) -> set[str]:
+        """Return the names of what serves, and of what an operation in progress brings."""
+        pending = self.description.get("PendingDeploymentSummary", {})
+        return {it["EndpointConfigName"] for it in (self.description, pending) if it}
+
+    @property
+    def variants(self) -> list[Record]:
+        """Return the variants of what serves."""
+        found: list[Record] = self.description["ProductionVariants"]
+        return found
+
+    @property
+    def pending(self) -> list[Record]:
+        """Return the variants of what an update brings."""
+        found: list[Record] = self.description["PendingDeploymentSummary"]["ProductionVariants"]
+        return found
+
+    def described(self) -> Record:
+        """Return what DescribeEndpoint answers."""
+        with self.lock:
+            return copy.deepcopy({**self.description, **self._capture()})
+
+    def set(self, **changes: Any) -> None:
+        """Change members of the description; None takes one away."""
+        with self.lock:
+            before = self.description.get("EndpointStatus")
+            self.description.update(changes, LastModifiedTime=time.time())
+            for name in [name for name, value in changes.items() if value is None]:
+                del self.description[name]
+            if self.status != before:
+                self.happened(Kind.ENDPOINT_STATUS, self._said())
+
+    def happened(self, kind: Kind, message: str) -> None:
+        """Report what has happened to it."""
+        self._report(Happening(kind, message, endpoint=self.name))
+
+    def begin(self, plan: Plan, fleet: Fleet, pending: list[Record], **changes: Any) -> None:
+        """Take in the fleet that is to start.
+
+        The reason of a failure before "disappears as soon as a new update is applied"
+        (aws-controllers-k8s/sagemaker-controller#7).
+        """
+        self.stray, self.new, self.share = self.new, fleet, Fraction(0)
+        self.coming = plan
+        summary = {
+            "EndpointConfigName": plan.config["EndpointConfigName"],
+            "ProductionVariants": pending,
+            "StartTime": time.time(),
+        }
+        self.set(PendingDeploymentSummary=summary, FailureReason=None, **changes)
+
+    def tell(self, status: str, message: str, now: Mapping[str, int] | None = None) -> None:
+        """Say what happens to the pending variants, and how many instances they have from `now`."""
+        with self.lock:
+            pending = variants.counted(self.pending, now) if now else self.pending
+            summary = {
+                **self.description["PendingDeploymentSummary"],
+                "ProductionVariants": variants.under(pending, status, message),
+            }
+            self.set(PendingDeploymentSummary=summary)
+
+    def pick(self) -> tuple[Fleet, dict[str, float]] | None:
+        """Return the fleet that gets the next call, and the weights of its variants."""
+        if self.fleet is None or self.status in ("Deleting", "Failed"):
+            return None
+        if self.new is not None and random.random() < self.share:
+            return self.new, variants.weights(self.pending)
+        return self.fleet, variants.weights(self.variants)
+
+    def switch(self, plan: Plan) -> None:
+        """The new fleet is the endpoint's from now on."""
+        with self.lock:
+            self.fleet, self.new, self.share, self.plan = self.new, None, Fraction(0), plan
+            self.set(
+                EndpointConfigName=plan.config["EndpointConfigName"],
+                EndpointStatus="InService",
+                PendingDeploymentSummary=None,
+                ProductionVariants=variants.settled(self.pending),
+            )
+
+    def give_up(self) -> list[Fleet]:
+        """Return the fleets, which are the caller's to stop from now on."""
+        fleets = self.fleets
+        self.new = self.fleet = self.stray = None
+        return fleets
+
+    @property
+    def fleets(self) -> list[Fleet]:
+        """Return what serves, what starts, and what a rollback has left."""
+        return [it for it in (self.fleet, self.new, self.stray) if it]
+
+    def _said(self) -> str:
+        why = self.description.get("FailureReason")
+        coming = self.description.get("PendingDeploymentSummary", {}).get("EndpointConfigName")
+        config = coming or self.description.get("EndpointConfigName")
+        return f"{self.name} is {self.status}: {why or f'configuration {config}'}"
+
+    def _capture(self) -> Record:
+        """Return the "currently active data capture configuration": the API reference."""
+        config = self.plan.config.get("DataCaptureConfig")
+        if config is None or self.fleet is None:
+            return {}
+        enabled = config.get("EnableCapture", True)  # "defaults to enabled"
+        summary = {
+            "EnableCapture": enabled,
+            "CaptureStatus": "Started" if enabled else "Stopped",
+            "CurrentSamplingPercentage": config["InitialSamplingPercentage"],
+            "DestinationS3Uri": config["DestinationS3Uri"],
+            "KmsKeyId": config.get("KmsKeyId", ""),  # which every summary has
+        }
+        return {"DataCaptureConfig": summary}
+
+
+def end(fleet: Fleet) -> None:
+    """Let a fleet finish the calls that it has, and end it."""
+    fleet.drain(DRAIN_SECONDS)
+    fleet.stop()
+
+
+def reason(error: Exception) -> str:
+    """Return a FailureReason: what says itself what to do; of anything else, where to read it."""
+    if isinstance(error, ApiError | LocalSageMakerError | OSError):
+        return plain_message(error)[:MOST_REASON]
+    log.error("the instances did not start", exc_info=error)
+    return "An internal error of the local SageMaker; its log says which."

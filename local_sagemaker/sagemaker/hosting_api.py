@@ -1,0 +1,381 @@
+"""Endpoints, as SageMaker's API has them: what is asked of them, and which fleet answers a call."""
+
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from local_sagemaker.clock import Clock
+from local_sagemaker.environment import ACCOUNT
+from local_sagemaker.errors import ApiError
+from local_sagemaker.happenings import Kind
+from local_sagemaker.hosting.fleet import Fleet
+from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.sagemaker import variants
+from local_sagemaker.sagemaker.deployment import alarms_of, deployment
+from local_sagemaker.sagemaker.deployment_checks import (
+    check_alarms,
+    check_deployment,
+    check_variants,
+)
+from local_sagemaker.sagemaker.endpoint import LEAST_SECONDS, Endpoint, Site, end, log, reason
+from local_sagemaker.sagemaker.instance_quotas import Limit, check_quotas
+from local_sagemaker.sagemaker.refusals import check_desired
+from local_sagemaker.sagemaker.registry import Plan, Registry
+from local_sagemaker.sagemaker.resources import ENDPOINT, ENDPOINT_CONFIG, Record
+from local_sagemaker.sagemaker.update import Update
+
+
+class Hosting(Registry):
+    """What exists, by name. Every method is safe to call from any thread.
+
+    `fleet` makes the fleets, `clock` the time of each update, `alarms` returns the states of the
+    CloudWatch alarms that exist by name. `scaled_variants` returns the variants of an endpoint that
+    are registered for scaling, `deregister` ends that when the endpoint is deleted. `quota` is the
+    account's quota of a name.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        *,
+        fleet: Callable[[], Fleet],
+        clock: Callable[[], Clock],
+        alarms: Callable[[Collection[str]], Mapping[str, str]],
+        assumable: Callable[[str], bool],
+        quota: Limit,
+        scaled_variants: Callable[[str], Collection[str]],
+        deregister: Callable[[str], None],
+    ) -> None:
+        super().__init__(host.s3, assumable=assumable)
+        self._site = Site(host, fleet, clock, alarms, threading.Event())
+        self._scaled_variants, self._deregister = scaled_variants, deregister
+        self._quota = quota
+        self._endpoints: dict[str, Endpoint] = {}
+
+    def create_endpoint(self, request: Record) -> Record:
+        """CreateEndpoint: answers at once; the endpoint is InService or Failed later.
+
+        A DeploymentConfig is kept for updates with RetainDeploymentConfig, and does nothing now
+        (developer guide, deployment-guardrails-blue-green-all-at-once).
+        """
+        name = request["EndpointName"]
+        with self._lock:
+            ENDPOINT.refuse_existing(self._endpoints, name)
+            plan = self._plan(request)
+            described = variants.described(plan.config)
+            self._check_quotas(plan.config, variants.counts(described))
+            kept = {}
+            if "DeploymentConfig" in request:
+                check_deployment(request["DeploymentConfig"], variants.counts(described))
+                kept["LastDeploymentConfig"] = request["DeploymentConfig"]
+            born = self._born(ENDPOINT, {"EndpointName": name, "Tags": request.get("Tags", [])})
+            endpoint = Endpoint({**born, **kept}, plan, self._lock, self._site.host.tell)
+            self._endpoints[name] = endpoint
+            endpoint.begin(
+                plan,
+                self._site.fleet(),
+                described,
+                EndpointConfigName=request["EndpointConfigName"],
+                EndpointStatus="Creating",
+                ProductionVariants=described,
+            )
+        self._in_background(self._bring_up, endpoint, plan)
+        return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    def update_endpoint(self, request: Record) -> Record:
+        """UpdateEndpoint: the old instances serve until the new ones are healthy.
+
+        No source was found for a refusal of the configuration that serves already: it is deployed.
+        """
+        name = request["EndpointName"]
+        scaled = self._scaled_variants(name)
+        wanted = self._deployment_config(request)
+        if alarms := alarms_of(wanted):
+            check_alarms(alarms, self._site.alarms(alarms))
+        with self._lock:
+            endpoint = ENDPOINT.find(self._endpoints, name)
+            _refuse_unless(endpoint, "InService", "UpdateRollbackFailed")
+            # Without the old configuration there is no update: the error that is quoted in
+            # hashicorp/terraform-provider-aws#40048 and #48997 names the old one.
+            old = self.describe_endpoint_config(endpoint.description)
+            plan = self._plan(request)
+            _refuse_changed(variants.changed(old, plan.config), scaled)
+            pending = variants.kept(endpoint.variants, plan.config, request)
+            counts = variants.counts(pending)
+            check_variants(wanted, list(variants.counts(endpoint.variants)), list(counts))
+            check_deployment(wanted, counts)
+            steps = deployment(wanted, counts, excluded=_excluded(old) or _excluded(plan.config))
+            self._check_quotas(plan.config, steps.started(counts))
+            fleet = self._site.fleet()
+            kept = {"LastDeploymentConfig": wanted} if wanted else {}
+            endpoint.begin(plan, fleet, pending, EndpointStatus="Updating", **kept)
+            update = Update(endpoint, plan, steps, site=self._site, new=fleet)
+        self._in_background(update.run)
+        return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    def delete_endpoint_config(self, request: Record) -> Record:
+        """DeleteEndpointConfig: refused while an endpoint is created or updated that needs it.
+
+        "You must not delete an EndpointConfig in use by an endpoint that is live or while the
+        UpdateEndpoint or CreateEndpoint operations are being performed" (API reference). No source
+        was found for what AWS answers then: it may be kinder, and go on without. One that a live
+        endpoint uses is deleted: SDK v2's `Predictor.delete_endpoint` deletes it first, and
+        Terraform's provider deletes what still serves (hashicorp/terraform-provider-aws#48997). The
+        endpoint can then not be updated any more.
+        """
+        name = request["EndpointConfigName"]
+        with self._lock:
+            for endpoint in self._endpoints.values():
+                in_progress = endpoint.status in ("Creating", "Updating", "RollingBack")
+                if in_progress and name in endpoint.configurations:
+                    raise _needed(ENDPOINT_CONFIG.arn(name), endpoint)
+            return super().delete_endpoint_config(request)
+
+    def describe_endpoint(self, request: Record) -> Record:
+        """DescribeEndpoint."""
+        with self._lock:
+            found: Endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            return found.described()
+
+    def list_endpoints(self, request: Record) -> Record:
+        """ListEndpoints."""
+        with self._lock:
+            return ENDPOINT.list((it.description for it in self._endpoints.values()), request)
+
+    def delete_endpoint(self, request: Record) -> Record:
+        """DeleteEndpoint: answers at once; the endpoint is Deleting until its calls are answered.
+
+        Refused while the endpoint is created, updated or deleted already; source: what
+        aws/amazon-sagemaker-operator-for-k8s waits for (`DeleteEndpointInProgressMessagePrefix`).
+        Its variants are deregistered as scalable targets: the developer guide, "Delete endpoints
+        configured for auto scaling".
+        """
+        name = request["EndpointName"]
+        with self._lock:
+            endpoint = ENDPOINT.find(self._endpoints, name)
+            if endpoint.status not in ("InService", "Failed", "UpdateRollbackFailed"):
+                raise _in_progress(endpoint)
+            endpoint.set(EndpointStatus="Deleting")
+        self._deregister(name)
+        self._in_background(self._take_down, endpoint)
+        return {}
+
+    def update_weights_and_capacities(self, request: Record) -> Record:
+        """UpdateEndpointWeightsAndCapacities: Updating until the instances are as many as desired.
+
+        The weights are in force when the endpoint is InService again.
+        """
+        wanted = request["DesiredWeightsAndCapacities"]
+        with self._lock:
+            endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            _refuse_unless(endpoint, "InService")
+            check_desired(wanted, [it["VariantName"] for it in endpoint.variants])
+            desired = variants.desired(endpoint.variants, wanted)
+            now = variants.counts(endpoint.variants)
+            more = {name: it - now[name] for name, it in variants.counts(desired).items()}
+            self._check_quotas(endpoint.plan.config, more)
+            endpoint.set(
+                EndpointStatus="Updating",
+                FailureReason=None,
+                ProductionVariants=variants.under(
+                    desired, "Updating", "Scaling desired instance count to {desired}."
+                ),
+            )
+        self._in_background(self._reach_desired, endpoint)
+        return {"EndpointArn": endpoint.description["EndpointArn"]}
+
+    # What the data plane asks
+
+    def begin(
+        self, name: str, *, target_model: str | None = None, target_variant: str | None = None
+    ) -> tuple[Fleet, Instance]:
+        """Choose the instance that answers an invocation, and the fleet that counts it until `end`.
+
+        The invocation is counted before an update can take the instances away, so that they answer
+        it before they are stopped. Raises `ApiError` as InvokeEndpoint does where nothing answers.
+        """
+        with self._lock:
+            endpoint = self._endpoints.get(name)
+            picked = endpoint.pick() if endpoint else None
+            if picked is None:
+                raise ApiError(
+                    "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
+                )
+            fleet, weights = picked
+            return fleet, fleet.begin(
+                weights, target_model=target_model, target_variant=target_variant
+            )
+
+    def fleets(self) -> list[tuple[str, Fleet]]:
+        """Return what serves or starts, each with its endpoint's name."""
+        with self._lock:
+            return [
+                (name, fleet)
+                for name, endpoint in self._endpoints.items()
+                for fleet in (endpoint.fleet, endpoint.new)
+                if fleet is not None
+            ]
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return what there is; whoever reads more than one thing of one holds its lock."""
+        with self._lock:
+            return list(self._endpoints.values())
+
+    def capture(self, name: str) -> Record | None:
+        """Return the DataCaptureConfig of the configuration that serves, if it has one."""
+        with self._lock:
+            endpoint = self._endpoints.get(name)
+            return endpoint.plan.config.get("DataCaptureConfig") if endpoint else None
+
+    def stop(self) -> None:
+        """End every wait and every instance, also those that start or finish their calls."""
+        with self._lock:
+            self._site.stopping.set()
+            fleets = [it for endpoint in self._endpoints.values() for it in endpoint.give_up()]
+            self._endpoints.clear()
+        for fleet in fleets:
+            fleet.stop()
+
+    # Transitions, each on a thread of its own
+
+    def _bring_up(self, endpoint: Endpoint, plan: Plan) -> None:
+        clock = self._site.clock()
+        fleet, counts = endpoint.new, variants.counts(endpoint.variants)
+        if fleet is None:  # everything was stopped
+            return
+        try:
+            fleet.start(self._site.host, endpoint.name, plan.config, plan.models, counts)
+            clock.fill(LEAST_SECONDS, self._site.stopping)
+        except Exception as error:
+            fleet.stop()
+            clock.fill(LEAST_SECONDS, self._site.stopping)
+            with self._lock:
+                endpoint.new = None
+                endpoint.set(
+                    EndpointStatus="Failed",
+                    FailureReason=reason(error),
+                    PendingDeploymentSummary=None,
+                )
+            return
+        with self._lock:
+            if not self._site.stopping.is_set():
+                endpoint.switch(plan)
+
+    def _take_down(self, endpoint: Endpoint) -> None:
+        try:
+            for fleet in (endpoint.new, endpoint.fleet):
+                if fleet is not None:
+                    end(fleet)
+        finally:
+            with self._lock:
+                if self._endpoints.get(endpoint.name) is endpoint:  # else everything was stopped
+                    self._delete(ENDPOINT, self._endpoints, endpoint.name)
+                    endpoint.happened(Kind.ENDPOINT_DELETED, f"{endpoint.name} is deleted.")
+
+    def _reach_desired(self, endpoint: Endpoint) -> None:
+        """Scale, or be RollingBack until the instances are as many as before.
+
+        Source of RollingBack, and of Failed where that fails too: the API reference of
+        DescribeEndpoint.
+        """
+        clock = self._site.clock()
+        before = variants.counts(endpoint.variants, when="Current")
+        wanted = variants.counts(endpoint.variants)
+        try:
+            if wanted != before:
+                self._scale(endpoint, wanted)
+        except Exception as error:
+            if self._site.stopping.is_set():
+                return
+            log.warning("endpoint %s is not scaled: %s", endpoint.name, error)
+            back = variants.undesired(endpoint.variants)
+            why = reason(error)
+            endpoint.set(EndpointStatus="RollingBack", ProductionVariants=back, FailureReason=why)
+            try:
+                self._scale(endpoint, before)
+            except Exception as second:
+                endpoint.set(EndpointStatus="Failed", FailureReason=f"{why}; {reason(second)}")
+                return
+        clock.fill(LEAST_SECONDS, self._site.stopping)
+        endpoint.set(
+            EndpointStatus="InService", ProductionVariants=variants.settled(endpoint.variants)
+        )
+
+    def _scale(self, endpoint: Endpoint, counts: Mapping[str, int]) -> None:
+        if endpoint.fleet is not None:  # else everything was stopped
+            endpoint.fleet.scale(counts)
+
+    def _in_background(self, transition: Any, *arguments: Any) -> None:
+        threading.Thread(target=transition, args=arguments, daemon=True).start()
+
+    def _check_quotas(self, config: Record, added: Mapping[str, int]) -> None:
+        check_quotas(self._endpoints.values(), config, added, self._quota)
+
+    def _deployment_config(self, request: Record) -> Record:
+        """Return the DeploymentConfig of an update: its own, or the last one if it is retained.
+
+        Which of them counts if both are asked for has no source.
+        """
+        own: Record = request.get("DeploymentConfig", {})
+        if not request.get("RetainDeploymentConfig"):
+            return own
+        last: Record = self.describe_endpoint(request).get("LastDeploymentConfig", {})
+        return last or own
+
+
+def _excluded(config: Record) -> bool:
+    """Whether deployment guardrails are not for the instances of a configuration.
+
+    Source: the developer guide, deployment-guardrails-exclusions.
+    """
+    return any(it["InstanceType"].startswith("ml.inf1.") for it in config["ProductionVariants"])
+
+
+def _needed(config: str, endpoint: Endpoint) -> ApiError:
+    arn, status = endpoint.description["EndpointArn"], endpoint.status
+    return ApiError(
+        "ValidationException",
+        f'Cannot delete endpoint configuration "{config}": endpoint "{arn}", which is {status}, '
+        "needs it.",
+    )
+
+
+def _in_progress(endpoint: Endpoint) -> ApiError:
+    arn = endpoint.description["EndpointArn"]
+    return ApiError("ValidationException", f'Cannot update in-progress endpoint "{arn}".')
+
+
+def _refuse_unless(endpoint: Endpoint, *allowed: str) -> None:
+    arn = endpoint.description["EndpointArn"]
+    if endpoint.status in allowed:
+        return
+    if endpoint.status == "Failed":
+        # Source: EndpointSummary's API reference, "the only operation that can be performed on a
+        # failed endpoint" is DeleteEndpoint.
+        raise ApiError(
+            "ValidationException",
+            f'Cannot update failed endpoint "{arn}": delete it and create it anew.',
+        )
+    if endpoint.status == "UpdateRollbackFailed":  # no source
+        raise ApiError(
+            "ValidationException",
+            f'Cannot scale endpoint "{arn}", whose update and rollback failed: call '
+            "UpdateEndpoint first.",
+        )
+    raise _in_progress(endpoint)
+
+
+def _refuse_changed(changed: list[str], scaled: Collection[str]) -> None:
+    """Refuse an update that changes a scaled variant's instances, or removes it.
+
+    Source: the developer guide, "Update endpoints that use auto scaling": the call fails; a change
+    of the model alone does not. That a removed variant is refused too has no source.
+    """
+    names = [it for it in changed if it in scaled]
+    if names:
+        raise ApiError(
+            "ValidationException",
+            f"Variant {', '.join(names)} is a scalable target of Application Auto Scaling: call "
+            "DeregisterScalableTarget before it is removed or gets another instance type.",
+        )

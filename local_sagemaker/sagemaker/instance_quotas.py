@@ -1,0 +1,67 @@
+"""The account's quotas on instances of endpoints, which CreateEndpoint and updates are held to."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.quotas.account import ALL_INSTANCES, instances_name
+from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.sagemaker.resources import Record
+
+Limit = Callable[[str], int]
+"""Quota name -> its value."""
+
+
+def check_quotas(
+    endpoints: Iterable[Endpoint], config: Record, added: Mapping[str, int], limit: Limit
+) -> None:
+    """Raise `ApiError` where `added` instances, by variant of a configuration, are too many.
+
+    The text: aws-samples/sagemaker-custom-project-templates#51. It is CreateEndpoint's; that
+    updates are refused in the same words has no source, that they can be has: UpdateEndpoint and
+    UpdateEndpointWeightsAndCapacities list ResourceLimitExceeded in the API reference.
+    """
+    types = {it["VariantName"]: it["InstanceType"] for it in config["ProductionVariants"]}
+    delta: Counter[str] = Counter()
+    for variant, count in added.items():
+        delta[instances_name(types[variant])] += max(0, count)
+        delta[ALL_INSTANCES] += max(0, count)
+    used = _used(endpoints)
+    for name, more in delta.items():
+        if more and used[name] + more > limit(name):
+            raise ApiError(
+                "ResourceLimitExceeded",
+                f"The account-level service limit '{name}' is {limit(name)} Instances, with "
+                f"current utilization of {used[name]} Instances and a request delta of {more} "
+                "Instances. Please contact AWS support to request an increase for this limit.",
+            )
+
+
+def _used(endpoints: Iterable[Endpoint]) -> Counter[str]:
+    """Return the instances that all endpoints hold, by quota.
+
+    Those of an update under way count as well as those that it replaces: of a rolling one those
+    that are there, else all that are to come. A failed endpoint has none.
+    """
+    used: Counter[str] = Counter()
+    for endpoint in endpoints:
+        description = endpoint.description
+        if endpoint.status == "Failed":
+            continue
+        if endpoint.status != "Creating":
+            _count(used, endpoint.plan.config, description["ProductionVariants"])
+        if pending := description.get("PendingDeploymentSummary"):
+            rolling = "RollingUpdatePolicy" in description.get("LastDeploymentConfig", {})
+            _count(used, endpoint.coming.config, pending["ProductionVariants"], only_now=rolling)
+    return used
+
+
+def _count(
+    used: Counter[str], config: Record, variants: Iterable[Record], *, only_now: bool = False
+) -> None:
+    types = {it["VariantName"]: it["InstanceType"] for it in config["ProductionVariants"]}
+    for it in variants:
+        desired = 0 if only_now else it["DesiredInstanceCount"]
+        count = max(it["CurrentInstanceCount"], desired)
+        used[instances_name(types[it["VariantName"]])] += count
+        used[ALL_INSTANCES] += count

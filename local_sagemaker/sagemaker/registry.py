@@ -1,0 +1,143 @@
+"""What endpoints are made from, by name: models and endpoint configurations; and all tags."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from local_sagemaker.sagemaker.refusals import check_endpoint_config, check_model
+from local_sagemaker.sagemaker.resources import ENDPOINT_CONFIG, MODEL, Kind, Record
+from local_sagemaker.sagemaker.tags import Tags
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+
+METRICS = {
+    "EnableDetailedObservability": True,
+    "EnableEnhancedMetrics": False,
+    "MetricPublishFrequencyInSeconds": 60,
+}
+"""Defaults of a new configuration (API reference, MetricsConfig), which DescribeEndpointConfig
+answers (developer guide, monitoring-detailed-observability-getting-started). No metric here depends
+on them."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a fleet is started from; what is deleted meanwhile does not change it."""
+
+    config: Record
+    models: dict[str, Record]
+
+
+class Registry:
+    """Every method is safe to call from any thread.
+
+    `assumable` says whether SageMaker may assume the role of an ARN.
+    """
+
+    def __init__(self, s3: "S3Client", *, assumable: Callable[[str], bool]) -> None:
+        self._s3, self._assumable = s3, assumable
+        self._lock = threading.RLock()
+        self._models: dict[str, Record] = {}
+        self._configs: dict[str, Record] = {}
+        self._tags = Tags()
+
+    # Models
+
+    def create_model(self, request: Record) -> Record:
+        """CreateModel."""
+        name = request["ModelName"]
+        check_model(request, self._s3, assumable=self._assumable)
+        with self._lock:
+            MODEL.refuse_existing(self._models, name)
+            self._models[name] = self._born(MODEL, request)
+            return {"ModelArn": self._models[name]["ModelArn"]}
+
+    def describe_model(self, request: Record) -> Record:
+        """DescribeModel."""
+        with self._lock:
+            return dict(MODEL.find(self._models, request["ModelName"]))
+
+    def delete_model(self, request: Record) -> Record:
+        """DeleteModel: whoever uses it. Source: the API reference, which deletes the entry only."""
+        with self._lock:
+            self._delete(MODEL, self._models, request["ModelName"])
+            return {}
+
+    def list_models(self, request: Record) -> Record:
+        """ListModels."""
+        with self._lock:
+            return MODEL.list(self._models.values(), request)
+
+    # Endpoint configurations
+
+    def create_endpoint_config(self, request: Record) -> Record:
+        """CreateEndpointConfig."""
+        name = request["EndpointConfigName"]
+        check_endpoint_config(request)
+        request = {**request, "MetricsConfig": {**METRICS, **request.get("MetricsConfig", {})}}
+        with self._lock:
+            ENDPOINT_CONFIG.refuse_existing(self._configs, name)
+            self._models_of(request)
+            self._configs[name] = self._born(ENDPOINT_CONFIG, request)
+            return {"EndpointConfigArn": self._configs[name]["EndpointConfigArn"]}
+
+    def describe_endpoint_config(self, request: Record) -> Record:
+        """DescribeEndpointConfig."""
+        with self._lock:
+            return dict(ENDPOINT_CONFIG.find(self._configs, request["EndpointConfigName"]))
+
+    def delete_endpoint_config(self, request: Record) -> Record:
+        """DeleteEndpointConfig."""
+        with self._lock:
+            self._delete(ENDPOINT_CONFIG, self._configs, request["EndpointConfigName"])
+            return {}
+
+    def list_endpoint_configs(self, request: Record) -> Record:
+        """ListEndpointConfigs."""
+        with self._lock:
+            return ENDPOINT_CONFIG.list(self._configs.values(), request)
+
+    # Tags
+
+    def add_tags(self, request: Record) -> Record:
+        """AddTags."""
+        with self._lock:
+            return self._tags.add(request)
+
+    def list_tags(self, request: Record) -> Record:
+        """ListTags."""
+        with self._lock:
+            return self._tags.list(request)
+
+    def delete_tags(self, request: Record) -> Record:
+        """DeleteTags."""
+        with self._lock:
+            return self._tags.delete(request)
+
+    # What needs the lock
+
+    def _plan(self, request: Record) -> Plan:
+        config = self.describe_endpoint_config(request)
+        return Plan(config, self._models_of(config))
+
+    def _models_of(self, config: Record) -> dict[str, Record]:
+        """Return the models of a configuration; one that is gone is refused at CreateEndpoint too.
+
+        Source: aws/sagemaker-python-sdk#2112.
+        """
+        names = [it["ModelName"] for it in config["ProductionVariants"]]
+        return {name: MODEL.find(self._models, name) for name in names}
+
+    def _born(self, kind: Kind, request: Record) -> Record:
+        """Return the description of a resource that is created now; its tags are kept apart."""
+        born = kind.born(request[f"{kind.name}Name"])
+        self._tags.born(born[f"{kind.name}Arn"], request.get("Tags", []))
+        return {**{name: it for name, it in request.items() if name != "Tags"}, **born}
+
+    def _delete(self, kind: Kind, records: dict[str, Any], name: str) -> None:
+        kind.find(records, name)
+        del records[name]
+        self._tags.gone(kind.arn(name))

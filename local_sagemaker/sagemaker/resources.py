@@ -1,0 +1,104 @@
+"""What SageMaker's three kinds of hosting resources have in common: names, ARNs, lists."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.utils import parse_to_aware_datetime
+
+from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.errors import ApiError
+from local_sagemaker.paging import page
+
+Record = dict[str, Any]
+
+PAGE_SIZE = 10
+"""Names in an answer where MaxResults is not given: the API reference says so for ListEndpoints;
+for the other lists no source was found, and a caller that reads every page sees no difference."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind: as the API's members begin, in words, and as in an ARN."""
+
+    name: str
+    words: str
+    path: str
+
+    def arn(self, name: str) -> str:
+        """Return the ARN, which is in lower case."""
+        return f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:{self.path}/{name.lower()}"
+
+    def born(self, name: str) -> Record:
+        """Return what a description says about a resource that is created now."""
+        return {f"{self.name}Arn": self.arn(name), "CreationTime": time.time()}
+
+    def find(self, records: Mapping[str, Any], name: str) -> Any:
+        """Return the record of a name. Raises `ApiError`."""
+        if name not in records:
+            # The text: aws/sagemaker-python-sdk#2112, aws/amazon-sagemaker-examples#2339 and #2402.
+            raise ApiError(
+                "ValidationException", f'Could not find {self.words} "{self.arn(name)}".'
+            )
+        return records[name]
+
+    def refuse_existing(self, records: Iterable[str], name: str) -> None:
+        """Raise `ApiError` if the name is taken; CreateEndpoint's reference: in any case."""
+        if name.lower() in {it.lower() for it in records}:
+            # The text: aws/sagemaker-python-sdk#101.
+            raise ApiError(
+                "ValidationException",
+                f'Cannot create already existing {self.words} "{self.arn(name)}".',
+            )
+
+    def list(self, descriptions: Iterable[Record], request: Record) -> Record:
+        """Return what the List operation answers.
+
+        Source of filters, order and defaults: the API reference of ListModels, ListEndpointConfigs
+        and ListEndpoints, which is botocore's model: by CreationTime, the newest first.
+        """
+        summaries = [_summary(self.name, it) for it in descriptions]
+        wanted = [
+            it
+            for it in summaries
+            if all(
+                _FILTERS[name](self.name, it, request[name]) for name in _FILTERS if name in request
+            )
+        ]
+        member = _SORTED_BY.get(request.get("SortBy", ""), "CreationTime").format(self.name)
+        found, more = page(
+            wanted,
+            request,
+            key=lambda it: (it[member], it[f"{self.name}Name"]),
+            size=PAGE_SIZE,
+            descending=request.get("SortOrder", "Descending") == "Descending",
+        )
+        return {f"{self.name}s": found, **more}
+
+
+MODEL = Kind("Model", "model", "model")
+ENDPOINT_CONFIG = Kind("EndpointConfig", "endpoint configuration", "endpoint-config")
+ENDPOINT = Kind("Endpoint", "endpoint", "endpoint")
+
+_SORTED_BY = {"Name": "{}Name", "Status": "{}Status"}
+
+_FILTERS: dict[str, Callable[[str, Record, Any], bool]] = {
+    "NameContains": lambda kind, it, part: part in it[f"{kind}Name"],
+    "StatusEquals": lambda kind, it, status: it[f"{kind}Status"] == status,
+    "CreationTimeAfter": lambda _, it, time: it["CreationTime"] >= _seconds(time),
+    "CreationTimeBefore": lambda _, it, time: it["CreationTime"] < _seconds(time),
+    "LastModifiedTimeAfter": lambda _, it, time: it["LastModifiedTime"] > _seconds(time),
+    "LastModifiedTimeBefore": lambda _, it, time: it["LastModifiedTime"] < _seconds(time),
+}
+"""By the name of the request's member; the references differ between "after" and "greater than or
+equal to"."""
+
+
+def _summary(kind: str, description: Record) -> Record:
+    members = (f"{kind}Name", f"{kind}Arn", "CreationTime", "LastModifiedTime", f"{kind}Status")
+    return {it: description[it] for it in members if it in description}
+
+
+def _seconds(timestamp: Any) -> float:
+    return parse_to_aware_datetime(timestamp).timestamp()

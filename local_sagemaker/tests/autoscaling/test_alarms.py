@@ -1,0 +1,115 @@
+"""The alarms of policies."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
+from local_sagemaker.autoscaling.targets import TargetKey
+from local_sagemaker.tests.autoscaling.conftest import (
+    CONFIGURATION,
+    KEY,
+    CloudWatch,
+    custom,
+    policy,
+)
+
+PLACE = [{"Name": "EndpointName", "Value": "text"}, {"Name": "VariantName", "Value": "only"}]
+
+
+def requests(configuration: dict[str, Any]) -> list[dict[str, Any]]:
+    made = {**policy("p", configuration), "PolicyARN": "arn:p", "Alarms": []}
+    return alarm_requests(TargetKey.of(KEY), made)
+
+
+def test_a_policy_has_an_alarm_above_its_target_and_one_below_nine_tenths_of_it() -> None:
+    high, low = requests(CONFIGURATION)
+    for alarm, kind in ((high, "High"), (low, "Low")):
+        assert re.fullmatch(
+            rf"TargetTracking-endpoint/text/variant/only-Alarm{kind}-[0-9a-f-]{{36}}",
+            alarm.pop("AlarmName"),
+        )
+    (action,) = high["AlarmActions"]
+    assert re.fullmatch("arn:p:createdBy/[0-9a-f-]{36}", action)
+    both = {
+        "AlarmActions": [action],
+        "AlarmDescription": f"DO NOT EDIT OR DELETE. For TargetTrackingScaling policy {action}.",
+        "Dimensions": PLACE,
+        "MetricName": "InvocationsPerInstance",
+        "Namespace": "AWS/SageMaker",
+        "Period": 60,
+        "Statistic": "Sum",
+        "TreatMissingData": "missing",
+    }
+    assert high == {
+        **both,
+        "ComparisonOperator": "GreaterThanThreshold",
+        "EvaluationPeriods": 3,
+        "Threshold": 60,
+    }
+    assert low == {
+        **both,
+        "ComparisonOperator": "LessThanThreshold",
+        "EvaluationPeriods": 15,
+        "Threshold": 54,
+    }
+
+
+def test_concurrent_requests_scale_out_by_ten_seconds_and_in_by_minutes() -> None:
+    name = "SageMakerVariantConcurrentRequestsPerModelHighResolution"
+    configuration = {
+        "TargetValue": 5.0,
+        "PredefinedMetricSpecification": {"PredefinedMetricType": name},
+    }
+    high, low = requests(configuration)
+    assert (high["Period"], low["Period"]) == (10, 60)
+    assert {(it["MetricName"], it["Statistic"]) for it in (high, low)} == {
+        ("ConcurrentRequestsPerModel", "Maximum")
+    }
+
+
+def test_a_metric_of_somebodys_own_is_watched_as_it_is_given() -> None:
+    specification = {
+        "MetricName": "GPUUtilization",
+        "Namespace": "/aws/sagemaker/Endpoints",
+        "Statistic": "Average",
+        "Dimensions": PLACE,
+        "Unit": "Percent",
+    }
+    for alarm in requests({"TargetValue": 70.0, "CustomizedMetricSpecification": specification}):
+        assert {name: alarm[name] for name in specification} == specification
+        assert alarm["Period"] == 60
+    assert "Unit" not in requests(custom("Own"))[0]
+
+
+def test_a_known_alarm_keeps_its_name() -> None:
+    first = requests(CONFIGURATION)
+    known = {**policy("p", CONFIGURATION), "PolicyARN": "arn:p", "Alarms": described(first)}
+    again = alarm_requests(TargetKey.of(KEY), known)
+    assert [it["AlarmName"] for it in again] == [it["AlarmName"] for it in first]
+
+
+def test_without_scaling_in_there_is_no_alarm_for_it() -> None:
+    (high,) = requests({**CONFIGURATION, "DisableScaleIn": True})
+    assert "-AlarmHigh-" in high["AlarmName"]
+
+
+@pytest.mark.parametrize("data", [None, '{"version": "1.0"}'])
+def test_states_are_read_from_every_page(data: str | None) -> None:
+    cloudwatch = CloudWatch()
+    reason = json.dumps({"recentDatapoints": [1.0, 2.0]})
+    for name, state, told in (
+        ("TargetTracking-a", "ALARM", reason),
+        ("TargetTracking-b", "OK", data),
+        ("Other", "ALARM", reason),
+    ):
+        cloudwatch.put_metric_alarm(AlarmName=name)
+        cloudwatch.alarms[name]["StateValue"] = state
+        if told:
+            cloudwatch.alarms[name]["StateReasonData"] = told
+    assert alarm_states(cloudwatch) == {
+        "TargetTracking-a": (True, [1.0, 2.0]),
+        "TargetTracking-b": (False, []),
+    }

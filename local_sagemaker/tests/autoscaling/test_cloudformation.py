@@ -1,0 +1,94 @@
+"""Scalable targets and policies as CloudFormation makes them."""
+
+from typing import Any
+
+import pytest
+
+from local_sagemaker.autoscaling.cloudformation import ScalableTarget, ScalingPolicy, resource_types
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.errors import ApiError
+from local_sagemaker.tests.autoscaling.conftest import CONFIGURATION, KEY, POLICY, TARGET
+from local_sagemaker.tests.autoscaling.test_service import ACTION, actions, policies, targets
+
+PHYSICAL_ID = "endpoint/text/variant/only|sagemaker:variant:DesiredInstanceCount|sagemaker"
+
+
+def test_the_types_have_cloudformations_names(scaling: AutoScaling) -> None:
+    types = resource_types(scaling.service)
+    assert {name: type(handler) for name, handler in types.items()} == {
+        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget,
+        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy,
+    }
+
+
+def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScaling) -> None:
+    properties = {**TARGET, "MinCapacity": "2", "MaxCapacity": "6"}
+    handler = ScalableTarget(scaling.service)
+    assert handler.create("Logical", properties, "stack") == (PHYSICAL_ID, {})
+    assert targets(scaling)[0]["MinCapacity"] == 2
+
+
+def test_an_updated_target_keeps_its_id(scaling: AutoScaling) -> None:
+    handler = ScalableTarget(scaling.service)
+    handler.create("Logical", TARGET, "stack")
+    new = {**TARGET, "MaxCapacity": 9}
+    assert handler.update(PHYSICAL_ID, TARGET, new, "stack") == (PHYSICAL_ID, {})
+    assert [it["MaxCapacity"] for it in targets(scaling)] == [9]
+
+
+@pytest.mark.parametrize("reference", [{"ScalingTargetId": PHYSICAL_ID}, KEY])
+def test_a_policy_names_its_target_by_id_or_by_its_parts(
+    scaling: AutoScaling, reference: dict[str, str]
+) -> None:
+    properties = {name: value for name, value in POLICY.items() if name not in KEY} | reference
+    ScalableTarget(scaling.service).create("Target", TARGET, "stack")
+    handler = ScalingPolicy(scaling.service)
+    arn, attributes = handler.create("Policy", properties, "stack")
+    assert attributes == {"Arn": arn}
+    assert policies(scaling)[0]["ResourceId"] == "endpoint/text/variant/only"
+    changed = {**CONFIGURATION, "TargetValue": "80"}
+    new = {**properties, "TargetTrackingScalingPolicyConfiguration": changed}
+    assert handler.update(arn, properties, new, "stack") == (arn, {"Arn": arn})
+    (policy,) = policies(scaling)
+    assert policy["TargetTrackingScalingPolicyConfiguration"]["TargetValue"] == 80.0
+    handler.delete(arn, new)
+    assert policies(scaling) == []
+
+
+def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
+    scaling: AutoScaling,
+) -> None:
+    target, policy = ScalableTarget(scaling.service), ScalingPolicy(scaling.service)
+    target.create("Target", TARGET, "stack")
+    arn, _ = policy.create("Policy", POLICY, "stack")
+    for _ in range(2):
+        target.delete(PHYSICAL_ID, TARGET)
+        policy.delete(arn, POLICY)
+    assert (targets(scaling), policies(scaling)) == ([], [])
+
+
+def test_a_deletion_that_is_refused_for_another_reason_is_an_error(scaling: AutoScaling) -> None:
+    with pytest.raises(ApiError, match="Missing required parameter"):
+        ScalableTarget(scaling.service).delete("endpoint/text/variant/only", {})
+
+
+def test_a_target_has_the_scheduled_actions_of_its_properties(scaling: AutoScaling) -> None:
+    handler = ScalableTarget(scaling.service)
+
+    def scheduled(*names: str, least: Any = 3) -> dict[str, Any]:
+        own = {name: ACTION[name] for name in ("Schedule",)}
+        limits = {"ScalableTargetAction": {"MinCapacity": least}}
+        named = [{**own, **limits, "ScheduledActionName": it} for it in names]
+        tags = [{"Key": "team", "Value": "search"}]
+        return {**TARGET, "ScheduledActions": named, "Tags": tags}
+
+    first, second = scheduled("morning", "noon"), scheduled("noon", "evening", least="4")
+    handler.create("Logical", first, "stack")
+    assert [it["ScheduledActionName"] for it in actions(scaling)] == ["morning", "noon"]
+    handler.update(PHYSICAL_ID, first, second, "stack")
+    assert {it["ScheduledActionName"]: it["ScalableTargetAction"] for it in actions(scaling)} == {
+        "noon": {"MinCapacity": 4},
+        "evening": {"MinCapacity": 4},
+    }
+    handler.update(PHYSICAL_ID, second, TARGET, "stack")
+    assert actions(scaling) == []

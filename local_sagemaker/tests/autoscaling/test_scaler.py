@@ -1,0 +1,389 @@
+"""Scaling, a tick at a time."""
+
+from typing import Any
+
+import pytest
+
+from local_sagemaker.autoscaling.alarms import HIGH, LOW
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.errors import ApiError
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.tests.autoscaling.conftest import (
+    CONFIGURATION,
+    KEY,
+    POLICY,
+    TARGET,
+    CloudWatch,
+    Time,
+    Variants,
+    custom,
+    policy,
+)
+from local_sagemaker.tests.autoscaling.test_service import ACTION
+
+CALLS = "InvocationsPerInstance"
+
+
+class Scaled:
+    """A target with a policy on its calls; `tick` is 10 seconds unless it says otherwise."""
+
+    def __init__(
+        self, scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time
+    ) -> None:
+        self.scaling, self.variants, self.cloudwatch, self.time = (
+            scaling,
+            variants,
+            cloudwatch,
+            time,
+        )
+        scaling.register(TARGET)
+
+    def alarm(self, kind: str | None, *points: float, metric: str = CALLS) -> None:
+        """Have one alarm on a metric in ALARM, or none."""
+        for name, alarm in self.cloudwatch.alarms.items():
+            if alarm["MetricName"] == metric:
+                alarm["StateValue"] = "ALARM" if kind and f"-{kind}-" in name else "OK"
+                alarm["StateReasonData"] = f'{{"recentDatapoints": {list(points)}}}'
+
+    def tick(self, seconds: float = 10) -> list[int]:
+        """Let time pass, and return all that was asked for so far."""
+        self.time.now += seconds
+        self.scaling.scaler.tick()
+        return self.variants.asked
+
+    def settle(self) -> None:
+        """Have what was asked for, and let it be seen."""
+        self.variants.settle()
+        self.tick()
+
+    def activities(self, *, not_scaled: bool = False) -> list[dict[str, Any]]:
+        request = {"IncludeNotScaledActivities": not_scaled}
+        found: list[dict[str, Any]] = self.scaling.describe_activities(request)["ScalingActivities"]
+        return found
+
+    def reasons(self) -> list[dict[str, Any]]:
+        found = [it for it in self.activities(not_scaled=True) if "NotScaledReasons" in it]
+        return [it for activity in found for it in activity["NotScaledReasons"]]
+
+
+@pytest.fixture
+def scaled(scaling: AutoScaling, variants: Variants, cloudwatch: CloudWatch, time: Time) -> Scaled:
+    made = Scaled(scaling, variants, cloudwatch, time)
+    scaling.put_policy(POLICY)
+    return made
+
+
+def test_an_alarm_scales_out_in_proportion_and_the_activity_tells_it(scaled: Scaled) -> None:
+    assert scaled.tick() == []
+    scaled.alarm(HIGH, 30, 90, 120)
+    assert scaled.tick() == [4]
+    (activity,) = scaled.activities()
+    alarm = scaled.cloudwatch.kind(HIGH)["AlarmName"]
+    assert {name: activity[name] for name in KEY} == KEY
+    assert activity["Description"] == "Setting desired instance count to 4."
+    assert activity["Cause"] == f"monitor alarm {alarm} in state ALARM triggered policy calls"
+    assert activity["StatusCode"] == "InProgress"
+    assert activity["StatusMessage"] == (
+        "Successfully set desired instance count to 4. Waiting for change to be fulfilled by "
+        "sagemaker."
+    )
+    begun = activity["StartTime"]
+    scaled.settle()
+    (activity,) = scaled.activities()
+    assert (activity["StatusCode"], activity["StartTime"]) == ("Successful", begun)
+    assert activity["EndTime"] == begun + 10
+    assert activity["StatusMessage"] == (
+        "Successfully set desired instance count to 4. Change successfully fulfilled by sagemaker."
+    )
+
+
+def test_what_is_done_and_why_is_told_to_whoever_watches(
+    scaled: Scaled, told: list[Happening]
+) -> None:
+    scaled.alarm(HIGH, 30, 90, 120)
+    scaled.tick()
+    scaled.alarm(None)
+    scaled.settle()
+    scaled.alarm(HIGH, 120)
+    scaled.variants.count = scaled.variants.desired = 6
+    for _ in range(3):
+        scaled.tick(1000)
+    alarm = scaled.cloudwatch.kind(HIGH)["AlarmName"]
+    why = f"monitor alarm {alarm} in state ALARM triggered policy calls"
+    assert [it.message for it in told] == [
+        f"Setting desired instance count to 4 (InProgress): {why}",
+        f"Setting desired instance count to 4 (Successful): {why}",
+        f"Attempting to scale due to alarm triggered (Failed, AlreadyAtMaxCapacity): {why}",
+    ]
+    assert [it.kind for it in told] == [Kind.SCALING, Kind.SCALING_ENDED, Kind.SCALING_FAILED]
+    assert {(it.endpoint, it.variant) for it in told} == {("text", "only")}
+
+
+def test_while_the_endpoint_is_at_work_nothing_more_is_asked_for(scaled: Scaled) -> None:
+    scaled.alarm(HIGH, 120)
+    scaled.tick()
+    assert scaled.tick() == [4]
+    assert scaled.reasons() == []
+
+
+def test_after_a_scale_out_only_a_larger_step_is_made_until_the_cooldown_ends(
+    scaled: Scaled,
+) -> None:
+    scaled.alarm(HIGH, 120)
+    scaled.tick()
+    scaled.settle()
+    assert scaled.tick(290) == [4]  # the same again is what was done
+    scaled.alarm(HIGH, 150)
+    scaled.variants.settle()
+    assert scaled.tick(0) == [4, 5]  # of the two instances that there were
+    scaled.settle()
+    scaled.alarm(HIGH, 70)
+    assert scaled.tick(290) == [4, 5]
+    assert scaled.tick(10) == [4, 5, 6]
+
+
+def test_it_scales_in_once_a_cooldown(scaled: Scaled) -> None:
+    scaled.variants.count = scaled.variants.desired = 6
+    scaled.alarm(LOW, 45, 20)
+    assert scaled.tick() == [5]
+    scaled.settle()
+    scaled.alarm(LOW, 40)
+    assert scaled.tick(299) == [5]
+    assert scaled.tick(1) == [5, 4]
+
+
+def test_a_scale_out_ends_the_cooldown_of_a_scale_in(scaled: Scaled) -> None:
+    scaled.variants.count = scaled.variants.desired = 5
+    scaled.alarm(LOW, 45)
+    scaled.tick()
+    scaled.settle()
+    scaled.alarm(HIGH, 61)
+    assert scaled.tick() == [4, 5]
+    scaled.settle()
+    scaled.alarm(LOW, 45)
+    assert scaled.tick() == [4, 5, 4]
+
+
+def test_cooldowns_are_those_of_the_policy(scaled: Scaled) -> None:
+    quick = {**CONFIGURATION, "ScaleInCooldown": 20}
+    scaled.scaling.put_policy(policy("calls", quick))
+    scaled.variants.count = scaled.variants.desired = 6
+    scaled.alarm(LOW, 45)
+    scaled.tick()
+    scaled.settle()
+    assert scaled.tick(19) == [5]
+    assert scaled.tick(1) == [5, 4]
+
+
+def test_cooldowns_pass_as_fast_as_all_of_awss_time(
+    variants: Variants, cloudwatch: CloudWatch, time: Time
+) -> None:
+    scaled = Scaled(AutoScaling(variants, cloudwatch, speed=60, clock=time), variants, cloudwatch, time)  # fmt: skip  # noqa: E501
+    scaled.scaling.put_policy(POLICY)
+    variants.count = variants.desired = 6
+    scaled.alarm(LOW, 45)
+    scaled.tick()
+    scaled.settle()
+    assert scaled.tick(4.9) == [5]
+    assert scaled.tick(0.1) == [5, 4]
+
+
+def test_of_several_policies_the_largest_wins_and_all_must_agree_to_scale_in(
+    scaled: Scaled,
+) -> None:
+    scaled.scaling.put_policy(policy("gpu", custom("GPU")))
+    scaled.alarm(HIGH, 61)
+    scaled.alarm(HIGH, 150, metric="GPU")
+    assert scaled.tick() == [5]
+    assert "triggered policy gpu" in scaled.activities()[0]["Cause"]
+    scaled.settle()
+    scaled.alarm(LOW, 1)
+    scaled.alarm(None, metric="GPU")
+    assert scaled.tick(1000) == [5]
+    scaled.alarm(LOW, 35, metric="GPU")
+    assert scaled.tick() == [5, 3]
+
+
+def test_why_nothing_is_scaled_is_told_once_to_whoever_asks(scaled: Scaled) -> None:
+    scaled.variants.count = scaled.variants.desired = 6
+    scaled.alarm(HIGH, 100)
+    scaled.tick()
+    scaled.tick()
+    assert scaled.activities() == []
+    assert scaled.reasons() == [{"Code": "AlreadyAtMaxCapacity", "MaxCapacity": 6}]
+    (activity,) = scaled.activities(not_scaled=True)
+    assert activity["Description"] == "Attempting to scale due to alarm triggered"
+    assert activity["StatusCode"] == "Failed"
+    scaled.variants.count = scaled.variants.desired = 2
+    scaled.alarm(LOW, 1)
+    scaled.tick()
+    assert scaled.reasons()[0] == {"Code": "AlreadyAtMinCapacity", "MinCapacity": 2}
+
+
+def test_during_an_update_nothing_is_scaled(scaled: Scaled) -> None:
+    scaled.variants.status = "Updating"
+    scaled.alarm(HIGH, 120)
+    assert scaled.tick() == []
+    assert [it["Code"] for it in scaled.reasons()] == ["TargetServicePutResourceAsUnscalable"]
+    scaled.variants.status = "InService"
+    assert scaled.tick() == [4]
+
+
+def test_what_sagemaker_refuses_is_told_once(scaled: Scaled) -> None:
+    scaled.variants.refusal = ApiError("ResourceLimitExceeded", "The limit is 2 Instances.")
+    scaled.alarm(HIGH, 120)
+    scaled.tick()
+    scaled.tick()
+    (activity,) = scaled.activities()
+    assert activity["StatusCode"] == "Failed"
+    assert activity["StatusMessage"].startswith(
+        "Failed to set desired instance count to 4. Reason: The limit is 2 Instances. (Service: "
+        "AmazonSageMaker; Status Code: 400; Error Code: ResourceLimitExceeded;"
+    )
+
+
+def test_a_change_that_is_rolled_back_is_unfulfilled_and_tried_again(scaled: Scaled) -> None:
+    scaled.alarm(HIGH, 120)
+    scaled.tick()
+    scaled.variants.roll_back()
+    assert scaled.tick() == [4, 4]
+    assert [it["StatusCode"] for it in scaled.activities()] == ["InProgress", "Unfulfilled"]
+
+
+@pytest.mark.parametrize(
+    ("suspended", "kind", "points"),
+    [("DynamicScalingOutSuspended", HIGH, 120), ("DynamicScalingInSuspended", LOW, 30)],
+)
+def test_a_suspended_way_is_not_taken(
+    scaled: Scaled, suspended: str, kind: str, points: float
+) -> None:
+    scaled.variants.count = scaled.variants.desired = 4
+    scaled.scaling.register({**KEY, "SuspendedState": {suspended: True}})
+    scaled.alarm(kind, points)
+    assert scaled.tick() == []
+    scaled.scaling.register({**KEY, "SuspendedState": {suspended: False}})
+    assert len(scaled.tick()) == 1
+
+
+@pytest.mark.parametrize(
+    ("limits", "capacity", "cause"),
+    [
+        ({"MinCapacity": 4}, 4, "minimum capacity was set to 4"),
+        ({"MinCapacity": 1, "MaxCapacity": 1}, 1, "maximum capacity was set to 1"),
+    ],
+)
+def test_a_target_outside_its_new_limits_is_scaled_at_once(
+    scaled: Scaled, limits: dict[str, int], capacity: int, cause: str
+) -> None:
+    scaled.scaling.register({**KEY, **limits})
+    assert scaled.variants.asked == [capacity]
+    assert scaled.activities()[0]["Cause"] == cause
+
+
+def test_while_the_endpoint_is_at_work_new_limits_change_nothing(scaled: Scaled) -> None:
+    scaled.variants.status = "Updating"
+    scaled.scaling.register({**KEY, "MinCapacity": 4})
+    assert scaled.variants.asked == []
+
+
+def test_a_second_change_of_limits_sees_that_the_first_is_done(scaled: Scaled) -> None:
+    scaled.scaling.register({**KEY, "MinCapacity": 4})
+    scaled.variants.settle()
+    scaled.scaling.register({**KEY, "MinCapacity": 5})
+    scaled.settle()
+    assert {it["StatusCode"] for it in scaled.activities()} == {"Successful"}
+
+
+def test_a_scheduled_action_sets_the_limits_and_scales(scaled: Scaled) -> None:
+    scaled.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
+    assert scaled.tick(59) == []
+    assert scaled.tick(1) == [4]
+    (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (4, 6)
+    told = {it["Cause"]: it for it in scaled.activities()}
+    assert set(told) == {
+        "scheduled action name morning was triggered",
+        "minimum capacity was set to 4",
+    }
+    limits = told["scheduled action name morning was triggered"]
+    assert limits["Description"] == "Setting min capacity to 4 and max capacity to 6"
+    assert limits["StatusMessage"] == "Successfully set min capacity to 4 and max capacity to 6"
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "refusal"),
+    [
+        ({"MinCapacity": 7}, "InService", "Minimum capacity cannot be greater than maximum"),
+        ({"MaxCapacity": 1}, "InService", "Minimum capacity cannot be greater than maximum"),
+        (
+            {"MinCapacity": 4},
+            "Updating",
+            "Resource Id [endpoint/text/variant/only] is not scalable. Reason: the endpoint is "
+            "Updating",
+        ),
+    ],
+)
+def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
+    scaled: Scaled, limits: dict[str, int], status: str, refusal: str
+) -> None:
+    scaled.variants.status = status
+    action = {**ACTION, "Schedule": "rate(1 minute)", "ScalableTargetAction": limits}
+    scaled.scaling.put_action(action)
+    assert scaled.tick(60) == []
+    (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
+    assert (target["MinCapacity"], target["MaxCapacity"]) == (2, 6)
+    (activity,) = scaled.activities()
+    assert activity["StatusCode"] == "Failed"
+    assert refusal in activity["StatusMessage"]
+
+
+def test_scheduled_actions_can_be_suspended(scaled: Scaled) -> None:
+    scaled.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
+    scaled.scaling.register({**KEY, "SuspendedState": {"ScheduledScalingSuspended": True}})
+    assert scaled.tick(60) == []
+
+
+def test_a_recurring_action_begins_at_its_start_and_ends_at_its_end(scaled: Scaled) -> None:
+    now = scaled.time.now
+    more = {"Schedule": "rate(1 minute)", "StartTime": now + 90, "EndTime": now + 160}
+    scaled.scaling.put_action({**ACTION, **more})
+    assert scaled.tick(80) == []
+    assert scaled.tick(10) == [4]  # at its start
+    scaled.settle()
+    assert len(scaled.activities()) == 2
+    scaled.tick(50)  # a minute later
+    assert len(scaled.activities()) == 3
+    scaled.tick(60)  # after its end
+    assert len(scaled.activities()) == 3
+
+
+def test_an_endpoint_that_is_gone_stops_nothing_else(scaled: Scaled) -> None:
+    scaled.alarm(HIGH, 120)
+    scaled.tick()
+    scaled.variants.gone = True
+    scaled.tick()
+    (activity,) = scaled.activities()
+    assert activity["StatusMessage"] == (
+        "Failed to reach desired instance count 4: the endpoint is gone"
+    )
+
+
+def test_a_target_that_is_registered_anew_has_no_past(scaled: Scaled) -> None:
+    scaled.variants.count = scaled.variants.desired = 6
+    scaled.alarm(LOW, 45)
+    scaled.tick()
+    scaled.settle()
+    scaled.scaling.deregister(KEY)
+    scaled.tick()
+    scaled.scaling.register(TARGET)
+    scaled.scaling.put_policy(POLICY)
+    scaled.alarm(LOW, 45)
+    assert scaled.tick() == [5, 4]
+
+
+def test_without_policies_nobody_looks_at_alarms(
+    scaling: AutoScaling, cloudwatch: CloudWatch, variants: Variants, time: Time
+) -> None:
+    scaled = Scaled(scaling, variants, cloudwatch, time)
+    cloudwatch.get_paginator = None  # type: ignore[method-assign, assignment]
+    assert scaled.tick() == []

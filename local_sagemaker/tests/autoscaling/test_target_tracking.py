@@ -1,0 +1,181 @@
+"""The arithmetic of target tracking, by examples and by its laws."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_sagemaker.autoscaling.target_tracking import (
+    Decision,
+    NotScaled,
+    Policy,
+    capacity_for,
+    decide,
+)
+
+metrics = st.floats(0, 1e6, allow_subnormal=False)
+targets = st.floats(0.01, 1e6)
+counts = st.integers(1, 200)
+
+
+def policy(
+    name: str = "p",
+    *,
+    high: float | None = None,
+    low: float | None = None,
+    target: float = 100,
+    base: int = 4,
+    scales_in: bool = True,
+) -> Policy:
+    return Policy(
+        name=name,
+        target=target,
+        high=None if high is None else [high],
+        low=None if low is None else [low],
+        base=base,
+        scales_in=scales_in,
+    )
+
+
+@pytest.mark.parametrize(
+    ("base", "metric", "target", "capacity"),
+    [
+        (4, 100, 100, 4),
+        (4, 101, 100, 5),  # rounded up
+        (4, 200, 100, 8),
+        (1, 646, 5, 130),
+        (4, 75, 100, 3),
+        (4, 76, 100, 4),
+        (4, 1, 100, 1),
+        (4, 0, 100, 1),
+        (3, 0.1, 0.1, 3),  # as fractions: no step too many by what a float is not
+        (3, 0.3, 0.1, 9),
+    ],
+)
+def test_capacity_is_proportional_and_rounded_up(
+    base: int, metric: float, target: float, capacity: int
+) -> None:
+    assert capacity_for(base, metric, target) == capacity
+
+
+@given(base=counts, metric=metrics, target=targets)
+def test_the_capacity_bears_the_metric_and_one_less_does_not(
+    base: int, metric: float, target: float
+) -> None:
+    capacity = capacity_for(base, metric, target)
+    slack = 1 + 1e-9
+    assert base * metric <= capacity * target * slack
+    assert capacity == 1 or (capacity - 1) * target <= base * metric * slack
+
+
+@given(base=counts, metric=metrics, more=metrics, target=targets)
+def test_a_larger_metric_never_asks_for_less(
+    base: int, metric: float, more: float, target: float
+) -> None:
+    assert capacity_for(base, metric + more, target) >= capacity_for(base, metric, target)
+
+
+def decided(*policies: Policy, current: int = 4, limits: tuple[int, int] = (2, 10)) -> object:
+    return decide(policies, current=current, smallest=limits[0], largest=limits[1])
+
+
+def test_nothing_is_decided_while_no_alarm_asks() -> None:
+    assert decided(policy()) is None
+    assert decided() is None
+
+
+def test_one_alarm_scales_out() -> None:
+    assert decided(policy(high=160), policy("q")) == Decision("p", True, 7)
+
+
+def test_the_latest_data_counts_when_it_scales_out() -> None:
+    rising = replace(policy(), high=[900.0, 500.0, 160.0])
+    assert decided(rising) == Decision("p", True, 7)
+
+
+def test_of_several_the_largest_is_taken_out() -> None:
+    assert decided(policy("a", high=120), policy("b", high=180)) == Decision("b", True, 8)
+
+
+def test_to_scale_out_goes_before_to_scale_in() -> None:
+    assert decided(policy("a", low=10), policy("b", high=120)) == Decision("b", True, 5)
+
+
+def test_it_scales_in_only_if_all_agree() -> None:
+    assert decided(policy("a", low=10), policy("b")) is None
+    assert decided(policy("a", low=50), policy("b", low=70)) == Decision("b", False, 3)
+
+
+def test_one_that_does_not_scale_in_is_not_asked_whether_to() -> None:
+    assert decided(policy("a", low=50), policy("b", scales_in=False)) == Decision("a", False, 2)
+    assert decided(policy("a", low=50, scales_in=False)) is None
+
+
+def test_the_largest_of_all_data_counts_when_it_scales_in() -> None:
+    falling = replace(policy(), low=[74.0, 10.0, 1.0])
+    assert decided(falling) == Decision("p", False, 3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "current", "decision"),
+    [
+        (policy(high=900), 4, Decision("p", True, 10)),
+        (policy(high=900, base=10), 10, Decision("p", True, 10, NotScaled.AT_MAX)),
+        (policy(high=101, base=3), 4, Decision("p", True, 4, NotScaled.AT_DESIRED)),
+        (policy(low=1), 4, Decision("p", False, 2)),
+        (policy(low=1, base=2), 2, Decision("p", False, 2, NotScaled.AT_MIN)),
+        (policy(low=89), 4, Decision("p", False, 4, NotScaled.FLAPPING)),
+    ],
+)
+def test_limits_and_reasons(asked: Policy, current: int, decision: Decision) -> None:
+    assert decided(asked, current=current) == decision
+
+
+def test_in_a_cooldown_only_a_larger_step_is_made() -> None:
+    assert decided(policy(high=150, base=2), current=3) == Decision(
+        "p", True, 3, NotScaled.AT_DESIRED
+    )
+    assert decided(policy(high=260, base=2), current=3) == Decision("p", True, 6)
+
+
+points = st.lists(st.floats(0, 1e4), min_size=1, max_size=15)
+policies_ = st.lists(
+    st.builds(
+        Policy,
+        name=st.sampled_from("abc"),
+        target=st.floats(1, 1e3),
+        high=st.none() | points,
+        low=st.none() | points,
+        base=st.integers(1, 20),
+        scales_in=st.booleans(),
+    ),
+    max_size=3,
+)
+
+
+@given(policies=policies_, current=counts, limits=st.tuples(counts, counts))
+def test_what_is_decided_is_within_the_limits_and_in_the_direction(
+    policies: list[Policy], current: int, limits: tuple[int, int]
+) -> None:
+    smallest, largest = sorted(limits)
+    decision = decide(policies, current=current, smallest=smallest, largest=largest)
+    if decision is None:
+        assert not any(it.high for it in policies)
+    elif decision.reason:
+        assert decision.capacity == current
+    elif decision.scales_out:
+        assert current < decision.capacity <= largest
+    else:
+        assert smallest <= decision.capacity < current
+
+
+@given(low=st.floats(0, 90), target=st.just(100.0), current=st.integers(2, 200))
+def test_after_a_scale_in_the_metric_is_not_above_its_target(
+    low: float, target: float, current: int
+) -> None:
+    decision = decide(
+        [policy(low=low, target=target)], current=current, smallest=1, largest=current
+    )
+    assert decision is not None
+    assert low * current / decision.capacity <= target * (1 + 1e-9)

@@ -1,0 +1,150 @@
+"""Which state an alarm is in: the tables and examples of CloudWatch's user guide, and laws."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_sagemaker.cloudwatch.evaluation import Condition
+
+TREATMENTS = ("missing", "ignore", "breaching", "notBreaching")
+VALUES = {"0": 0.0, "X": 9.0, "-": None}
+
+
+def condition(datapoints: int, missing: str, periods: int = 3) -> Condition:
+    return Condition("GreaterThanThreshold", 5.0, periods, datapoints, missing)
+
+
+def points(text: str) -> list[float | None]:
+    return [VALUES[it] for it in text.split()]
+
+
+@pytest.mark.parametrize(
+    ("datapoints", "data", "states"),
+    [
+        # alarms-and-missing-data, the first table: 3 of 3
+        (3, "0 - X - X", ("OK", "OK", "OK", "OK")),
+        (3, "0 - - - -", ("OK", "OK", "OK", "OK")),
+        (3, "- - - - -", ("INSUFFICIENT_DATA", None, "ALARM", "OK")),
+        (3, "0 X X - X", ("ALARM", "ALARM", "ALARM", "ALARM")),
+        (3, "- - X - -", ("ALARM", None, "ALARM", "OK")),
+        # the second table: 2 of 3
+        (2, "0 - X - X", ("ALARM", "ALARM", "ALARM", "ALARM")),
+        (2, "0 0 X 0 X", ("ALARM", "ALARM", "ALARM", "ALARM")),
+        (2, "0 - X - -", ("OK", "OK", "ALARM", "OK")),
+        (2, "- - - - 0", ("OK", "OK", "ALARM", "OK")),
+        (2, "- - - X -", ("ALARM", None, "ALARM", "OK")),
+        # what does "not go immediately into ALARM"; the earlier edition's table
+        (3, "- - - - X", ("INSUFFICIENT_DATA", None, "ALARM", "OK")),
+        (3, "- - - X -", ("INSUFFICIENT_DATA", None, "ALARM", "OK")),
+        (3, "X - - - -", ("ALARM", None, "ALARM", "OK")),
+        # no data is missing: the oldest two are not looked at
+        (3, "X X 0 X X", ("OK", "OK", "OK", "OK")),
+        (3, "0 0 X X X", ("ALARM", "ALARM", "ALARM", "ALARM")),
+    ],
+)
+def test_the_guides_tables(datapoints: int, data: str, states: tuple[str | None, ...]) -> None:
+    found = tuple(condition(datapoints, it).state(points(data)) for it in TREATMENTS)
+    assert found == states
+
+
+@pytest.mark.parametrize(
+    ("comparison", "breaching"),
+    [
+        ("GreaterThanThreshold", [6.0]),
+        ("GreaterThanOrEqualToThreshold", [5.0, 6.0]),
+        ("LessThanThreshold", [4.0]),
+        ("LessThanOrEqualToThreshold", [4.0, 5.0]),
+    ],
+)
+def test_comparisons(comparison: str, breaching: list[float]) -> None:
+    made = Condition(comparison, 5.0, 1, 1)
+    assert [it for it in (4.0, 5.0, 6.0) if made.breached(it)] == breaching
+
+
+conditions = st.builds(
+    lambda periods, share, missing: condition(max(1, round(periods * share)), missing, periods),
+    st.integers(1, 15),
+    st.floats(0, 1),
+    st.sampled_from(TREATMENTS),
+)
+
+
+@st.composite
+def evaluations(draw: st.DrawFn) -> tuple[Condition, list[float | None]]:
+    made = draw(conditions)
+    data = draw(
+        st.lists(st.sampled_from([0.0, 9.0, None]), min_size=made.range, max_size=made.range)
+    )
+    return made, data
+
+
+@given(evaluations())
+def test_enough_data_is_treated_alike_whatever_is_missing(
+    evaluation: tuple[Condition, list[float | None]],
+) -> None:
+    made, data = evaluation
+    real = [it for it in data if it is not None]
+    if len(real) >= made.periods:
+        expected = "ALARM" if real[-made.periods :].count(9.0) >= made.datapoints else "OK"
+        assert made.state(data) == expected
+
+
+@given(evaluations())
+def test_data_that_breaches_nothing_never_alarms_unless_what_is_missing_does(
+    evaluation: tuple[Condition, list[float | None]],
+) -> None:
+    made, data = evaluation
+    calm = [None if it is None else 0.0 for it in data]
+    if made.missing != "breaching":
+        assert made.state(calm) != "ALARM"
+
+
+@given(evaluations())
+def test_a_breach_more_never_ends_an_alarm(
+    evaluation: tuple[Condition, list[float | None]],
+) -> None:
+    made, data = evaluation
+    worse = [None if it is None else 9.0 for it in data]
+    if made.state(data) == "ALARM" and None not in data:
+        assert made.state(worse) == "ALARM"
+
+
+NOW = [("08/11/22 11:25:00", 9.0), ("08/11/22 11:24:00", 0.0), ("08/11/22 11:23:00", 9.5)]
+
+
+@pytest.mark.parametrize(
+    ("state", "shown", "reason"),
+    [
+        (
+            "ALARM",
+            NOW,
+            "Threshold Crossed: 2 out of the last 3 datapoints [9.0 (08/11/22 11:25:00), 0.0 "
+            "(08/11/22 11:24:00), 9.5 (08/11/22 11:23:00)] were greater than the threshold (5.0) "
+            "(minimum 2 datapoints for OK -> ALARM transition).",
+        ),
+        (
+            "OK",
+            NOW[1:2],
+            "Threshold Crossed: 1 out of the last 1 datapoints [0.0 (08/11/22 11:24:00)] was not "
+            "greater than the threshold (5.0) (minimum 2 datapoints for ALARM -> OK transition).",
+        ),
+        ("INSUFFICIENT_DATA", [], "Insufficient Data: 3 datapoints were unknown."),
+        ("INSUFFICIENT_DATA", NOW[:2], "Insufficient Data: 1 datapoint was unknown."),
+        (
+            "OK",
+            [],
+            "Threshold Crossed: no datapoints were received for 3 periods and 3 missing datapoints "
+            "were treated as [NonBreaching].",
+        ),
+    ],
+)
+def test_reasons(state: str, shown: list[tuple[str, float]], reason: str) -> None:
+    assert condition(2, "notBreaching").reason(state, shown) == reason
+
+
+def test_one_period_without_data_is_told_of_one() -> None:
+    assert (
+        Condition("GreaterThanThreshold", 1, periods=1, datapoints=1, missing="notBreaching")
+        .reason("OK", [])
+        .startswith("Threshold Crossed: no datapoints were received for 1 period and 1 missing ")
+    )

@@ -1,0 +1,150 @@
+"""What the tests of CodeBuild share: CloudWatch Logs, and builds without a service."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local_sagemaker.codebuild import log
+from local_sagemaker.codebuild.artifacts import Output
+from local_sagemaker.codebuild.quota import Quota
+from local_sagemaker.codebuild.runner import Build
+
+MakeBuild = Callable[..., Build]
+UUID = "0b1c2d3e-0000-4000-8000-000000000001"
+
+
+class FakeLogs:
+    """Events by group and stream, in the batches in which they came."""
+
+    def __init__(self) -> None:
+        self.groups: set[str] = set()
+        self.batches: dict[tuple[str, str], list[list[dict[str, Any]]]] = {}
+
+    def create_log_group(self, *, logGroupName: str) -> None:  # noqa: N803
+        if logGroupName in self.groups:
+            raise failed("ResourceAlreadyExistsException", "CreateLogGroup")
+        self.groups.add(logGroupName)
+
+    def create_log_stream(self, *, logGroupName: str, logStreamName: str) -> None:  # noqa: N803
+        if logGroupName not in self.groups:
+            raise failed("ResourceNotFoundException", "CreateLogStream")
+        self.batches[logGroupName, logStreamName] = []
+
+    def put_log_events(
+        self,
+        *,
+        logGroupName: str,  # noqa: N803
+        logStreamName: str,  # noqa: N803
+        logEvents: list[dict[str, Any]],  # noqa: N803
+    ) -> None:
+        self.batches[logGroupName, logStreamName].append(logEvents)
+
+    def messages(self, group: str, stream: str) -> list[str]:
+        return [it["message"] for batch in self.batches[group, stream] for it in batch]
+
+
+def failed(code: str, operation: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "refused"}}, operation)
+
+
+class Clock:
+    """A time that passes when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def logs() -> FakeLogs:
+    return FakeLogs()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
+    """Make a build of phases with commands, as `CodeBuild` does."""
+
+    def make(
+        *,
+        variables: dict[str, str] | None = None,
+        shell: str = "/bin/sh",
+        environment: dict[str, str] | None = None,
+        source: dict[str, Any] | None = None,
+        secondary: list[dict[str, Any]] | None = None,
+        artifacts: dict[str, Any] | None = None,
+        output: dict[str, Any] | None = None,
+        logs_config: dict[str, Any] | None = None,
+        quota: Quota | None = None,
+        clock: Callable[[], float] = clock,
+        **phases: list[str],
+    ) -> Build:
+        spec = {
+            "version": "0.2",
+            "env": {"variables": variables or {}, "shell": shell},
+            "phases": {name: {"commands": commands} for name, commands in phases.items()},
+            "artifacts": artifacts,
+        }
+        arn = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"
+        described = output or {"type": "NO_ARTIFACTS"}
+        to = Output(described, arn, "alias/aws/s3", s3)
+        config = logs_config or {"cloudWatchLogs": {"status": "ENABLED"}}
+        record = {
+            "id": f"builder:{UUID}",
+            "artifacts": to.record,
+            "logs": log.location(config, None),
+            "phases": [],
+            "queuedTimeoutInMinutes": 5,
+            "source": {"type": "NO_SOURCE", "buildspec": json.dumps(spec), **(source or {})},
+            "secondarySources": secondary or [],
+            "timeoutInMinutes": 1,
+        }
+        folder = tmp_path / "build"
+        folder.mkdir()
+        quota = quota or Quota(1)
+        quota.enter(f"builder:{UUID}")
+        return Build(
+            record,
+            folder,
+            log.Log(folder / "build.log", logs, clock),
+            log.location(config, log.stream(config, "builder", UUID)),
+            to,
+            quota,
+            s3,
+            environment or {},
+            clock,
+        )
+
+    return make
+
+
+def printed(build: Build) -> list[str]:
+    """What the commands said, without the lines of CodeBuild's own."""
+    lines = build.log.file.read_text(errors="replace").splitlines()
+    return [line for line in lines if not line.startswith("[Container] ")]
+
+
+def said(build: Build) -> list[str]:
+    """What CodeBuild said, without the times."""
+    lines = build.log.file.read_text(errors="replace").splitlines()
+    return [line.split(" ", 3)[3] for line in lines if line.startswith("[Container] ")]
+
+
+def statuses(build: Build) -> dict[str, str | None]:
+    return {it["phaseType"]: it.get("phaseStatus") for it in build.record["phases"]}
+
+
+def context(build: Build, phase: str) -> dict[str, str]:
+    (found,) = (it for it in build.record["phases"] if it["phaseType"] == phase)
+    (only,) = found["contexts"]
+    return dict(only)

@@ -1,0 +1,159 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from local_sagemaker.codebuild.log import Log, location, stream
+from local_sagemaker.tests.codebuild.conftest import UUID, Clock, FakeLogs, failed
+
+ENABLED = {"cloudWatchLogs": {"status": "ENABLED"}}
+
+
+@pytest.fixture
+def log(tmp_path: Path, logs: FakeLogs, clock: Clock) -> Log:
+    return Log(tmp_path / "build.log", logs, clock)
+
+
+def lines_of(log: Log) -> list[str]:
+    return log.file.read_text().splitlines()
+
+
+def test_codebuild_begins_a_line_of_its_own(log: Log) -> None:
+    log.say("first")
+    with log.file.open("a") as file:
+        file.write("no newline")
+    log.say("second")
+    log.say("third")
+    stamp = "[Container] 2027/01/15 08:00:00"
+    assert lines_of(log) == [f"{stamp} first", "no newline", f"{stamp} second", f"{stamp} third"]
+
+
+def test_lines_are_sent_once_each_with_its_newline(log: Log, logs: FakeLogs, clock: Clock) -> None:
+    log.file.write_text("before\n\n")
+    log.open("group", "stream")
+    log.send()
+    with log.file.open("ab") as file:
+        file.write(b"bad \xff byte\n")
+    clock.now += 1
+    log.send()
+    log.send()
+    now = 1_800_000_000_000
+    assert logs.batches["group", "stream"] == [
+        [{"timestamp": now, "message": "before\n"}, {"timestamp": now, "message": "\n"}],
+        [{"timestamp": now + 1000, "message": "bad \N{REPLACEMENT CHARACTER} byte\n"}],
+    ]
+
+
+def test_nothing_is_sent_before_there_is_a_stream(log: Log, logs: FakeLogs) -> None:
+    log.say("said")
+    log.send()
+    assert logs.batches == {}
+
+
+@pytest.mark.parametrize(
+    "content", [b"a\n" * 25_000, (b"b" * 300 + b"\n") * 9_000, b"\xff" * 3_000_000 + b"\nlast\n"]
+)
+def test_batches_are_what_cloudwatch_takes(log: Log, logs: FakeLogs, content: bytes) -> None:
+    log.file.write_bytes(content)
+    log.open("group", "stream")
+    log.send()
+    batches = logs.batches["group", "stream"]
+    assert len(batches) > 1
+    for batch in batches:
+        assert len(batch) <= 10_000
+        assert sum(len(it["message"].encode()) + 26 for it in batch) <= 1_048_576
+    assert "".join(logs.messages("group", "stream")) == content.decode(errors="replace")
+
+
+def test_a_group_that_is_there_is_used(log: Log, logs: FakeLogs) -> None:
+    logs.groups.add("group")
+    log.open("group", "stream")
+    assert logs.batches == {("group", "stream"): []}
+
+
+def test_a_group_that_another_build_makes_first_is_used(
+    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(**_: str) -> None:
+        logs.groups.add("group")
+        raise failed("ResourceAlreadyExistsException", "CreateLogGroup")
+
+    monkeypatch.setattr(logs, "create_log_group", too_late)
+    log.open("group", "stream")
+    assert logs.batches == {("group", "stream"): []}
+
+
+def test_a_group_that_may_not_be_made_is_an_error(
+    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: str) -> None:
+        raise failed("AccessDeniedException", "CreateLogGroup")
+
+    monkeypatch.setattr(logs, "create_log_group", refuse)
+    with pytest.raises(Exception, match="AccessDeniedException"):
+        log.open("group", "stream")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        failed("ResourceNotFoundException", "PutLogEvents"),
+        EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+    ],
+)
+def test_what_cloudwatch_does_not_take_stays_in_the_file(
+    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    asked = []
+
+    def refuse(**request: Any) -> None:
+        asked.append(request)
+        raise error
+
+    monkeypatch.setattr(logs, "put_log_events", refuse)
+    log.open("group", "stream")
+    for text in ("first", "second"):
+        log.say(text)
+        log.send()
+    first, trouble, second = lines_of(log)
+    assert first.endswith("first")
+    assert f"Cannot write to CloudWatch Logs: {error}" in trouble
+    assert second.endswith("second")
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({}, ("/aws/codebuild/builder", UUID)),
+        (ENABLED, ("/aws/codebuild/builder", UUID)),
+        ({"cloudWatchLogs": {"status": "ENABLED", "groupName": "mine"}}, ("mine", UUID)),
+        (
+            {"cloudWatchLogs": {"status": "ENABLED", "streamName": "gpu"}},
+            ("/aws/codebuild/builder", f"gpu/{UUID}"),
+        ),
+        ({"cloudWatchLogs": {"status": "DISABLED", "groupName": "mine"}}, None),
+    ],
+)
+def test_group_and_stream_are_the_project_s(
+    config: dict[str, Any], expected: tuple[str, str] | None
+) -> None:
+    assert stream(config, "builder", UUID) == expected
+
+
+def test_a_record_says_where_the_log_is() -> None:
+    console = "https://console.aws.amazon.com/cloudwatch/home?region=us-east-1#logEvent:"
+    arn = "arn:aws:logs:us-east-1:000000000000:log-group:"
+    assert location(ENABLED, ("mine", UUID)) == {
+        **ENABLED,
+        "groupName": "mine",
+        "streamName": UUID,
+        "deepLink": f"{console}group=mine;stream={UUID}",
+        "cloudWatchLogsArn": f"{arn}mine:log-stream:{UUID}",
+    }
+    assert location(ENABLED, None) == {
+        **ENABLED,
+        "deepLink": f"{console}group=null;stream=null",
+        "cloudWatchLogsArn": f"{arn}null:log-stream:null",
+    }

@@ -1,0 +1,69 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_sagemaker.codebuild.quota import Quota
+from local_sagemaker.errors import ApiError
+
+
+def test_builds_over_the_limit_wait_until_one_leaves() -> None:
+    quota = Quota(2)
+    for build in ("a", "b", "c", "d"):
+        quota.enter(build)
+    assert [build for build in "abcd" if quota.may_run(build)] == ["a", "b"]
+    quota.leave("b")
+    assert [build for build in "abcd" if quota.may_run(build)] == ["a", "c"]
+
+
+def test_a_build_that_waits_may_leave() -> None:
+    quota = Quota(1)
+    for build in ("a", "b", "c"):
+        quota.enter(build)
+    quota.leave("b")
+    assert not quota.may_run("c")
+    quota.leave("a")
+    assert quota.may_run("c")
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_five_times_as_many_wait_as_run_and_no_more(limit: int) -> None:
+    quota = Quota(limit)
+    for build in range(6 * limit):
+        quota.enter(str(build))
+    with pytest.raises(ApiError) as refused:
+        quota.enter("one more")
+    assert refused.value.code == "AccountLimitExceededException"
+    assert refused.value.message == (
+        f"Cannot have more than {5 * limit} builds in queue for the account"
+    )
+    if limit:
+        quota.leave("0")
+        quota.enter("one more")
+
+
+def test_a_new_account_s_queue_is_shorter_than_the_guide_says() -> None:
+    quota = Quota(60, 1)
+    for build in range(61):
+        quota.enter(str(build))
+    with pytest.raises(ApiError) as refused:
+        quota.enter("one more")
+    assert refused.value.message == "Cannot have more than 1 builds in queue for the account"
+    quota.leave("0")
+    quota.enter("one more")
+
+
+@given(limit=st.integers(1, 3), steps=st.lists(st.tuples(st.booleans(), st.integers(0, 9))))
+def test_never_do_more_run_than_may_and_no_place_stays_empty(
+    limit: int, steps: list[tuple[bool, int]]
+) -> None:
+    quota, inside = Quota(limit), set[str]()
+    for enters, number in steps:
+        build = str(number)
+        if enters and build not in inside and len(inside) < 6 * limit:
+            quota.enter(build)
+            inside.add(build)
+        elif not enters:
+            quota.leave(build)
+            inside.discard(build)
+        running = {it for it in inside if quota.may_run(it)}
+        assert len(running) == min(limit, len(inside))

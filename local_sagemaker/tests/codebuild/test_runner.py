@@ -1,0 +1,536 @@
+import itertools
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.codebuild.quota import Quota
+from local_sagemaker.tests.codebuild.conftest import (
+    UUID,
+    Clock,
+    FakeLogs,
+    MakeBuild,
+    context,
+    printed,
+    said,
+    statuses,
+)
+from local_sagemaker.tests.conftest import PATIENCE, eventually, runs
+
+OK = {"statusCode": "", "message": ""}
+STREAM = ("/aws/codebuild/builder", UUID)
+
+
+def failed_command(command: str, status: int = 1) -> dict[str, str]:
+    message = f"Error while executing command: {command}. Reason: exit status {status}"
+    return {"statusCode": "COMMAND_EXECUTION_ERROR", "message": message}
+
+
+# Variables
+
+
+def test_variables_of_the_project_win_over_those_of_the_buildspec(build: MakeBuild) -> None:
+    made = build(
+        variables={"MODEL": "from the buildspec", "TARGET": "cpu"},
+        environment={"MODEL": "from the project", "KEY": "a b"},
+        build=['echo "$MODEL/$TARGET/$KEY"'],
+    )
+    made.run()
+    assert printed(made) == ["from the project/cpu/a b"]
+
+
+def test_commands_see_settings_of_this_machine_but_not_its_secrets(
+    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "secret")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://localhost:1/simple")
+    made = build(build=['echo "${GITHUB_TOKEN-unset} $PIP_INDEX_URL"', "command -v python"])
+    made.run()
+    python = str(Path(sys.prefix) / "bin" / "python")
+    assert printed(made) == ["unset http://localhost:1/simple", python]
+
+
+def test_packages_come_from_where_this_machine_gets_them(
+    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "here")
+    given = {"PIP_EXTRA_INDEX_URL": "there"}
+    made = build(environment=given, build=['echo "$PIP_EXTRA_INDEX_URL"'])
+    made.run()
+    assert printed(made) == ["here"]
+
+
+@pytest.mark.usefixtures("something_typed")
+def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
+    made = build(build=["read -r line || echo nothing to read"])
+    made.run()
+    assert printed(made) == ["nothing to read"]
+
+
+# Phases
+
+
+def test_phases_run_in_order_and_their_times_are_kept(build: MakeBuild) -> None:
+    made = build(
+        clock=itertools.count(1_800_000_000, 0.75).__next__,
+        post_build=["echo 4"],
+        build=["echo 3"],
+        pre_build=["echo 2"],
+        install=["echo 1"],
+    )
+    made.record["timeoutInMinutes"] = 1_000_000
+    made.run()
+    assert printed(made) == ["1", "2", "3", "4"]
+    names = (
+        "SUBMITTED QUEUED PROVISIONING DOWNLOAD_SOURCE INSTALL PRE_BUILD BUILD POST_BUILD "
+        "UPLOAD_ARTIFACTS FINALIZING"
+    )
+    assert statuses(made) == {**dict.fromkeys(names.split(), "SUCCEEDED"), "COMPLETED": None}
+    record = made.record
+    assert (record["buildStatus"], record["buildComplete"]) == ("SUCCEEDED", True)
+    assert record["currentPhase"] == "COMPLETED"
+    starts = [it["startTime"] for it in record["phases"]]
+    assert [*starts, record["endTime"]] == sorted([*starts, record["endTime"]])
+    for phase in record["phases"][:-1]:
+        assert phase["startTime"] < phase["endTime"]
+        assert phase["durationInSeconds"] == int(phase["endTime"] - phase["startTime"])
+    assert ["contexts" in phase for phase in record["phases"]] == [False] * 2 + [True] * 8 + [False]
+    assert context(made, "BUILD") == OK
+
+
+def test_the_record_says_which_phase_is_under_way(build: MakeBuild, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+    os.mkfifo(go)
+    made = build(pre_build=[f"cat {go}"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    eventually(lambda: made.record.get("currentPhase") == "PRE_BUILD")
+    assert "phaseStatus" not in made.record["phases"][-1]
+    go.write_text("")
+    thread.join()
+    assert made.record["buildStatus"] == "SUCCEEDED"
+
+
+def test_the_log_has_every_command_and_all_that_it_printed(build: MakeBuild) -> None:
+    made = build(install=["echo out; echo err >&2; printf '\\377 ä'"], build=["echo last"])
+    made.run()
+    log = made.log.file.read_bytes()
+    assert b"\nout\nerr\n\xff \xc3\xa4\n[Container] 2027/01/15 08:00:00 Phase complete" in log
+    assert said(made) == [
+        "Phase complete: DOWNLOAD_SOURCE State: SUCCEEDED",
+        "Phase context status code:  Message: ",
+        "Entering phase INSTALL",
+        "Running command echo out; echo err >&2; printf '\\377 ä'",
+        "Phase complete: INSTALL State: SUCCEEDED",
+        "Phase context status code:  Message: ",
+        "Entering phase PRE_BUILD",
+        "Phase complete: PRE_BUILD State: SUCCEEDED",
+        "Phase context status code:  Message: ",
+        "Entering phase BUILD",
+        "Running command echo last",
+        "Phase complete: BUILD State: SUCCEEDED",
+        "Phase context status code:  Message: ",
+        "Entering phase POST_BUILD",
+        "Phase complete: POST_BUILD State: SUCCEEDED",
+        "Phase context status code:  Message: ",
+        "Phase complete: UPLOAD_ARTIFACTS State: SUCCEEDED",
+        "Phase context status code:  Message: ",
+    ]
+
+
+def test_a_failed_command_is_named_with_its_status_and_not_with_its_words(build: MakeBuild) -> None:
+    made = build(build=["echo fine", "echo no GPU here; exit 7", "echo not reached"])
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    assert made.record["buildComplete"] is True
+    assert context(made, "BUILD") == failed_command("echo no GPU here; exit 7", 7)
+    assert statuses(made)["BUILD"] == "FAILED"
+    assert printed(made) == ["fine", "no GPU here"]
+    lines = said(made)
+    place = lines.index("Command did not exit successfully echo no GPU here; exit 7 exit status 7")
+    assert lines[place + 1 : place + 3] == [
+        "Phase complete: BUILD State: FAILED",
+        "Phase context status code: COMMAND_EXECUTION_ERROR Message: "
+        "Error while executing command: echo no GPU here; exit 7. Reason: exit status 7",
+    ]
+
+
+def test_commands_share_one_shell_as_far_as_folder_and_exports_go(build: MakeBuild) -> None:
+    made = build(
+        install=["mkdir -p 'a b'; cd 'a b'", "export WORD=\"$(printf 'two\\nlines')\" GONE=1"],
+        build=["unset GONE; cd ..; false"],
+        post_build=['echo "${PWD##*/} $WORD ${GONE-unset}"'],
+    )
+    made.run()
+    assert printed(made) == ["src two", "lines unset"]
+
+
+@pytest.mark.parametrize(("shell", "status"), [("/bin/sh", "FAILED"), ("bash", "SUCCEEDED")])
+def test_commands_run_in_sh_unless_bash_is_asked_for(
+    build: MakeBuild, shell: str, status: str
+) -> None:
+    made = build(shell=shell, build=['test -n "$BASHPID"'])
+    made.run()
+    assert made.record["buildStatus"] == status
+
+
+def test_the_last_phases_run_after_a_failed_build_which_they_can_see(build: MakeBuild) -> None:
+    succeeding = "echo succeeding: $CODEBUILD_BUILD_SUCCEEDING"
+    made = build(pre_build=[succeeding], build=["false"], post_build=[succeeding])
+    made.run()
+    assert printed(made) == ["succeeding: 1", "succeeding: 0"]
+    assert made.record["buildStatus"] == "FAILED"
+    after = ["POST_BUILD", "UPLOAD_ARTIFACTS", "FINALIZING", "COMPLETED"]
+    assert list(statuses(made))[-4:] == after
+    assert {statuses(made)[phase] for phase in after[:-1]} == {"SUCCEEDED"}
+
+
+@pytest.mark.parametrize("phase", ["install", "pre_build"])
+def test_nothing_runs_after_a_failed_preparation(build: MakeBuild, phase: str) -> None:
+    made = build(**{phase: ["false"]}, build=["echo built"], post_build=["echo cleaned"])
+    made.run()
+    assert printed(made) == []
+    assert made.record["buildStatus"] == "FAILED"
+    assert list(statuses(made))[-3:] == [phase.upper(), "FINALIZING", "COMPLETED"]
+
+
+def test_a_failed_post_build_fails_the_build(build: MakeBuild) -> None:
+    made = build(build=["true"], post_build=["false"])
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    assert (statuses(made)["BUILD"], statuses(made)["POST_BUILD"]) == ("SUCCEEDED", "FAILED")
+
+
+def test_a_buildspec_that_cannot_be_read_fails_the_build(build: MakeBuild) -> None:
+    made = build(source={"buildspec": "version: 1"})
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    assert list(statuses(made))[-3:] == ["DOWNLOAD_SOURCE", "FINALIZING", "COMPLETED"]
+    assert context(made, "DOWNLOAD_SOURCE") == {
+        "statusCode": "YAML_FILE_ERROR",
+        "message": "write version: 0.2",
+    }
+
+
+def test_what_nobody_foresaw_is_a_fault_of_the_service(build: MakeBuild) -> None:
+    made = build(build=["true"])
+    made.s3 = None  # type: ignore[assignment]
+    made.record["source"] = {"type": "S3", "location": "assets/src.zip"}
+    made.run()
+    assert made.record["buildStatus"] == statuses(made)["DOWNLOAD_SOURCE"] == "FAULT"
+    assert list(statuses(made))[-2:] == ["DOWNLOAD_SOURCE", "COMPLETED"]
+    message = context(made, "DOWNLOAD_SOURCE")["message"]
+    assert message.startswith("Internal Service Error: AttributeError: 'NoneType'")
+
+
+# Sources and artifacts
+
+
+def test_sources_land_where_the_variables_say(build: MakeBuild, s3: Any) -> None:
+    s3.objects["assets", "src/setup.txt"] = b"primary"
+    s3.objects["assets", "job/a/b.txt"] = b"deep"
+    made = build(
+        source={"type": "S3", "location": "assets/src/"},
+        secondary=[{"type": "S3", "location": "assets/job/", "sourceIdentifier": "job"}],
+        build=[
+            'cat "$CODEBUILD_SRC_DIR/setup.txt"; echo',
+            'cat "$CODEBUILD_SRC_DIR_job/a/b.txt"; echo',
+            "ls; pwd",
+        ],
+    )
+    made.run()
+    assert made.record["buildStatus"] == "SUCCEEDED"
+    assert printed(made) == ["primary", "deep", "setup.txt", str(made.folder / "src")]
+
+
+def test_without_a_source_commands_start_in_an_empty_folder(build: MakeBuild) -> None:
+    made = build(build=["ls -A | wc -l"])
+    made.run()
+    assert printed(made) == ["0"]
+
+
+def test_a_source_that_cannot_be_had_fails_the_build(build: MakeBuild) -> None:
+    made = build(source={"type": "S3", "location": "assets/src.zip"}, build=["true"])
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    assert context(made, "DOWNLOAD_SOURCE")["statusCode"] == "CLIENT_ERROR"
+    assert list(statuses(made))[-3:] == ["DOWNLOAD_SOURCE", "FINALIZING", "COMPLETED"]
+
+
+OUTPUT = {"type": "S3", "location": "models", "path": "raw", "namespaceType": "BUILD_ID",
+          "name": "/"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "end"), [("SUCCEEDED", "true"), ("FAILED", "false")])
+def test_artifacts_are_uploaded_whether_the_build_succeeded_or_not(
+    build: MakeBuild, s3: Any, status: str, end: str
+) -> None:
+    made = build(
+        artifacts={"files": ["**/*"], "base-directory": "result"},
+        output=OUTPUT,
+        build=[f"mkdir result; cd result; echo done > result.json; {end}"],
+    )
+    assert made.record["artifacts"]["location"] == f"arn:aws:s3:::models/raw/{UUID}"
+    made.run()
+    assert made.record["buildStatus"] == status
+    assert s3.objects == {("models", f"raw/{UUID}/result.json"): b"done\n"}
+
+
+def test_a_build_without_its_output_fails_and_is_named_by_its_first_failure(
+    build: MakeBuild, s3: Any
+) -> None:
+    artifacts = {"files": ["result.json"]}
+    made = build(artifacts=artifacts, output=OUTPUT, build=["exit 3"], post_build=["exit 4"])
+    made.run()
+    assert made.record["buildStatus"] == "FAILED"
+    assert context(made, "BUILD") == failed_command("exit 3", 3)
+    assert context(made, "POST_BUILD") == failed_command("exit 4", 4)
+    assert context(made, "UPLOAD_ARTIFACTS") == {
+        "statusCode": "CLIENT_ERROR",
+        "message": "no matching artifact paths found",
+    }
+    assert s3.objects == {}
+
+
+def test_what_is_known_of_the_artifacts_after_the_upload_joins_the_record(
+    build: MakeBuild,
+) -> None:
+    made = build(
+        artifacts={"files": ["a"]},
+        output={**OUTPUT, "packaging": "ZIP", "name": "out.zip"},
+        build=["touch a"],
+    )
+    made.run()
+    assert made.record["artifacts"]["location"] == f"arn:aws:s3:::models/raw/{UUID}/out.zip"
+    assert len(made.record["artifacts"]["sha256sum"]) == 64
+
+
+# The log in CloudWatch
+
+
+def test_the_record_names_the_log_once_it_is_there(build: MakeBuild, logs: FakeLogs) -> None:
+    made = build(build=["echo error: no GPU; false"])
+    console = "https://console.aws.amazon.com/cloudwatch/home?region=us-east-1#logEvent:"
+    assert made.record["logs"]["deepLink"] == console + "group=null;stream=null"
+    assert "groupName" not in made.record["logs"]
+    made.run()
+    group, stream = STREAM
+    assert (made.record["logs"]["groupName"], made.record["logs"]["streamName"]) == STREAM
+    assert made.record["logs"]["deepLink"] == f"{console}group={group};stream={stream}"
+    assert "error: no GPU\n" in logs.messages(*STREAM)
+    assert "".join(logs.messages(*STREAM)) == made.log.file.read_text()
+
+
+def test_the_log_can_be_read_when_the_build_says_that_it_has_ended(
+    build: MakeBuild, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = build(build=["echo last"])
+    complete = []
+    put = logs.put_log_events
+
+    def noted(**request: Any) -> None:
+        complete.append("buildComplete" in made.record)
+        put(**request)
+
+    monkeypatch.setattr(logs, "put_log_events", noted)
+    made.run()
+    assert len(complete) > 1
+    assert not any(complete)
+
+
+def test_a_project_may_want_no_log(build: MakeBuild, logs: FakeLogs) -> None:
+    made = build(logs_config={"cloudWatchLogs": {"status": "DISABLED"}}, build=["echo said"])
+    made.run()
+    assert made.record["buildStatus"] == "SUCCEEDED"
+    assert logs.batches == {}
+    assert "groupName" not in made.record["logs"]
+    assert printed(made) == ["said"]
+
+
+# The queue
+
+
+def test_a_build_waits_until_there_is_a_place(build: MakeBuild) -> None:
+    quota = Quota(1)
+    quota.enter("another")
+    made = build(quota=quota, build=["true"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    assert (made.record["currentPhase"], statuses(made)["QUEUED"]) == ("QUEUED", None)
+    quota.leave("another")
+    thread.join()
+    assert made.record["buildStatus"] == "SUCCEEDED"
+    quota.enter("another")
+    assert quota.may_run("another")
+
+
+def test_a_build_that_waits_too_long_never_starts(
+    build: MakeBuild, clock: Clock, logs: FakeLogs
+) -> None:
+    quota = Quota(1)
+    quota.enter("another")
+    made = build(quota=quota, build=["echo built"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    clock.now += 5 * 60
+    thread.join()
+    assert made.record["buildStatus"] == "TIMED_OUT"
+    assert statuses(made) == {"SUBMITTED": "SUCCEEDED", "QUEUED": "TIMED_OUT", "COMPLETED": None}
+    assert "contexts" not in made.record["phases"][1]
+    assert "groupName" not in made.record["logs"]
+    assert logs.batches == {}
+    quota.leave("another")
+    quota.enter("next")
+    assert quota.may_run("next")
+
+
+def test_a_build_may_be_stopped_while_it_waits(build: MakeBuild) -> None:
+    quota = Quota(1)
+    quota.enter("another")
+    made = build(quota=quota, build=["echo built"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    made.stop()
+    thread.join()
+    assert made.record["buildStatus"] == statuses(made)["QUEUED"] == "STOPPED"
+    assert printed(made) == []
+
+
+# Ends before the end
+
+
+def test_stop_ends_a_command_and_what_it_started(build: MakeBuild) -> None:
+    made = build(
+        build=["sleep 300 & echo $! > child; echo $$ > parent; wait"], post_build=["echo not run"]
+    )
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    parent, child = (
+        int(eventually(lambda name=name: read(made.folder / "src" / name)))  # type: ignore[misc]
+        for name in ("parent", "child")
+    )
+    assert runs(parent)
+    assert runs(child)
+    made.stop()
+    thread.join()
+    assert made.record["buildStatus"] == "STOPPED"
+    assert list(statuses(made).items())[-2:] == [("BUILD", "STOPPED"), ("COMPLETED", None)]
+    assert "contexts" not in made.record["phases"][-2]
+    eventually(lambda: not runs(parent) and not runs(child))
+
+
+def test_a_command_that_ignores_the_request_to_end_is_killed(
+    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local_sagemaker.codebuild.shell.GRACE_SECONDS", 0.1)
+    made = build(
+        shell="bash",
+        build=["trap '' TERM; echo $$ > parent; while :; do read -rt 0.01 <> <(:); done"],
+    )
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    parent = int(eventually(lambda: read(made.folder / "src" / "parent")))
+    made.stop()
+    thread.join()
+    assert made.record["buildStatus"] == "STOPPED"
+    assert not runs(parent)
+
+
+def test_a_build_that_is_stopped_before_it_starts_runs_nothing(build: MakeBuild) -> None:
+    made = build(build=["echo built"])
+    made.stop()
+    made.run()
+    assert made.record["buildStatus"] == "STOPPED"
+    assert statuses(made) == {"SUBMITTED": "SUCCEEDED", "QUEUED": "STOPPED", "COMPLETED": None}
+
+
+def test_a_build_that_takes_too_long_is_ended(build: MakeBuild, clock: Clock) -> None:
+    made = build(build=["sleep 300 & echo $! > child; wait"], post_build=["echo not run"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    child = int(eventually(lambda: read(made.folder / "src" / "child")))
+    clock.now += 60
+    thread.join()
+    assert made.record["buildComplete"] is True
+    assert made.record["buildStatus"] == "FAILED"
+    assert list(statuses(made).items())[-2:] == [("BUILD", "TIMED_OUT"), ("COMPLETED", None)]
+    message = "Build has timed out."
+    assert context(made, "BUILD") == {"statusCode": "BUILD_TIMED_OUT", "message": message}
+    eventually(lambda: not runs(child))
+
+
+def test_no_phase_begins_once_the_time_is_over(
+    build: MakeBuild, clock: Clock, s3: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = build(source={"type": "S3", "location": "assets/src/"}, build=["echo built"])
+
+    def slow(*_: str) -> Any:
+        clock.now += 60
+        return s3
+
+    s3.objects["assets", "src/a"] = b""
+    monkeypatch.setattr(s3, "get_paginator", slow)
+    made.run()
+    assert list(statuses(made).items())[-2:] == [("INSTALL", "TIMED_OUT"), ("COMPLETED", None)]
+    assert printed(made) == []
+
+
+def test_a_child_that_ignores_the_request_to_end_is_killed_with_its_group(
+    build: MakeBuild,
+) -> None:
+    made = build(
+        shell="bash",
+        build=["(trap '' TERM; echo $BASHPID > child; while :; do sleep 1; done) & wait"],
+    )
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    child = int(eventually(lambda: read(made.folder / "src" / "child")))
+    made.stop()
+    thread.join()
+    assert made.record["buildStatus"] == "STOPPED"
+    eventually(lambda: not runs(child))
+
+
+def test_what_a_command_leaves_in_the_background_lives_until_the_builds_end(
+    build: MakeBuild,
+) -> None:
+    made = build(
+        install=["sleep 300 & echo $! > child"], build=["kill -0 $(cat child) && echo alive"]
+    )
+    made.run()
+    assert printed(made) == ["alive"]
+    child = int(read(made.folder / "src" / "child"))
+    eventually(lambda: not runs(child))
+
+
+def test_after_a_stop_a_command_may_end_well_and_no_further_one_runs(
+    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("local_sagemaker.codebuild.shell.GRACE_SECONDS", PATIENCE)
+    ends_well = (  # it starts no process, whose end by the signal bash would tell
+        "mkfifo silent; exec 3<>silent; trap 'echo cleaned up; exit 0' TERM; touch began; "
+        "while :; do read -rt 0.01 -u 3; done"
+    )
+    made = build(shell="bash", build=[ends_well, "echo second"])
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    eventually(lambda: (made.folder / "src" / "began").exists())
+    made.stop()
+    thread.join()
+    assert printed(made) == ["cleaned up"]
+    assert made.record["buildStatus"] == "STOPPED"
+
+
+def test_waiting_ends_with_the_build(build: MakeBuild) -> None:
+    made = build(build=["true"])
+    made.wait(0.01)
+    made.run()
+    made.wait(PATIENCE)
+    assert made.record["buildComplete"]
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""

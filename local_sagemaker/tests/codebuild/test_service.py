@@ -1,0 +1,507 @@
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.codebuild.service import CodeBuild
+from local_sagemaker.errors import ApiError
+from local_sagemaker.tests.codebuild.conftest import Clock, FakeLogs
+from local_sagemaker.tests.conftest import PATIENCE, ClientFor, eventually
+
+MakeCodeBuild = Callable[..., CodeBuild]
+GPU = {
+    "environmentTypeOverride": "LINUX_GPU_CONTAINER",
+    "computeTypeOverride": "BUILD_GENERAL1_SMALL",
+}
+GPU_KIND = ("LINUX_GPU_CONTAINER", "BUILD_GENERAL1_SMALL")
+
+
+def spec(*commands: str) -> str:
+    phases = {"build": {"commands": list(commands)}}
+    return json.dumps({"version": "0.2", "env": {"shell": "bash"}, "phases": phases})
+
+
+NOTHING = spec()
+UNTIL_STOPPED = spec("echo started; sleep 300")
+
+
+def project(name: str, *, buildspec: str = NOTHING, **more: Any) -> dict[str, Any]:
+    variables = [
+        {"name": "MODEL", "value": "from the project", "type": "PLAINTEXT"},
+        {"name": "KEPT", "value": "as it is", "type": "PLAINTEXT"},
+    ]
+    environment = {
+        "type": "LINUX_CONTAINER",
+        "image": "aws/codebuild/standard:7.0",
+        "computeType": "BUILD_GENERAL1_SMALL",
+        "environmentVariables": variables,
+    }
+    return {
+        "name": name,
+        "artifacts": {"type": "NO_ARTIFACTS"},
+        "environment": environment,
+        "serviceRole": "arn:aws:iam::000000000000:role/builder",
+        "source": {"type": "NO_SOURCE", "buildspec": buildspec},
+        **more,
+    }
+
+
+@pytest.fixture
+def make(
+    s3: Any, logs: FakeLogs, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MakeCodeBuild]:
+    """Make the service with two projects; at the end, nothing of it runs."""
+    monkeypatch.setattr("local_sagemaker.codebuild.service.GRACE_SECONDS", PATIENCE)
+    services = []
+
+    def make(quotas: dict[tuple[str, str], int] | None = None) -> CodeBuild:
+        made = CodeBuild(
+            clients=lambda _: (s3, logs),
+            folder=tmp_path / "builds",
+            environment={"AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
+            quotas=quotas,
+            clock=clock,
+        )
+        services.append(made)
+        for name in ("builder", "other"):
+            made.service.call("CreateProject", project(name))
+        return made
+
+    yield make
+    for made in services:
+        made.stop()
+
+
+@pytest.fixture
+def codebuild(make: MakeCodeBuild) -> CodeBuild:
+    return make()
+
+
+@pytest.fixture
+def builds(tmp_path: Path) -> Path:
+    """Where builds run, a folder each."""
+    return tmp_path / "builds"
+
+
+def update(codebuild: CodeBuild, name: str = "builder", **changes: Any) -> None:
+    codebuild.service.call("UpdateProject", {**project(name, **changes), "name": name})
+
+
+def start(codebuild: CodeBuild, name: str = "builder", **request: Any) -> dict[str, Any]:
+    build: dict[str, Any] = codebuild.start({"projectName": name, **request})["build"]
+    return build
+
+
+def finished(build: dict[str, Any]) -> dict[str, Any]:
+    eventually(lambda: build["buildComplete"])
+    return build
+
+
+def log_file(builds: Path, build: dict[str, Any]) -> Path:
+    name: str = build["id"]
+    return builds / name.partition(":")[2] / "build.log"
+
+
+def wait_until_it_runs(builds: Path, build: dict[str, Any]) -> None:
+    eventually(lambda: "\nstarted\n" in log_file(builds, build).read_text())
+
+
+def lines_of(builds: Path, build: dict[str, Any]) -> list[str]:
+    """What the commands of a build have said when it has ended."""
+    lines = log_file(builds, finished(build)).read_text().splitlines()
+    return [line for line in lines if not line.startswith("[Container] ")]
+
+
+# StartBuild
+
+
+def test_a_build_starts_in_progress_and_succeeds(codebuild: CodeBuild, logs: FakeLogs) -> None:
+    build = start(codebuild)
+    name, _, number = build["id"].partition(":")
+    assert name == build["projectName"] == "builder"
+    assert build["arn"] == f"arn:aws:codebuild:us-east-1:000000000000:build/{build['id']}"
+    assert finished(build)["buildStatus"] == "SUCCEEDED"
+    assert list(logs.batches) == [("/aws/codebuild/builder", number)]
+
+
+def test_a_project_that_does_not_exist_is_named(codebuild: CodeBuild) -> None:
+    with pytest.raises(ApiError) as refused:
+        start(codebuild, "bilder")
+    assert refused.value.code == "ResourceNotFoundException"
+    assert refused.value.message == "Project cannot be found: bilder"
+    assert codebuild.list_builds({})["ids"] == []
+
+
+def test_builds_are_numbered_project_by_project(codebuild: CodeBuild) -> None:
+    names = ["builder", "other", "builder"]
+    assert [start(codebuild, name)["buildNumber"] for name in names] == [1, 1, 2]
+
+
+def test_a_repeated_token_answers_with_the_build_that_it_started(codebuild: CodeBuild) -> None:
+    first = start(codebuild, idempotencyToken="a")
+    assert start(codebuild, idempotencyToken="a")["id"] == first["id"]
+    assert start(codebuild, idempotencyToken="b")["id"] != first["id"]
+    assert start(codebuild)["id"] != first["id"]
+    assert start(codebuild)["id"] != first["id"]
+    assert len(codebuild.list_builds({})["ids"]) == 4
+
+
+def test_a_token_holds_for_five_minutes(codebuild: CodeBuild, clock: Clock) -> None:
+    first = start(codebuild, idempotencyToken="a")
+    clock.now += 299
+    assert start(codebuild, idempotencyToken="a")["id"] == first["id"]
+    clock.now += 1
+    second = start(codebuild, idempotencyToken="a", imageOverride="other")
+    assert second["id"] != first["id"]
+    clock.now += 299
+    assert start(codebuild, idempotencyToken="a", imageOverride="other")["id"] == second["id"]
+
+
+def test_a_token_is_for_one_request(codebuild: CodeBuild) -> None:
+    start(codebuild, idempotencyToken="a")
+    for changed in ({"imageOverride": "other"}, {"name": "other"}):
+        with pytest.raises(ApiError) as refused:
+            start(codebuild, idempotencyToken="a", **changed)
+        assert refused.value.code == "InvalidInputException"
+        assert refused.value.message == "Request parameter mismatch for idempotency token a"
+
+
+def test_a_token_has_64_characters_at_most(codebuild: CodeBuild) -> None:
+    start(codebuild, idempotencyToken="a" * 64)
+    with pytest.raises(ApiError, match="idempotencyToken has 65 characters; at most 64") as refused:
+        start(codebuild, idempotencyToken="a" * 65)
+    assert refused.value.code == "InvalidInputException"
+
+
+def test_the_record_has_what_the_build_is_made_of(codebuild: CodeBuild) -> None:
+    source = {"type": "NO_SOURCE", "sourceIdentifier": "job"}
+    output = {"type": "S3", "location": "models", "path": "raw", "namespaceType": "BUILD_ID",
+              "name": "/", "packaging": "NONE"}  # fmt: skip
+    build = start(
+        codebuild,
+        **GPU,
+        artifactsOverride=output,
+        encryptionKeyOverride="alias/mine",
+        imageOverride="nvcr.io/nvidia/tensorrt:25.09-py3",
+        queuedTimeoutInMinutesOverride=7,
+        secondarySourcesOverride=[source],
+        timeoutInMinutesOverride=5,
+    )
+    environment = build["environment"]
+    assert environment["image"] == "nvcr.io/nvidia/tensorrt:25.09-py3"
+    assert (environment["type"], environment["computeType"]) == GPU_KIND
+    assert build["secondarySources"] == [source]
+    assert (build["queuedTimeoutInMinutes"], build["timeoutInMinutes"]) == (7, 5)
+    number = build["id"].partition(":")[2]
+    assert build["artifacts"]["location"] == f"arn:aws:s3:::models/raw/{number}"
+    assert build["encryptionKey"] == "alias/mine"
+    assert finished(build)["buildStatus"] == "FAILED"  # its buildspec names no artifacts
+
+
+def test_what_a_build_puts_out_lies_in_the_bucket(codebuild: CodeBuild, s3: Any) -> None:
+    described = json.loads(spec("mkdir result; echo plan > result/model.plan"))
+    artifacts = {"files": ["**/*"], "base-directory": "result"}
+    build = start(
+        codebuild,
+        artifactsOverride={"type": "S3", "location": "models", "name": "raw"},
+        buildspecOverride=json.dumps({**described, "artifacts": artifacts}),
+    )
+    assert finished(build)["buildStatus"] == "SUCCEEDED"
+    assert s3.objects == {("models", "raw/model.plan"): b"plan\n"}
+
+
+def test_without_overrides_a_build_is_as_the_project_says(
+    codebuild: CodeBuild, logs: FakeLogs
+) -> None:
+    source = {"type": "NO_SOURCE", "sourceIdentifier": "shared"}
+    group = {"cloudWatchLogs": {"status": "ENABLED", "groupName": "mine"}}
+    update(
+        codebuild, secondarySources=[source], timeoutInMinutes=55, queuedTimeoutInMinutes=10,
+        logsConfig=group,
+    )  # fmt: skip
+    build = finished(start(codebuild))
+    assert build["environment"] == project("builder")["environment"]
+    assert build["secondarySources"] == [source]
+    assert (build["timeoutInMinutes"], build["queuedTimeoutInMinutes"]) == (55, 10)
+    assert build["logs"]["groupName"] == "mine"
+    assert list(logs.batches) == [("mine", build["logs"]["streamName"])]
+    other = finished(start(codebuild, "other"))
+    assert (other["timeoutInMinutes"], other["queuedTimeoutInMinutes"]) == (60, 480)
+    assert other["artifacts"] == {"location": ""}
+
+
+def test_the_source_and_its_buildspec_may_be_overridden(codebuild: CodeBuild, builds: Path) -> None:
+    overridden = spec("echo overridden")
+    build = start(
+        codebuild,
+        buildspecOverride=overridden,
+        sourceTypeOverride="S3",
+        sourceLocationOverride="assets/none.zip",
+    )
+    wanted = {"type": "S3", "location": "assets/none.zip", "buildspec": overridden}
+    assert build["source"] == wanted
+    assert finished(build)["buildStatus"] == "FAILED"
+    assert lines_of(builds, start(codebuild, buildspecOverride=overridden)) == ["overridden"]
+
+
+def test_the_record_has_the_variables_that_the_build_gets(codebuild: CodeBuild) -> None:
+    override = [{"name": "MODEL", "value": "from the request", "type": "PLAINTEXT"}]
+    build = start(codebuild, environmentVariablesOverride=override)
+    assert build["environment"]["environmentVariables"] == [
+        *override,
+        {"name": "KEPT", "value": "as it is", "type": "PLAINTEXT"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        (
+            {"environmentVariablesOverride": [
+                {"name": "TOKEN", "value": "/a/b", "type": "PARAMETER_STORE"}
+            ]},
+            "The local SageMaker has no PARAMETER_STORE variables: give TOKEN as PLAINTEXT.",
+        ),
+        (
+            {"environmentTypeOverride": "LINUX_GPU_CONTAINER",
+             "computeTypeOverride": "BUILD_GENERAL1_MEDIUM"},
+            "LINUX_GPU_CONTAINER has no BUILD_GENERAL1_MEDIUM: "
+            "choose one of BUILD_GENERAL1_SMALL, BUILD_GENERAL1_LARGE.",
+        ),
+        ({"sourceTypeOverride": "GITHUB"}, "the local SageMaker builds from S3 sources, not from GITHUB"),
+        (
+            {"artifactsOverride": {"type": "S3", "location": "models"}},
+            'Invalid artifacts: there is no name: write the artifact\'s, or "/"',
+        ),
+        (
+            {"logsConfigOverride": {"s3Logs": {"status": "ENABLED"}}},
+            "The local SageMaker writes no logs to S3: leave out s3Logs.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_not_done_is_refused(
+    codebuild: CodeBuild, request_: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        start(codebuild, **request_)
+    assert refused.value.code == "InvalidInputException"
+    assert refused.value.message == message
+    assert codebuild.list_builds({})["ids"] == []
+
+
+def test_an_override_changes_one_build_and_not_the_project(codebuild: CodeBuild) -> None:
+    before = codebuild.service.call("BatchGetProjects", {"names": ["builder"]})
+    start(codebuild, imageOverride="other", environmentTypeOverride="ARM_CONTAINER")
+    assert codebuild.service.call("BatchGetProjects", {"names": ["builder"]}) == before
+
+
+def test_commands_get_the_variables_of_request_project_and_service(
+    codebuild: CodeBuild, builds: Path
+) -> None:
+    names = (
+        "MODEL KEPT NEW CI AWS_ENDPOINT_URL CODEBUILD_BUILD_ID CODEBUILD_BUILD_ARN "
+        "CODEBUILD_BUILD_IMAGE CODEBUILD_BUILD_NUMBER"
+    )
+    update(codebuild, buildspec=spec(f'for name in {names}; do echo "$name=${{!name}}"; done'))
+    override = [
+        {"name": "MODEL", "value": "from the request"},
+        {"name": "NEW", "value": "one more"},
+    ]
+    build = start(codebuild, environmentVariablesOverride=override)
+    assert lines_of(builds, build) == [
+        "MODEL=from the request",
+        "KEPT=as it is",
+        "NEW=one more",
+        "CI=true",
+        "AWS_ENDPOINT_URL=http://127.0.0.1:1",
+        f"CODEBUILD_BUILD_ID={build['id']}",
+        f"CODEBUILD_BUILD_ARN={build['arn']}",
+        "CODEBUILD_BUILD_IMAGE=aws/codebuild/standard:7.0",
+        "CODEBUILD_BUILD_NUMBER=1",
+    ]
+
+
+def test_builds_share_no_variables(codebuild: CodeBuild, builds: Path) -> None:
+    update(codebuild, buildspec=spec('echo "${ONLY_ONCE-unset}"'))
+    once = [{"name": "ONLY_ONCE", "value": "set"}]
+    started = [start(codebuild, environmentVariablesOverride=it) for it in (once, [])]
+    assert [lines_of(builds, build) for build in started] == [["set"], ["unset"]]
+
+
+# Quotas
+
+
+def test_a_build_over_the_quota_of_its_environment_waits(make: MakeCodeBuild, builds: Path) -> None:
+    codebuild = make({GPU_KIND: 1})
+    first = start(codebuild, buildspecOverride=UNTIL_STOPPED, **GPU)
+    wait_until_it_runs(builds, first)
+    second = start(codebuild, **GPU)
+    larger = {**GPU, "computeTypeOverride": "BUILD_GENERAL1_LARGE"}
+    for elsewhere in (start(codebuild), start(codebuild, **larger)):
+        assert finished(elsewhere)["buildStatus"] == "SUCCEEDED"
+    assert (second["currentPhase"], second["buildStatus"]) == ("QUEUED", "IN_PROGRESS")
+    codebuild.stop_build({"id": first["id"]})
+    assert finished(second)["buildStatus"] == "SUCCEEDED"
+    assert finished(start(codebuild, **GPU))["buildStatus"] == "SUCCEEDED"
+
+
+def test_a_build_that_waits_too_long_is_timed_out(
+    make: MakeCodeBuild, builds: Path, clock: Clock
+) -> None:
+    codebuild = make({GPU_KIND: 1})
+    first = start(codebuild, buildspecOverride=UNTIL_STOPPED, **GPU)
+    wait_until_it_runs(builds, first)
+    second = start(codebuild, queuedTimeoutInMinutesOverride=5, **GPU)
+    clock.now += 300
+    assert finished(second)["buildStatus"] == "TIMED_OUT"
+    assert [it["phaseType"] for it in second["phases"]] == ["SUBMITTED", "QUEUED", "COMPLETED"]
+    assert first["buildStatus"] == "IN_PROGRESS"
+
+
+@pytest.mark.parametrize("quota", [0, 1])
+def test_no_build_starts_where_quota_and_queue_are_full(make: MakeCodeBuild, quota: int) -> None:
+    codebuild = make({GPU_KIND: quota})
+    request = {**GPU, "buildspecOverride": UNTIL_STOPPED}
+    started = [start(codebuild, **request)["id"] for _ in range(6 * quota)]
+    with pytest.raises(ApiError, match=f"more than {5 * quota} builds in queue") as refused:
+        start(codebuild, **request)
+    assert refused.value.code == "AccountLimitExceededException"
+    assert codebuild.list_builds({})["ids"] == started[::-1]
+    assert start(codebuild)["buildNumber"] == len(started) + 1
+
+
+# BatchGetBuilds, StopBuild, ListBuilds
+
+
+def test_builds_are_found_in_the_order_asked_for_and_unknown_ones_are_named(
+    codebuild: CodeBuild,
+) -> None:
+    first, second = start(codebuild)["id"], start(codebuild)["id"]
+    answer = codebuild.batch_get({"ids": [second, "builder:none", first]})
+    assert [build["id"] for build in answer["builds"]] == [second, first]
+    assert answer["buildsNotFound"] == ["builder:none"]
+
+
+def test_a_stopped_build_ends_as_stopped(codebuild: CodeBuild, builds: Path) -> None:
+    build = start(codebuild, buildspecOverride=UNTIL_STOPPED)
+    wait_until_it_runs(builds, build)
+    assert codebuild.stop_build({"id": build["id"]})["build"]["id"] == build["id"]
+    assert finished(build)["buildStatus"] == "STOPPED"
+
+
+def test_stopping_a_build_that_has_ended_changes_nothing(codebuild: CodeBuild) -> None:
+    build = finished(start(codebuild))
+    answer = codebuild.stop_build({"id": build["id"]})
+    assert answer["build"]["buildStatus"] == "SUCCEEDED"
+
+
+def test_stopping_a_build_that_does_not_exist_names_it(codebuild: CodeBuild) -> None:
+    with pytest.raises(ApiError) as refused:
+        codebuild.stop_build({"id": "builder:none"})
+    assert refused.value.code == "ResourceNotFoundException"
+    assert refused.value.message == "Build cannot be found: builder:none"
+
+
+def test_builds_are_listed_newest_first_for_all_projects_or_one(codebuild: CodeBuild) -> None:
+    names = ["builder", "other", "builder"]
+    first, second, third = (start(codebuild, name)["id"] for name in names)
+    assert codebuild.list_builds({})["ids"] == [third, second, first]
+    assert codebuild.list_builds_for_project({"projectName": "builder"})["ids"] == [third, first]
+    oldest_first = {"sortOrder": "ASCENDING"}
+    assert codebuild.list_builds(oldest_first)["ids"] == [first, second, third]
+    request = {"projectName": "builder", **oldest_first}
+    assert codebuild.list_builds_for_project(request)["ids"] == [first, third]
+    with pytest.raises(ApiError, match="Project cannot be found: none"):
+        codebuild.list_builds_for_project({"projectName": "none"})
+
+
+def test_stop_ends_every_build_that_runs_and_leaves_the_others_as_they_ended(
+    codebuild: CodeBuild, builds: Path
+) -> None:
+    done = finished(start(codebuild, "other"))
+    running = [start(codebuild, buildspecOverride=UNTIL_STOPPED) for _ in range(2)]
+    for build in running:
+        wait_until_it_runs(builds, build)
+    codebuild.stop()
+    assert [build["buildStatus"] for build in running] == ["STOPPED", "STOPPED"]
+    assert done["buildStatus"] == "SUCCEEDED"
+
+
+def test_an_sdk_starts_reads_and_lists_builds(codebuild: CodeBuild, client_for: ClientFor) -> None:
+    client = client_for("codebuild", codebuild.service)
+    identifier = client.start_build(projectName="builder")["build"]["id"]
+    (build,) = eventually(
+        lambda: [
+            it for it in client.batch_get_builds(ids=[identifier])["builds"] if it["buildComplete"]
+        ]
+    )
+    assert build["buildStatus"] == "SUCCEEDED"
+    assert build["startTime"] <= build["endTime"]
+    assert build["phases"][0]["phaseType"] == "SUBMITTED"
+    assert client.list_builds_for_project(projectName="builder")["ids"] == [identifier]
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.start_build(projectName="none")
+    with pytest.raises(client.exceptions.InvalidInputException):
+        client.start_build(projectName="builder", privilegedModeOverride=True)
+
+
+# Projects
+
+
+def test_an_sdk_makes_changes_finds_and_deletes_projects(
+    codebuild: CodeBuild, client_for: ClientFor
+) -> None:
+    client = client_for("codebuild", codebuild.service)
+    made = client.create_project(**project("third"), timeoutInMinutes=10)["project"]
+    arn = "arn:aws:codebuild:us-east-1:000000000000:project/third"
+    assert (made["arn"], made["queuedTimeoutInMinutes"]) == (arn, 480)
+    client.update_project(name="third", queuedTimeoutInMinutes=20)
+    answer = client.batch_get_projects(names=[arn, "none"])
+    assert answer["projectsNotFound"] == ["none"]
+    (found,) = answer["projects"]
+    assert (found["timeoutInMinutes"], found["queuedTimeoutInMinutes"]) == (10, 20)
+    assert client.list_projects()["projects"] == ["builder", "other", "third"]
+    with pytest.raises(client.exceptions.ResourceAlreadyExistsException):
+        client.create_project(**project("third"))
+    build = client.start_build(projectName="third")["build"]["id"]
+    for _ in range(2):
+        client.delete_project(name="third")
+    with pytest.raises(client.exceptions.ResourceNotFoundException):
+        client.update_project(name="third")
+    assert client.batch_get_builds(ids=[build])["builds"][0]["id"] == build
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"cache": {"type": "S3"}}, "The local SageMaker has no caches: leave out"),
+        ({"artifacts": {"type": "CODEPIPELINE"}}, "Invalid artifacts: the local SageMaker has no"),
+        ({"source": {"type": "S3"}}, "Invalid project source: location of S3"),
+    ],
+)
+def test_a_project_that_could_not_be_built_is_refused(
+    codebuild: CodeBuild, more: dict[str, Any], message: str
+) -> None:
+    for operation, name in (("CreateProject", "third"), ("UpdateProject", "builder")):
+        with pytest.raises(ApiError) as refused:
+            codebuild.service.call(operation, {**project(name), **more})
+        assert refused.value.code == "InvalidInputException"
+        assert refused.value.message.startswith(message)
+    assert finished(start(codebuild))["buildStatus"] == "SUCCEEDED"
+
+
+def test_builds_of_one_role_share_their_clients(s3: Any, logs: FakeLogs, tmp_path: Path) -> None:
+    roles = []
+
+    def clients(role: str) -> tuple[Any, Any]:
+        roles.append(role)
+        return s3, logs
+
+    codebuild = CodeBuild(clients=clients, folder=tmp_path, environment={})
+    codebuild.service.call("CreateProject", project("builder"))
+    codebuild.service.call("CreateProject", project("other", serviceRole="arn:aws:iam::1:role/o"))
+    for name in ("builder", "other", "builder"):
+        finished(start(codebuild, name))
+    assert roles == [project("builder")["serviceRole"], "arn:aws:iam::1:role/o"]

@@ -1,0 +1,124 @@
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.codebuild.phases import Failed
+from local_sagemaker.codebuild.sources import check, download
+from local_sagemaker.errors import ApiError
+
+NOTHING = {"type": "NO_SOURCE"}
+
+
+def s3_source(location: str, **more: str) -> dict[str, str]:
+    return {"type": "S3", "location": location, **more}
+
+
+def zipped(**files: str) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    found = (file for file in folder.rglob("*") if file.is_file())
+    return {str(file.relative_to(folder)): file.read_text() for file in found}
+
+
+@pytest.mark.parametrize("bucket", ["assets", "arn:aws:s3:::assets"])
+def test_a_zip_file_is_unpacked_and_leaves_nothing_beside(
+    tmp_path: Path, s3: Any, bucket: str
+) -> None:
+    s3.objects["assets", "code/src.zip"] = zipped(**{"setup.txt": "primary", "a/b.txt": "deep"})
+    download(s3_source(f"{bucket}/code/src.zip"), tmp_path / "src", s3)
+    assert files_of(tmp_path) == {"src/setup.txt": "primary", "src/a/b.txt": "deep"}
+
+
+def test_a_folder_is_downloaded_as_it_lies_there(tmp_path: Path, s3: Any) -> None:
+    s3.objects.update({
+        ("models", "jobs/1/job/"): b"",
+        ("models", "jobs/1/job/job.json"): b"{}",
+        ("models", "jobs/1/job/inputs/a.bin"): b"a",
+        ("models", "jobs/1/job2/job.json"): b"another",
+    })  # fmt: skip
+    download(s3_source("models/jobs/1/job/"), tmp_path / "job", s3)
+    assert files_of(tmp_path / "job") == {"job.json": "{}", "inputs/a.bin": "a"}
+
+
+def test_a_bucket_is_a_folder_too(tmp_path: Path, s3: Any) -> None:
+    s3.objects["models", "a/b"] = b"deep"
+    download(s3_source("models/"), tmp_path / "src", s3)
+    assert files_of(tmp_path / "src") == {"a/b": "deep"}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_without_files_is_no_source(tmp_path: Path, s3: Any, there: bool) -> None:
+    if there:
+        s3.objects["models", "job/"] = b""
+    with pytest.raises(Failed) as failed:
+        download(s3_source("models/job/", sourceIdentifier="job"), tmp_path / "job", s3)
+    assert failed.value.code == "CLIENT_ERROR"
+    assert failed.value.message == (
+        "there is no object for job source and source version arn:aws:s3:::models/job/"
+    )
+
+
+@pytest.mark.parametrize("key", ["job/../../a", "job//etc/a"])
+def test_a_key_that_leads_out_of_the_folder_is_refused(tmp_path: Path, s3: Any, key: str) -> None:
+    s3.objects["models", key] = b"a"
+    with pytest.raises(Failed, match="lies outside for primary source"):
+        download(s3_source("models/job/"), tmp_path / "job", s3)
+    assert files_of(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "NoSuchKey"), (b"a", "not a zip file")])
+def test_what_cannot_be_unpacked_is_named(
+    tmp_path: Path, s3: Any, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        s3.objects["assets", "src.zip"] = content
+    with pytest.raises(Failed, match=message) as failed:
+        download(s3_source("assets/src.zip"), tmp_path / "src", s3)
+    assert failed.value.message.endswith(
+        " for primary source and source version arn:aws:s3:::assets/src.zip"
+    )
+
+
+def test_without_a_source_the_folder_is_empty(tmp_path: Path, s3: Any) -> None:
+    download(NOTHING, tmp_path / "src", s3)
+    assert list((tmp_path / "src").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("primary", "secondary", "message"),
+    [
+        ({"type": "GITHUB"}, [], "the local SageMaker builds from S3 sources, not from GITHUB"),
+        (
+            NOTHING,
+            [{"type": "CODECOMMIT"}],
+            "the local SageMaker builds from S3 sources, not from CODEC",
+        ),
+        ({"type": "S3"}, [], "Invalid project source: location of S3 is <bucket>/<key>"),
+        (s3_source("bucket"), [], "Invalid project source: location of S3 is <bucket>/<key>"),
+        (NOTHING, [NOTHING], "Invalid input: identifier must contain only alphanumeric"),
+        (NOTHING, [{**NOTHING, "sourceIdentifier": "a/b"}], "Invalid input: identifier must"),
+        (NOTHING, [{**NOTHING, "sourceIdentifier": "a" * 128}], "Invalid input: identifier must"),
+        (NOTHING, [{**NOTHING, "sourceIdentifier": "a"}] * 2, "source identifiers must differ"),
+    ],
+)
+def test_what_is_no_source_is_refused(
+    primary: dict[str, Any], secondary: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        check(primary, secondary)
+    assert refused.value.code == "InvalidInputException"
+    assert refused.value.message.startswith(message)
+
+
+def test_sources_differ_by_their_identifiers() -> None:
+    job = s3_source("models/job/", sourceIdentifier="job_1")
+    check(s3_source("assets/src.zip"), [job, {**job, "sourceIdentifier": "a" * 127}])

@@ -1,0 +1,226 @@
+"""What the tests of the local SageMaker share: a bucket, a way to wait, and SDK clients for handlers."""
+
+import asyncio
+import hashlib
+import inspect
+import io
+import logging
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import boto3
+import botocore.session
+import pytest
+import uvloop
+from boto3.exceptions import S3UploadFailedError
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.front.application import Application
+from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.server import http_server
+
+PATIENCE = 3600.0
+"""Seconds for what must be given a time: more than a busy machine takes."""
+
+BOTOCORE = botocore.session.get_session()
+"""Keeps the services' models, which take up to 0.1 s to read."""
+
+T = TypeVar("T")
+ClientFor = Callable[[str, Any], Any]
+
+
+def eventually(condition: Callable[[], T]) -> T:
+    """Return what `condition` gives once that is true, however long a busy machine takes.
+
+    For what sends no notification, such as a file of another process. The pauses grow to a
+    twentieth of a second: a condition may be a call of an API. pytest ends a test that waits for
+    ever.
+    """
+    pause = 0.005
+    while not (value := condition()):
+        time.sleep(pause)
+        pause = min(0.05, 1.5 * pause)
+    return value
+
+
+def runs(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be reaped does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.fixture(autouse=True)
+def _models_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(botocore.session, "get_session", lambda: BOTOCORE)
+
+
+@pytest.fixture
+def something_typed() -> Iterator[None]:
+    """A line on this process' standard input, where pytest has none."""
+    saved = os.dup(0)
+    reading, writing = os.pipe()
+    os.write(writing, b"typed\n")
+    os.dup2(reading, 0)
+    os.close(reading)
+    os.close(writing)
+    yield
+    os.dup2(saved, 0)
+    os.close(saved)
+
+
+class FakeS3:
+    """Objects by bucket and key; keeps what was asked for, and with what files were uploaded."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str], bytes] = {}
+        self.asked: list[tuple[str, str]] = []
+        self.uploaded: dict[str, dict[str, Any]] = {}
+
+    def get_object(self, *, Bucket: str, Key: str, IfNoneMatch: str = "") -> dict[str, Any]:  # noqa: N803
+        self.asked.append((Bucket, Key))
+        if (Bucket, Key) not in self.objects:
+            raise ClientError(
+                {"Error": {"Code": "NoSuchKey", "Message": "No such key."}}, "GetObject"
+            )
+        content = self.objects[Bucket, Key]
+        etag = f'"{hashlib.md5(content).hexdigest()}"'
+        if etag == IfNoneMatch:
+            raise ClientError({"Error": {"Code": "304", "Message": "Not Modified"}}, "GetObject")
+        return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": etag}
+
+    def head_object(self, *, Bucket: str, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803
+        if (Bucket, Key) not in self.objects:
+            raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadObject")
+        return {}
+
+    def head_bucket(self, *, Bucket: str) -> None:  # noqa: N803
+        if Bucket not in {bucket for bucket, _ in self.objects}:
+            raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadBucket")
+
+    def get_paginator(self, operation: str) -> "FakeS3":
+        assert operation == "list_objects_v2"
+        return self
+
+    def paginate(self, *, Bucket: str, Prefix: str) -> list[dict[str, Any]]:  # noqa: N803
+        """Return an object a page, and a page without any, as S3 may."""
+        keys = [key for bucket, key in self.objects if bucket == Bucket and key.startswith(Prefix)]
+        return [{}, *({"Contents": [{"Key": key}]} for key in keys)]
+
+    def upload_file(self, file: str, bucket: str, key: str, **more: Any) -> None:
+        if bucket == "none":
+            raise S3UploadFailedError("no such bucket")
+        self.objects[bucket, key] = Path(file).read_bytes()
+        self.uploaded[key] = more["ExtraArgs"]
+
+
+@pytest.fixture
+def s3() -> Any:
+    """An S3 client with `objects` to fill."""
+    return FakeS3()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine, in the event loop that the front has."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    arguments = pyfuncitem._fixtureinfo.argnames
+    uvloop.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in arguments}))
+    return True
+
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@asynccontextmanager
+async def client(port: int) -> AsyncIterator[Streams]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+@asynccontextmanager
+async def served(application: Any) -> AsyncIterator[int]:
+    """Serve an ASGI application as the front does, on a port that is given."""
+    server = http_server(application, 0)
+    logging.getLogger("uvicorn").propagate = True  # so that `caplog` has it
+    server.config.load()
+    server.lifespan = server.config.lifespan_class(server.config)
+    await server.startup()
+    try:
+        port: int = server.servers[0].sockets[0].getsockname()[1]
+        yield port
+    finally:
+        while connections := list(server.server_state.connections):
+            for connection in connections:
+                connection.transport.close()
+            await asyncio.sleep(0.001)
+        await server.shutdown()
+
+
+@pytest.fixture(scope="session")
+def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """An event loop on a thread of its own, for servers that a test asks from its own thread."""
+    loop = uvloop.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+@pytest.fixture
+def client_for(event_loop: asyncio.AbstractEventLoop) -> Iterator[ClientFor]:
+    """Make boto3 clients whose requests a service or an ASGI application answers, over HTTP."""
+    serving = AsyncExitStack()
+
+    def run(coroutine: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, event_loop).result()
+
+    with ExitStack() as clients:
+        clients.callback(lambda: run(serving.aclose()))
+
+        def make(service: str, answers: JsonService | Any) -> Any:
+            if isinstance(answers, JsonService):
+                answers = Application(
+                    [answers], NOT_ASKED, NOT_ASKED, Calls(Path(os.devnull)), NOT_ASKED
+                )
+            port = run(serving.enter_async_context(served(answers)))
+            client = _client(service, f"http://127.0.0.1:{port}")
+            clients.callback(client.close)
+            return client
+
+        yield make
+
+
+async def _not_asked(*_: object) -> None:
+    raise AssertionError("nothing else is asked")
+
+
+NOT_ASKED: Any = _not_asked
+
+
+def _client(service: Any, url: str) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=Config(proxies={}, retries={"total_max_attempts": 1}),
+    )

@@ -1,0 +1,85 @@
+"""AWS's own images, and the account's."""
+
+from typing import Any
+
+import pytest
+
+import platform_facts
+from local_sagemaker.ecr.registries import MEDIA_TYPE, REPOSITORY, registries
+from local_sagemaker.errors import ApiError
+from platform_facts import Processor, Support
+
+REGION = platform_facts.region("us-east-1")
+
+
+class OwnRegistry:
+    def batch_get_image(self, **request: Any) -> dict[str, Any]:
+        return {"images": [request], "failures": [], "ResponseMetadata": {}}
+
+
+def asked(registry: str, tag: str, name: str = "sagemaker-tritonserver") -> dict[str, Any]:
+    return registries(OwnRegistry()).call(
+        "BatchGetImage",
+        {"registryId": registry, "repositoryName": name, "imageIds": [{"imageTag": tag}]},
+    )
+
+
+@pytest.mark.parametrize("release", platform_facts.releases(), ids=lambda it: str(it.name))
+@pytest.mark.parametrize("processor", Processor)
+def test_the_region_has_the_releases_that_a_source_names(
+    release: platform_facts.Release, processor: Processor
+) -> None:
+    uri = platform_facts.image_uri(release=release, region=REGION, processor=processor)
+    answer = asked(uri[:12], uri.rpartition(":")[2])
+    served_locally = release.name == "24.09"
+    sourced = REGION.availability(release) is Support.YES or served_locally
+    assert bool(answer["images"]) is sourced
+    assert bool(answer["failures"]) is not sourced
+
+
+@pytest.mark.parametrize(
+    ("registry", "name"),
+    [("763104351884", "pytorch-inference"), ("111122223333", "sagemaker-tritonserver")],
+)
+def test_another_repository_lets_nobody_in(registry: str, name: str) -> None:
+    with pytest.raises(ApiError, match="no resource-based policy allows") as refused:
+        asked(registry, "24.09-py3", name)
+    assert refused.value.code == "AccessDeniedException"
+
+
+def test_the_account_s_own_registry_is_ministack_s() -> None:
+    (image,) = asked("000000000000", "1", "own")["images"]
+    assert image["repositoryName"] == "own"
+
+
+def test_every_other_operation_is_ministack_s() -> None:
+    service = registries(OwnRegistry())
+    assert service.is_for("BatchGetImage")
+    assert not service.is_for("CreateRepository")
+
+
+@pytest.mark.parametrize(
+    ("image", "more", "answered"),
+    [
+        ({"imageTag": "24.09-py3"}, {"acceptedMediaTypes": [MEDIA_TYPE]}, True),
+        ({"imageTag": "24.09-py3", "imageDigest": f"sha256:{'0' * 64}"}, {}, False),
+    ],
+)
+def test_an_image_of_aws_is_known_by_its_tag(
+    image: dict[str, str], more: dict[str, Any], answered: bool
+) -> None:
+    request = {"registryId": "763104351884", "repositoryName": REPOSITORY, "imageIds": [image]}
+    answer = registries(OwnRegistry()).call("BatchGetImage", {**request, **more})
+    assert (len(answer["images"]), len(answer["failures"])) == (answered, not answered)
+
+
+def test_a_manifest_of_another_type_is_refused() -> None:
+    request = {
+        "registryId": "763104351884",
+        "repositoryName": REPOSITORY,
+        "imageIds": [{"imageTag": "24.09-py3"}],
+        "acceptedMediaTypes": ["application/vnd.oci.image.manifest.v1+json"],
+    }
+    with pytest.raises(ApiError, match="add it to acceptedMediaTypes") as refused:
+        registries(OwnRegistry()).call("BatchGetImage", request)
+    assert refused.value.code == "InvalidParameterException"

@@ -1,0 +1,164 @@
+import asyncio
+import json
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.front.application import Application
+from local_sagemaker.front.calls import Calls
+from local_sagemaker.tests.conftest import served
+
+TARGET = "CodeBuild_20161006."
+
+
+class Other:
+    """Stands in for InvokeEndpoint and for ministack: keeps paths, and answers with its name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.paths: list[str] = []
+
+    async def __call__(self, scope: Any, _: Any, send: Any) -> None:
+        self.paths.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": self.name.encode()})
+
+
+class Front:
+    """The application with one service of ours, and stand-ins for what else answers."""
+
+    def __init__(self, **operations: Any) -> None:
+        runtime: Any = Other("runtime")
+        ministack: Any = Other("ministack")
+        watch: Any = Other("watch")
+        self.runtime, self.ministack = runtime, ministack
+        service = JsonService("codebuild", {"ListBuilds": lambda _: {"ids": []}, **operations})
+        calls = Calls(Path(os.devnull))
+        self.application = Application([service], runtime, ministack, calls, watch)
+
+    @asynccontextmanager
+    async def port(self) -> AsyncIterator[int]:
+        async with served(self.application) as port:
+            yield port
+
+
+async def ask(port: int, sent: bytes) -> bytes:
+    """Return all that comes for a request, after which the connection is closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+def post(path: str, body: bytes = b"{}", *headers: str, method: str = "POST") -> bytes:
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", "Connection: close", *headers]
+    return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
+
+
+@pytest.mark.parametrize(
+    ("sent", "answers"),
+    [
+        (post("/endpoints/text/invocations"), b"runtime"),
+        (post("/endpoints/text/async-invocations"), b"runtime"),
+        (post("/endpoints/text/invocations-response-stream"), b"runtime"),
+        (post("/endpoints/text/invocations?a=b", b"", f"X-Amz-Target: {TARGET}X"), b"runtime"),
+        (post("/", b"{}", f"X-Amz-Target: {TARGET}ListBuilds"), b'{"ids": []}'),
+        (post("/", b"{}", f"x-amz-target: {TARGET}ListBuilds"), b'{"ids": []}'),
+        (post("/any", b"", f"X-AMZ-TARGET: {TARGET}ListBuilds"), b'{"ids": []}'),
+        (post("/", b"{}", "X-Amz-Target: DynamoDB_20120810.ListTables"), b"ministack"),
+        (post("/", b"{}", "X-Amz-Target: ListBuilds"), b"ministack"),
+        (post("/", b"{}", "X-Amz-Target: \u00e4.ListBuilds"), b"ministack"),
+        (post("/", b"Action=ListStacks"), b"ministack"),
+        (post("/_local_sagemaker/state", b"", method="GET"), b"watch"),
+        (post("/_local_sagemaker/", b"", method="PUT"), b"watch"),
+        (post("/_local_sagemaker", b"", method="GET"), b"watch"),
+        (post("/_local_sagemaker2/key", b"", method="GET"), b"ministack"),
+        (post("/", b"", f"X-Amz-Target: {TARGET}ListBuilds", method="GET"), b"ministack"),
+        (post("/endpoints/text/invocations", b"", method="GET"), b"ministack"),
+        (post("/endpoints/text/more", b""), b"ministack"),
+        (post("/endpoints/a%2Fb/invocations", b""), b"ministack"),
+        (post("/bucket/endpoints/text/invocations", b""), b"ministack"),
+    ],
+)
+async def test_who_answers_is_told_by_path_and_target(sent: bytes, answers: bytes) -> None:
+    async with Front().port() as port:
+        assert answers in await ask(port, sent)
+
+
+@pytest.mark.parametrize("name", ["CreateFleet", "", "\u00e4"])
+async def test_an_operation_of_a_service_of_ours_that_is_not_emulated_is_refused(
+    name: str,
+) -> None:
+    async with Front().port() as port:
+        answer = await ask(port, post("/", b"{}", f"X-Amz-Target: {TARGET}{name}"))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["__type"] == "UnknownOperationException"
+
+
+async def test_an_operation_does_not_hold_up_the_event_loop() -> None:
+    meet = threading.Barrier(2)  # passed only by two at a time
+    front = Front(ListBuilds=lambda _: {"ids": [str(meet.wait())]})
+    sent = post("/", b"{}", f"X-Amz-Target: {TARGET}ListBuilds")
+    async with front.port() as port:
+        answers = await asyncio.gather(ask(port, sent), ask(port, sent))
+    bodies = sorted(it.partition(b"\r\n\r\n")[2] for it in answers)
+    assert bodies == [b'{"ids": ["0"]}', b'{"ids": ["1"]}']
+
+
+async def test_half_a_request_runs_no_operation() -> None:
+    def unreachable(_: dict[str, Any]) -> dict[str, Any]:
+        raise AssertionError("the client has gone")
+
+    messages = [
+        {"type": "http.request", "body": b'{"sortOrder": "ASCENDING"}', "more_body": True},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"x-amz-target", f"{TARGET}ListBuilds".encode())]
+    scope = {"method": "POST", "path": "/", "headers": headers}
+    await Front(ListBuilds=unreachable).application(scope, receive, send)
+    assert sent == []
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\r\n\r\n\0",
+        b"nonsense\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\na",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+        b"POST / HTTP/1.1\r\nA\0b: c\r\n\r\n",
+        b"POST / HTTP/1.1\r\nA: b\0c\r\n\r\n",
+        b"POST /\xff HTTP/1.1\r\n\r\n",
+        b"POST / HTTP/9.9\r\n\r\n",
+        b"CONNECT localhost:1 HTTP/1.1\r\n\r\n",
+    ],
+)
+async def test_what_is_no_http_is_a_bad_request(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Front().port() as port:
+        answer = await ask(port, sent)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert "Traceback" not in caplog.text

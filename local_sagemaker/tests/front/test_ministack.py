@@ -1,0 +1,299 @@
+"""What is handed to ministack and back; a small server stands in for it."""
+
+import asyncio
+import http.client
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, closing
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+
+from local_sagemaker.front.ministack import Ministack
+from local_sagemaker.tests.conftest import client, served
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+class Emulator:
+    """Answers each request as `script` does; keeps heads and bodies as they came."""
+
+    def __init__(self) -> None:
+        self.script: Callable[..., Awaitable[None]] = self.answer
+        self.sent = OK
+        self.heads: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.gone = asyncio.Event()  # once a connection has been closed by the other side
+
+    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await self.request(reader)
+        writer.write(self.sent)
+
+    async def request(self, reader: asyncio.StreamReader) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        self.heads.append(head)
+        body = b""
+        if b"Transfer-Encoding: chunked" in head:
+            while size := int(await reader.readuntil(b"\r\n"), 16):
+                body += (await reader.readexactly(size + 2))[:-2]
+            await reader.readexactly(2)
+        elif b"content-length: " in head.lower():
+            length = head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]
+            body = await reader.readexactly(int(length))
+        self.bodies.append(body)
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                await self.script(reader, writer)
+        except (EOFError, OSError):
+            self.gone.set()
+        finally:
+            writer.close()
+
+    @property
+    def asked(self) -> list[tuple[str, list[str]]]:
+        """The first line of each request, and its headers with names in lower case."""
+        lines = [head.decode().split("\r\n")[:-2] for head in self.heads]
+        return [(first, sorted(map(_lower, headers))) for first, *headers in lines]
+
+
+def _lower(header: str) -> str:
+    name, _, value = header.partition(": ")
+    return f"{name.lower()}: {value}"
+
+
+@asynccontextmanager
+async def front() -> AsyncIterator[tuple[Emulator, int]]:
+    """Serve what hands everything to a stand-in on a port."""
+    emulator = Emulator()
+    server = await asyncio.start_server(emulator.serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    ministack = Ministack(url)
+    async with served(ministack) as port:
+        yield emulator, port
+    await ministack.close()
+    server.close()
+    await server.wait_closed()
+
+
+async def read_head(reader: asyncio.StreamReader) -> tuple[str, list[str]]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[:-2]
+    return first, sorted(lines)
+
+
+async def test_a_request_and_its_answer_pass_as_they_are_without_leave_for_web_pages() -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        emulator.sent = (
+            b'HTTP/1.1 409 Conflict\r\nETag: "a"\r\nContent-Encoding: gzip\r\nSet-Cookie: a=1\r\n'
+            b"Set-Cookie: b=2\r\nAccess-Control-Allow-Origin: *\r\n"
+            b"access-control-expose-headers: *\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x00"
+        )
+        for _ in range(2):  # no cookie is kept
+            writer.write(
+                b"PUT /b/k HTTP/1.1\r\nHost: b.s3.localhost:4566\r\nX-Amz-Meta-A: \xc3\xa4\r\n"
+                b"X-Twice: 1\r\nX-Twice: 2\r\nContent-Length: 4\r\n\r\nbody"
+            )
+            first, headers = await read_head(reader)
+            assert first == "HTTP/1.1 409 Conflict"
+            assert headers == [
+                "content-encoding: gzip",
+                "content-length: 3",
+                'etag: "a"',
+                "set-cookie: a=1",
+                "set-cookie: b=2",
+            ]
+            assert await reader.readexactly(3) == b"\x1f\x8b\x00"
+    expected = [
+        "content-length: 4",
+        "host: b.s3.localhost:4566",
+        "x-amz-meta-a: \N{LATIN SMALL LETTER A WITH DIAERESIS}",
+        "x-twice: 1",
+        "x-twice: 2",
+    ]
+    assert emulator.asked == [("PUT /b/k HTTP/1.1", expected)] * 2
+    assert emulator.bodies == [b"body"] * 2
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/", "/b/a%2Fb//c%20d+e", "/b/../c/./d", "/b/%E4%C3%A4", "//b", "/b/k?uploads",
+        "/b?x=%2B&y&z=a%20b+c&x=2", "/b?list-type=2&prefix=a%2Fb", "/b/k?a=b?c=%3Fd",
+        "/b/~;=@:,$&'()*",
+    ],
+)  # fmt: skip
+async def test_paths_and_queries_are_left_as_they_are(path: str) -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        await read_head(reader)
+    assert emulator.asked == [(f"GET {path} HTTP/1.1", ["host: localhost"])]
+
+
+async def test_headers_of_one_connection_stay_on_it() -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        emulator.sent = (
+            b"HTTP/1.1 200 OK\r\nKeep-Alive: timeout=1\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"2\r\nok\r\n0\r\n\r\n"
+        )
+        writer.write(
+            b"GET / HTTP/1.1\r\nHost: localhost\r\nTE: trailers\r\nKeep-Alive: timeout=1\r\n"
+            b"Trailer: X\r\n\r\n"
+        )
+        assert (await read_head(reader))[1] == ["transfer-encoding: chunked"]
+        assert await reader.readexactly(7) == b"2\r\nok\r\n"
+    assert emulator.asked == [("GET / HTTP/1.1", ["host: localhost"])]
+
+
+async def test_a_redirect_is_the_clients_to_follow() -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        emulator.sent = b"HTTP/1.1 307 No\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n"
+        writer.write(b"GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        first, headers = await read_head(reader)
+    assert first == "HTTP/1.1 307 Temporary Redirect"
+    assert "location: /b" in headers
+    assert len(emulator.asked) == 1
+
+
+async def test_head_is_answered_with_a_length_and_no_body() -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        emulator.sent = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+        for _ in range(2):
+            writer.write(b"HEAD /b/k HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert await read_head(reader) == ("HTTP/1.1 200 OK", ["content-length: 5"])
+
+
+async def test_a_body_is_handed_on_while_it_comes_and_so_is_its_answer() -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+
+        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await asked.readuntil(b"\r\n\r\n")
+            assert await asked.readexactly(8) == b"3\r\nabc\r\n"
+            answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nan")
+            assert await asked.readexactly(13) == b"3\r\ndef\r\n0\r\n\r\n"
+            answers.write(b"sw")
+
+        emulator.script = script
+        writer.write(b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"3\r\nabc\r\n")
+        await read_head(reader)
+        assert await reader.readexactly(2) == b"an"
+        writer.write(b"3\r\ndef\r\n0\r\n\r\n")
+        assert await reader.readexactly(2) == b"sw"
+
+
+async def test_a_client_that_expects_it_is_told_to_continue() -> None:
+    async with front() as (emulator, port), client(port) as (reader, writer):
+        writer.write(
+            b"PUT /b/k HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+            b"Content-Length: 4\r\n\r\n"
+        )
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"body")
+        assert (await read_head(reader))[0] == "HTTP/1.1 200 OK"
+    assert (emulator.bodies, b"xpect" in emulator.heads[0]) == ([b"body"], False)
+
+
+async def test_an_sdk_puts_and_gets_large_objects() -> None:
+    content = bytes(range(256)) * (1 << 15)
+
+    def put_and_get(port: int) -> bytes:
+        s3: Any = boto3.client(
+            "s3",
+            endpoint_url=f"http://127.0.0.1:{port}",
+            region_name="us-east-1",
+            aws_access_key_id="test",
+            aws_secret_access_key="test",
+            config=Config(proxies={}, retries={"total_max_attempts": 1}),
+        )
+        with closing(s3):
+            s3.put_object(Bucket="b", Key="a b/\u00e4", Body=content)
+            got: bytes = s3.get_object(Bucket="b", Key="k")["Body"].read()
+        return got
+
+    async with front() as (emulator, port):
+
+        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await emulator.request(asked)
+            body = content if emulator.heads[-1].startswith(b"GET") else b""
+            answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+
+        emulator.script = script
+        got = await asyncio.to_thread(put_and_get, port)
+    assert got == content
+    assert content in emulator.bodies[0]
+    assert emulator.asked[0][0] == "PUT /b/a%20b/%C3%A4 HTTP/1.1"
+
+
+# What goes wrong
+
+
+def get(port: int) -> tuple[int, bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("GET", "/")
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+GONE = b'"The emulator has stopped."'
+
+
+async def test_without_ministack_the_service_is_unavailable() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        ministack = Ministack(f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        async with served(ministack) as port:
+            status, body = await asyncio.to_thread(get, port)
+        await ministack.close()
+    assert status == 503
+    assert GONE in body
+
+
+@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-", b"what?\r\n\r\n"])
+async def test_without_an_answer_the_service_is_unavailable(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with front() as (emulator, port):
+
+        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await emulator.request(asked)
+            answers.write(sent)
+            raise EOFError
+
+        emulator.script = script
+        status, body = await asyncio.to_thread(get, port)
+    assert status == 503
+    assert GONE in body
+    assert caplog.text == ""
+
+
+async def test_an_answer_that_ministack_breaks_off_is_broken_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with front() as (emulator, port):
+
+        async def script(asked: asyncio.StreamReader, answers: asyncio.StreamWriter) -> None:
+            await emulator.request(asked)
+            answers.write(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart")
+            raise EOFError
+
+        emulator.script = script
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            await asyncio.to_thread(get, port)
+    assert broken.value.partial == b"part"
+    assert "Traceback" not in caplog.text
+
+
+async def test_a_client_that_goes_in_the_middle_of_its_body_is_gone_for_ministack_too(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with front() as (emulator, port):
+        async with client(port) as (_, writer):
+            writer.write(b"PUT /b/k HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\npart")
+            await writer.drain()
+        await emulator.gone.wait()
+        assert await asyncio.to_thread(get, port) == (200, b"ok")
+    assert emulator.bodies == [b""]
+    assert caplog.text == ""

@@ -1,0 +1,146 @@
+"""The front's process and its child, in which a small application stands in for ministack."""
+
+import os
+import signal
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker.tests.conftest import eventually, runs
+from local_sagemaker.tests.hosting.conftest import free_port
+
+EMULATOR = """\
+import asyncio, os, pathlib, sys
+from local_sagemaker import emulator
+
+async def application(scope, receive, send):
+    if scope["type"] == "http":
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"emulated"})
+
+assert sys.argv[1:4] == ["-m", "local_sagemaker", "emulate"], sys.argv
+pathlib.Path("emulator").write_text(str(os.getpid()))
+asyncio.run(emulator._serve(application, int(sys.argv[6])))
+"""
+FRONT = """\
+import os, pathlib, signal, sys, types
+from local_sagemaker.front import server
+
+class Services:
+    control_planes, runtime, site = (), None, None
+
+    def __init__(self, folder, triton, ministack, calls):
+        if {early}:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if {broken}:
+            raise OSError("no space left")
+
+    def stop(self):
+        pathlib.Path("stopped").touch()
+
+installed = types.SimpleNamespace(model_python=types.SimpleNamespace(version="3.10"))
+server.find_triton = lambda: installed
+server.Services = Services
+server.sys = types.SimpleNamespace(executable=os.path.abspath("python"))
+server.run(server.Folder(pathlib.Path.cwd()), int(sys.argv[1]))
+"""
+NEVER = {"early": "False", "broken": "False"}
+
+
+class Front:
+    """A front in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        script = folder / "python"
+        script.write_text(f"#!{sys.executable}\n{EMULATOR}")
+        script.chmod(0o755)
+
+    def start(self, **chosen: str) -> "subprocess.Popen[bytes]":
+        program = FRONT.format(**{**NEVER, **chosen})
+        environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+        with (self.folder / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", program, str(self.port)],
+                cwd=self.folder,
+                env=environment,
+                stderr=log,
+            )
+        return self.process
+
+    def serve(self) -> None:
+        """Start, and return once requests are answered."""
+        self.start()
+        eventually(self._answers)
+
+    def _answers(self) -> bool:
+        try:
+            with LOOPBACK.open(f"http://127.0.0.1:{self.port}/") as answer:
+                return bool(answer.read() == b"emulated")
+        except urllib.error.URLError:
+            assert self.process.poll() is None, self.log
+            return False
+
+    @property
+    def emulator(self) -> int:
+        return int((self.folder / "emulator").read_text())
+
+    @property
+    def stopped(self) -> bool:
+        return (self.folder / "stopped").exists()
+
+    @property
+    def log(self) -> str:
+        return (self.folder / "log").read_text()
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    """A front that may be started; in the end, nothing of it runs."""
+    made = Front(tmp_path)
+    yield made
+    made.process.kill()
+    made.process.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_services_child_and_server(front: Front, number: int) -> None:
+    front.serve()
+    emulator = front.emulator
+    front.process.send_signal(number)
+    assert front.process.wait() == 0
+    assert front.stopped
+    assert not runs(emulator)
+    assert front.log == ""
+
+
+def test_a_signal_before_it_serves_ends_it_too(front: Front) -> None:
+    assert front.start(early="True").wait() == 0
+    assert front.stopped
+    assert not runs(front.emulator)
+
+
+def test_a_start_that_fails_leaves_nothing(front: Front) -> None:
+    assert front.start(broken="True").wait() == 1
+    assert front.log.endswith("OSError: no space left\n")
+    assert not (front.folder / "emulator").exists() or not runs(front.emulator)
+
+
+def test_the_childs_end_is_the_servers(front: Front) -> None:
+    front.serve()
+    os.kill(front.emulator, signal.SIGKILL)
+    assert front.process.wait() == 0
+    assert front.stopped
+
+
+def test_a_server_that_is_killed_leaves_no_child(front: Front) -> None:
+    front.serve()
+    emulator = front.emulator
+    front.process.kill()
+    front.process.wait()
+    eventually(lambda: not runs(emulator))

@@ -1,0 +1,99 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting import capacity
+from local_sagemaker.hosting.capacity import GIB, MIB, Capacity
+
+
+@pytest.fixture(autouse=True)
+def _large_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 TiB, and nothing that `up` was told."""
+    pages = {"SC_PHYS_PAGES": 1 << 30, "SC_PAGE_SIZE": 4096, "SC_CLK_TCK": 100}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__)
+    for name in (capacity.MEMORY, capacity.DISK):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "gib"),
+    [
+        ("ml.m5.xlarge", 16),
+        ("ml.m5.4xlarge", 64),
+        ("ml.c6i.2xlarge", 16),
+        ("ml.r7i.xlarge", 32),
+        ("ml.g5.12xlarge", 192),
+        ("ml.g4dn.xlarge", 16),
+        ("ml.g6e.2xlarge", 64),
+        ("ml.p5.48xlarge", 4096),  # not known: the machine's
+        ("ml.m4.xlarge", 4096),
+    ],
+)
+def test_memory_is_the_instance_types(instance_type: str, gib: int) -> None:
+    assert Capacity.of({"InstanceType": instance_type}).memory == gib * GIB
+
+
+def test_an_instance_has_no_more_memory_than_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1 << 20, "SC_PAGE_SIZE": 4096}.get)
+    assert Capacity.of({"InstanceType": "ml.m5.xlarge"}).memory == 4 * GIB
+
+
+def test_the_volume_is_the_variants_or_thirty_gib() -> None:
+    assert Capacity.of({"VolumeSizeInGB": 7}).disk == 7 * GIB
+    assert Capacity.of({}).disk == 30 * GIB
+
+
+def test_variables_of_up_hold_for_every_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_SAGEMAKER_INSTANCE_MEMORY_MIB", "300")
+    monkeypatch.setenv("LOCAL_SAGEMAKER_INSTANCE_DISK_MIB", "200")
+    variant = {"InstanceType": "ml.m5.xlarge", "VolumeSizeInGB": 7}
+    assert Capacity.of(variant) == Capacity(memory=300 * MIB, disk=200 * MIB)
+
+
+@pytest.mark.parametrize("value", ["4 GiB", "0", "-1", "1.5"])
+def test_what_is_no_number_of_mib_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv(capacity.DISK, value)
+    with pytest.raises(
+        LocalSageMakerError, match=r"DISK_MIB is '.*': write a number of MiB, such as"
+    ):
+        Capacity.of({})
+
+
+def test_memory_in_use_is_that_of_all_processes_of_a_session() -> None:
+    child = "import sys; b = bytearray(64 << 20); print(flush=True); sys.stdin.read()"
+    parent = (
+        "import subprocess, sys\n"
+        f"with subprocess.Popen([sys.executable, '-c', {child!r}]):\n"
+        "    pass\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", parent],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        process.stdout.readline()
+        assert 64 * MIB < capacity.resident_bytes(process.pid) < 160 * MIB
+        process.stdin.close()
+    assert capacity.resident_bytes(process.pid) == 0
+
+
+def test_the_processors_that_a_session_uses_are_counted_with_what_it_has_reaped() -> None:
+    burn = "import time\nwhile time.process_time() < 0.2: pass"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {burn!r}])"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"{code}; print(flush=True); input()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert capacity.cpu_seconds(process.pid) >= 0.2
+        process.communicate(b"\n")
+    assert capacity.cpu_seconds(process.pid) == 0

@@ -1,0 +1,142 @@
+"""What containers write, on its way to CloudWatch Logs."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local_sagemaker.hosting import container_logs
+from local_sagemaker.hosting.container_logs import ContainerLogs
+from local_sagemaker.tests.conftest import eventually
+
+GROUP = "/aws/sagemaker/Endpoints/text"
+
+
+class Logs:
+    """Stands in for boto3's client; `groups` are those that there are."""
+
+    def __init__(self) -> None:
+        self.groups: set[str] = set()
+        self.lines: dict[str, list[str]] = {}
+        self.refusing = False
+
+    def create_log_group(self, *, logGroupName: str) -> None:  # noqa: N803
+        self.groups.add(logGroupName)
+
+    def create_log_stream(self, *, logGroupName: str, logStreamName: str) -> None:  # noqa: N803
+        if logGroupName not in self.groups:
+            raise _error("ResourceNotFoundException")
+        self.lines[logStreamName] = []
+
+    def put_log_events(self, *, logGroupName: str, logStreamName: str, logEvents: Any) -> None:  # noqa: N803
+        if self.refusing or logGroupName not in self.groups:
+            raise _error("ResourceNotFoundException")
+        self.lines[logStreamName] += [it["message"] for it in logEvents]
+
+    @property
+    def all(self) -> list[str]:
+        return [line for lines in self.lines.values() for line in lines]
+
+
+def _error(code: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "no"}}, "PutLogEvents")
+
+
+class Server:
+    """Stands in for `Triton`: it writes, and ends."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log, self.ended = folder / "triton.log", False
+        self.log.touch()
+
+    def wait(self, timeout: float) -> bool:
+        assert timeout == 0
+        return self.ended
+
+    def write(self, text: str) -> None:
+        with self.log.open("a") as log:
+            log.write(text)
+
+
+@pytest.fixture
+def logs() -> Logs:
+    return Logs()
+
+
+@pytest.fixture
+def sent(logs: Logs, monkeypatch: pytest.MonkeyPatch) -> Iterator[ContainerLogs]:
+    monkeypatch.setattr(container_logs, "SECONDS", 0.001)
+    made = ContainerLogs(logs)
+    yield made
+    made.stop()
+
+
+def follow(sent: ContainerLogs, server: Any) -> None:
+    sent.follow("text", "only", "i-0123456789abcdef0", server)
+
+
+def test_lines_are_in_a_stream_of_variant_and_instance(
+    sent: ContainerLogs, logs: Logs, tmp_path: Path
+) -> None:
+    server = Server(tmp_path)
+    server.write("starting\n")
+    follow(sent, server)
+    eventually(lambda: logs.all == ["starting\n"])
+    server.write("loaded\n")
+    eventually(lambda: logs.all == ["starting\n", "loaded\n"])
+    (stream,) = logs.lines
+    assert re.fullmatch(r"only/i-[0-9a-f]{17}", stream)
+    assert logs.groups == {GROUP}
+
+
+def test_a_server_that_has_ended_is_followed_to_its_last_line(
+    sent: ContainerLogs, logs: Logs, tmp_path: Path
+) -> None:
+    server = Server(tmp_path)
+    server.write("did not start\n")
+    server.ended = True
+    follow(sent, server)
+    eventually(lambda: logs.all == ["did not start\n"])
+
+
+def test_what_is_there_is_sent_before_all_ends(logs: Logs, tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    made = ContainerLogs(logs)
+    follow(made, server)
+    server.write("goodbye\n")
+    made.stop()
+    assert logs.all == ["goodbye\n"]
+
+
+def test_a_group_that_is_deleted_is_not_brought_back_by_late_lines(
+    sent: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = Server(tmp_path)
+    follow(sent, server)
+    eventually(lambda: logs.lines)
+    logs.groups.clear()
+    server.write("late\n")
+    eventually(lambda: "does not take the log" in caplog.text)
+    assert (logs.groups, logs.all) == (set(), [])
+
+
+def test_one_that_has_no_stream_is_said_and_stops_no_other(
+    sent: ContainerLogs, logs: Logs, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    create = logs.create_log_stream
+
+    def refuse(**_: Any) -> None:
+        logs.create_log_stream = create  # type: ignore[method-assign]
+        raise _error("AccessDeniedException")
+
+    logs.create_log_stream = refuse  # type: ignore[method-assign]
+    follow(sent, SimpleNamespace(log=tmp_path / "none"))
+    eventually(lambda: "has no stream" in caplog.text)
+    server = Server(tmp_path)
+    server.write("here\n")
+    follow(sent, server)
+    eventually(lambda: logs.all == ["here\n"])

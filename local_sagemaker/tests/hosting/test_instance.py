@@ -1,0 +1,565 @@
+import asyncio
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import pytest
+import uvloop
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.happenings import Kind
+from local_sagemaker.hosting import health
+from local_sagemaker.hosting import instance as instance_module
+from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.container import Call
+from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.invocation import model_error
+from local_sagemaker.hosting.triton import UnhealthyError
+from local_sagemaker.tests.conftest import PATIENCE, eventually
+
+
+class FakeServer:
+    """A Triton and the container around it: answers with its number as long as it lives.
+
+    `load` is what its container lets calls wait for. `pings` are the answers to pings, the last one
+    again and again; the process runs until it is `dead`.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.healthy = threading.Event()
+        self.healthy.set()
+        self.dead = threading.Event()
+        self.stopped = False
+        self.load: Future[None] | None = None
+        self.pings = [True]
+        self.calls = 0
+        self.connections: Any = self
+
+    def wait_until_healthy(self, timeout: float) -> None:
+        assert timeout == PATIENCE
+        self.healthy.wait()
+        if self.dead.is_set():
+            raise UnhealthyError("Log: /home/me/triton.log\nno backend")
+
+    def wait(self, timeout: float) -> bool:
+        assert timeout > 0
+        return self.dead.wait(None if self.pings == [True] else 0)
+
+    def failed_ping(self, timeout: float) -> str | None:
+        assert timeout > 0
+        answered = self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
+        return None if answered else "GET /ping is answered with 400"
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.dead.set()
+        self.healthy.set()
+
+    def begin(self, target_model: str | None) -> Call:
+        self.calls += 1
+        return Call(str(self.number), target_model, self.load)
+
+    def end(self, _: Call) -> None:
+        self.calls -= 1
+
+    def has(self, target_model: str | None) -> bool:
+        return target_model == "its own"
+
+    async def take(self) -> "FakeConnection":
+        if self.dead.is_set():
+            raise ConnectionError("the container broke off")
+        return FakeConnection()
+
+    def give_back(self, connection: "FakeConnection") -> None:
+        connection.given_back = True
+
+
+class FakeConnection:
+    """What becomes of it after an invocation; stands for its own writer."""
+
+    made: ClassVar[list["FakeConnection"]] = []
+
+    def __init__(self) -> None:
+        self.given_back = self.closed = False
+        self.writer = self
+        self.made.append(self)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeInvocation:
+    """Is answered with the path to which it is forwarded, unless with an error."""
+
+    target_model = "m"
+
+    def __init__(self, outcome: bool | Exception = True) -> None:
+        self.outcome, self.answer = outcome, ""
+        self.model_seconds: float | None = None
+        self.loading_seconds: float | None = None
+        self.model_was_loaded: bool | None = None
+
+    async def forward(self, connection: FakeConnection, path: str) -> bool:
+        assert not connection.given_back
+        if isinstance(self.outcome, Exception):
+            raise self.outcome
+        self.answer = path
+        return self.outcome
+
+
+class Servers:
+    """Starts servers, each told what to be, and keeps them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.started: list[FakeServer] = []
+        self.on_start: Callable[[FakeServer], None] = lambda _: None
+
+    def begin(self) -> Running:
+        server: Any = FakeServer(len(self.started))
+        self.started.append(server)
+        self.on_start(server)
+        folder = self.folder / str(server.number)
+        (folder / "models").mkdir(parents=True)
+        (folder / "triton.log").touch()
+        return Running(server, server, folder, Capacity(memory=1, disk=1))
+
+
+@pytest.fixture
+def servers(tmp_path: Path) -> Servers:
+    return Servers(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """How long the instance waited before each new start; it does not really wait."""
+    waited: list[float] = []
+    before = set(threading.enumerate())  # an instance of an earlier test may still end
+    wait_for = threading.Condition.wait_for
+
+    def recorded(self: Any, predicate: Any, timeout: float | None = None) -> Any:
+        if timeout is not None and timeout < PATIENCE:
+            if threading.current_thread() not in before:
+                waited.append(timeout)
+            timeout = 0
+        return wait_for(self, predicate, timeout)
+
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", PATIENCE)
+    monkeypatch.setattr(threading.Condition, "wait_for", recorded)
+    return waited
+
+
+@pytest.fixture
+def instance(servers: Servers) -> Iterator[Instance]:
+    """An instance in service."""
+    made = Instance("only", servers.begin)
+    made.start()
+    made.wait_until_healthy(PATIENCE)
+    yield made
+    made.stop()
+
+
+def ask(instance: Instance, outcome: bool | Exception = True) -> str:
+    invocation: Any = FakeInvocation(outcome)
+    uvloop.run(instance.invoke(invocation))
+    return str(invocation.answer)
+
+
+def refusal(instance: Instance, outcome: bool | Exception = True) -> tuple[str, int, str]:
+    with pytest.raises(ApiError) as refused:
+        ask(instance, outcome)
+    return refused.value.code, refused.value.status, refused.value.message
+
+
+def test_a_server_that_dies_is_replaced_without_anybody_asking(
+    instance: Instance, servers: Servers, tmp_path: Path
+) -> None:
+    assert ask(instance) == "0"
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 2)
+    assert ask(instance) == "1"
+    assert servers.started[0].stopped
+    assert not (tmp_path / "0" / "models").exists()
+    assert (tmp_path / "0" / "triton.log").exists()
+
+
+def test_a_call_waits_for_the_server_that_starts(instance: Instance, servers: Servers) -> None:
+    servers.on_start = lambda server: server.healthy.clear()
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 2)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask, instance)
+        eventually(lambda: getattr(instance._next_healthy, "_done_callbacks"))  # noqa: B009
+        servers.started[1].healthy.set()
+        assert answer.result() == "1"
+
+
+def test_without_a_healthy_server_the_service_is_unavailable(
+    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers.on_start = lambda server: server.healthy.clear()
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 2)
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
+    with pytest.raises(ApiError, match="Variant only has no healthy instance") as refused:
+        ask(instance)
+    assert (refused.value.code, refused.value.status) == ("ServiceUnavailable", 503)
+
+
+def test_a_container_that_dies_at_every_start_is_started_more_and_more_seldom(
+    instance: Instance, servers: Servers, pauses: list[float]
+) -> None:
+    servers.on_start = lambda server: server.dead.set() if server.number < 12 else None
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 13)
+    assert ask(instance) == "12"
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 60.0, 60.0]
+    assert all(it.stopped for it in servers.started[:12])
+
+
+def test_a_container_that_ran_steadily_is_started_soon_again(
+    instance: Instance, servers: Servers, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    servers.on_start = lambda server: server.dead.set() if server.number < 3 else None
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 4)
+    assert ask(instance) == "3"
+    monkeypatch.setattr(instance_module, "STEADY_SECONDS", 0)
+    servers.started[3].dead.set()
+    eventually(lambda: len(servers.started) == 5)
+    assert pauses == [0.1, 0.2, 0.4, 0.1]
+
+
+def test_a_start_that_fails_altogether_is_tried_again(instance: Instance, servers: Servers) -> None:
+    def no_archive(server: FakeServer) -> None:
+        if server.number == 1:
+            raise LocalSageMakerError("Failed to download model data")
+
+    servers.on_start = no_archive
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 3)
+    assert ask(instance) == "2"
+
+
+def test_it_is_told_that_a_container_is_replaced_by_an_instance_of_another_name(
+    servers: Servers,
+) -> None:
+    told: list[tuple[str, Kind]] = []
+
+    def begin() -> Running:
+        made = servers.begin()
+        id_ = made.folder.name
+        return replace(made, id=id_, tell=lambda kind, _: told.append((id_, kind)))
+
+    instance = Instance("only", begin)
+    instance.start()
+    assert (instance.state, instance.server and instance.server.id) == ("starting", "0")
+    instance.wait_until_healthy(PATIENCE)
+    assert instance.state == "serving"
+    servers.started[0].dead.set()
+    eventually(lambda: ("1", Kind.INSTANCE_HEALTHY) in told)
+    instance.leave()
+    assert instance.state == "leaving"
+    instance.stop()
+    assert instance.server is None
+    assert told == [
+        ("0", Kind.INSTANCE_HEALTHY),
+        ("0", Kind.INSTANCE_REPLACED),
+        ("0", Kind.INSTANCE_ENDED),
+        ("1", Kind.INSTANCE_HEALTHY),
+        ("1", Kind.INSTANCE_LEAVING),
+        ("1", Kind.INSTANCE_ENDED),
+    ]
+
+
+def test_a_first_server_that_is_not_healthy_is_not_replaced_and_said_to_be_so_in_aws_s_words(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    servers.on_start = lambda server: server.dead.set()
+    instance = Instance("only", servers.begin)
+    instance.start()
+    with pytest.raises(LocalSageMakerError) as raised:
+        instance.wait_until_healthy(PATIENCE)
+    assert str(raised.value) == (
+        "The primary container for production variant only did not pass the ping health check. "
+        "Please check CloudWatch logs for this endpoint."
+    )
+    assert "no backend" in caplog.text
+    instance.stop()
+    assert [it.stopped for it in servers.started] == [True]
+
+
+def test_a_stopped_instance_starts_no_more(
+    instance: Instance, servers: Servers, pauses: list[float]
+) -> None:
+    instance.stop()
+    eventually(lambda: pauses)
+    assert [it.stopped for it in servers.started] == [True]
+    with pytest.raises(ApiError, match="no healthy instance"):
+        ask(instance)
+    with pytest.raises(LocalSageMakerError, match="the instances were stopped while they started"):
+        instance.start()
+    assert servers.started[1].stopped
+
+
+def test_a_call_that_waits_when_the_instance_is_stopped_is_refused_at_once(
+    instance: Instance, servers: Servers
+) -> None:
+    servers.on_start = lambda server: server.healthy.clear()
+    servers.started[0].dead.set()
+    eventually(lambda: len(servers.started) == 2)
+    with ThreadPoolExecutor(1) as pool:
+        refused = pool.submit(refusal, instance)
+        eventually(lambda: getattr(instance._next_healthy, "_done_callbacks"))  # noqa: B009
+        instance.stop()
+        assert refused.result()[:2] == ("ServiceUnavailable", 503)
+
+
+def test_an_instance_has_what_its_container_has(instance: Instance, servers: Servers) -> None:
+    assert (instance.has("its own"), instance.has("other")) == (True, False)
+    instance.stop()
+    assert not instance.has("its own")
+
+
+# Pings
+
+
+def fail_pings(instance: Instance, servers: Servers, pings: list[bool]) -> None:
+    """Let the next server answer its pings so."""
+    servers.on_start = lambda server: (
+        setattr(server, "pings", pings) if server.number == 1 else None
+    )
+    servers.started[0].dead.set()
+
+
+def test_a_server_is_replaced_after_as_many_failed_pings_in_a_row_as_are_chosen(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    instance = Instance("only", servers.begin, most_failed_pings=3)
+    instance.start()
+    instance.wait_until_healthy(PATIENCE)
+    fail_pings(instance, servers, [False, False, True, False, False, False, True])
+    eventually(lambda: len(servers.started) == 3)
+    assert servers.started[1].pings == [True]  # all but the last, which is never asked for
+    assert servers.started[1].stopped
+    assert "The container fails its pings and is replaced." in caplog.text
+    instance.stop()
+
+
+def test_failed_pings_replace_no_server_by_default_and_each_change_is_reported_once(
+    servers: Servers, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[tuple[Kind, str]] = []
+
+    def begin() -> Running:
+        return replace(servers.begin(), tell=lambda *it: told.append(it))
+
+    instance = Instance("only", begin)
+    servers.on_start = lambda server: setattr(server, "pings", [False] * 20 + [True, False, True])
+    instance.start()
+    instance.wait_until_healthy(PATIENCE)
+    eventually(lambda: servers.started[0].pings == [True])
+    instance.stop()
+    fails = (
+        Kind.INSTANCE_UNHEALTHY,
+        "The container fails the ping health check: GET /ping is answered with 400. "
+        "It keeps serving.",
+    )
+    passes = Kind.INSTANCE_HEALTHY, "The container passes the ping health check again."
+    assert told[1:-1] == [fails, passes, fails]
+    assert caplog.text.count("fails the ping health check") == 2
+    assert len(servers.started) == 1
+
+
+def test_a_server_that_dies_is_replaced_although_failed_pings_replace_none(
+    instance: Instance, servers: Servers
+) -> None:
+    fail_pings(instance, servers, [False])
+    eventually(lambda: len(servers.started) == 2)
+    servers.on_start = lambda _: None
+    servers.started[1].dead.set()
+    eventually(lambda: len(servers.started) == 3)
+
+
+def test_a_server_is_pinged_as_often_as_it_is_said(
+    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+
+    def wait(server: FakeServer, timeout: float) -> bool:
+        asked.append(timeout)
+        return len(asked) == 4
+
+    monkeypatch.setattr(FakeServer, "wait", wait)
+    monkeypatch.setattr(health, "PING_SECONDS", 7.0)
+    servers.started[0].dead.set()
+    eventually(lambda: len(asked) >= 4)
+    assert asked[:4] == [7.0] * 4
+
+
+# Invocations
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_connection_is_kept_when_all_has_gone_through_it(
+    instance: Instance, servers: Servers, kept: bool
+) -> None:
+    assert ask(instance, outcome=kept) == "0"
+    connection = FakeConnection.made[-1]
+    assert (connection.given_back, connection.closed) == (kept, not kept)
+    assert servers.started[0].calls == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ConnectionError("the container broke off"), "the container broke off"),
+        (EOFError("the container broke off"), "the container broke off"),
+        (FileNotFoundError(2, "No such file", "/home/me/socket"), "No such file"),
+    ],
+)
+def test_a_container_that_breaks_off_is_a_model_error_and_its_connection_is_closed(
+    instance: Instance, servers: Servers, error: Exception, why: str
+) -> None:
+    message = f"The container did not answer: {why}"
+    assert refusal(instance, error) == ("ModelError", 424, message)
+    assert FakeConnection.made[-1].closed
+    assert servers.started[0].calls == 0
+
+
+def test_a_refusal_of_the_container_passes_as_it_is(instance: Instance) -> None:
+    error = ApiError("ModelError", "no input X", status=424)
+    assert refusal(instance, error) == ("ModelError", 424, "no input X")
+    assert FakeConnection.made[-1].closed
+
+
+def test_a_server_that_is_gone_is_a_model_error(instance: Instance, servers: Servers) -> None:
+    async def gone() -> FakeConnection:
+        raise ConnectionError("the container has ended")
+
+    servers.started[0].take = gone  # type: ignore[method-assign]
+    message = "The container did not answer: the container has ended"
+    assert refusal(instance) == ("ModelError", 424, message)
+
+
+def test_an_answer_has_a_time(
+    instance: Instance, servers: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(*_: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    monkeypatch.setattr(FakeInvocation, "forward", never)
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
+    code, status, message = refusal(instance)
+    assert (code, status) == ("ModelError", 424)
+    assert "timed out while waiting for a response from container primary" in message
+    assert FakeConnection.made[-1].closed
+
+
+# Loads
+
+
+def test_an_invocation_waits_for_its_load(instance: Instance, servers: Servers) -> None:
+    load = servers.started[0].load = Future()
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(ask, instance)
+        eventually(lambda: getattr(load, "_done_callbacks"))  # noqa: B009 - typeshed lacks it
+        load.set_result(None)
+        assert answer.result() == "0"
+
+
+async def test_the_time_of_a_call_is_kept_apart_from_that_of_its_load(
+    instance: Instance, servers: Servers
+) -> None:
+    servers.started[0].load = load = Future[None]()
+    waiting = FakeInvocation()
+    called = asyncio.ensure_future(instance.invoke(cast("Any", waiting)))
+    await asyncio.sleep(0)
+    assert (waiting.model_was_loaded, waiting.model_seconds) == (False, None)
+    load.set_result(None)
+    await called
+    assert waiting.loading_seconds is not None
+    assert waiting.model_seconds is not None
+    servers.started[0].load = None
+    at_once = FakeInvocation()
+    await instance.invoke(cast("Any", at_once))
+    assert (at_once.model_was_loaded, at_once.loading_seconds) == (True, None)
+
+
+async def test_a_call_that_fails_has_taken_its_time_too(instance: Instance) -> None:
+    failing = FakeInvocation(model_error(400, b"no"))
+    with pytest.raises(ApiError):
+        await instance.invoke(cast("Any", failing))
+    assert failing.model_seconds is not None
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ApiError("ModelError", "no file", status=424), ("ModelError", 424, "no file")),
+        (
+            ConnectionError("broken off"),
+            ("ModelError", 424, "The container did not answer: broken off"),
+        ),
+    ],
+)
+def test_a_load_that_failed_is_told_and_does_not_come_up_in_the_log(
+    instance: Instance,
+    servers: Servers,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    expected: tuple[str, int, str],
+) -> None:
+    load = servers.started[0].load = Future()
+    load.set_exception(error)
+    assert refusal(instance) == expected
+    gc.collect()  # asyncio speaks of errors that nobody looked at when they are thrown away
+    assert caplog.text == ""
+    assert servers.started[0].calls == 0
+
+
+def test_a_load_that_takes_too_long_is_asked_for_again_and_fails_unheard(
+    instance: Instance,
+    servers: Servers,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    load = servers.started[0].load = Future()
+    monkeypatch.setattr(instance_module, "INVOKE_SECONDS", 0.01)
+
+    async def fails_later() -> None:
+        invocation: Any = FakeInvocation()
+        with pytest.raises(ApiError) as refused:
+            await instance.invoke(invocation)
+        assert (refused.value.code, refused.value.status) == ("ModelNotReadyException", 429)
+        assert refused.value.message == (
+            "Model m is not ready for inference: it is still loading. Retry."
+        )
+        load.set_exception(ConnectionError("broken off"))
+        await asyncio.sleep(0)
+
+    uvloop.run(fails_later())
+    gc.collect()
+    assert caplog.text == ""
+
+
+def test_a_server_that_is_healthy_while_the_instance_is_stopped_serves_nobody(
+    servers: Servers,
+) -> None:
+    made = Instance("only", servers.begin)
+
+    def stopped_meanwhile(_: float) -> None:
+        made._stopped = True
+
+    made.start()
+    server: Any = servers.started[0]
+    server.wait_until_healthy = stopped_meanwhile
+    made._become_healthy(PATIENCE)
+    assert made._healthy is None
+    made.stop()

@@ -1,0 +1,547 @@
+"""One invocation from a client's socket to a container's, and the answer back."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.hosting.connections import PART, Connection, Connections
+from local_sagemaker.hosting.instance import Instance, Running
+from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
+from local_sagemaker.hosting.single_model_container import SingleModelContainer
+from local_sagemaker.metrics.collected import Collected
+from local_sagemaker.sagemaker.invocations import Invocations
+from local_sagemaker.tests.conftest import Streams, client, served
+
+Script = Callable[["Container", asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+TURNS = 2000
+"""Of an event loop, after which nothing happens any more unless somebody else does something."""
+
+
+class Container:
+    """Answers each request on a connection as `script` does; keeps the requests."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.connections = 0
+        self.heads: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.gone = asyncio.Event()  # once a connection has been closed by the other side
+
+    async def request(self, reader: asyncio.StreamReader) -> None:
+        """Read a request, or raise `IncompleteReadError`."""
+        self.heads.append(await reader.readuntil(b"\r\n\r\n"))
+        length = int(self.heads[-1].split(b"Content-Length: ")[1].split(b"\r\n")[0])
+        self.bodies.append(await reader.readexactly(length))
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                await self._script(self, reader, writer)
+        except (EOFError, OSError):
+            self.gone.set()
+        finally:
+            writer.close()
+
+
+def answering(answer: bytes = OK) -> Script:
+    """Read each request and answer it."""
+
+    async def script(
+        container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await container.request(reader)
+        writer.write(answer)
+
+    return script
+
+
+def ending(answer: bytes) -> Script:
+    """Read a request, answer it and break off."""
+
+    async def script(
+        container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await container.request(reader)
+        writer.write(answer)
+        raise EOFError
+
+    return script
+
+
+@asynccontextmanager
+async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
+    """Serve InvokeEndpoint on a port, with this container behind it."""
+    container = Container(script)
+    server = await asyncio.start_server(container.serve, "127.0.0.1", 0)
+    address = server.sockets[0].getsockname()
+    connections = Connections(lambda: socket.create_connection(address))
+    instance = Instance("only", lambda: running)
+    triton: Any = SimpleNamespace(connections=connections)
+    running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
+    instance._running = instance._healthy = running
+    fleet = SimpleNamespace(end=lambda _: None, counts={}, config="one")
+    hosting: Any = SimpleNamespace(begin=lambda *_, **__: (fleet, instance), capture=lambda _: None)
+    recorder: Any = None
+    async with served(Invocations(hosting, recorder, Collected(speed=1))) as port:
+        yield container, port
+        connections.close()
+        connections._close_idle()
+    server.close()
+    await server.wait_closed()
+
+
+def request(body: bytes = b"question", *headers: str, length: int | None = None) -> bytes:
+    said = [f"Content-Length: {len(body) if length is None else length}", *headers]
+    head = "\r\n".join(["POST /endpoints/text/invocations HTTP/1.1", "Host: localhost", *said])
+    return f"{head}\r\n\r\n".encode() + body
+
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+async def read_head(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[:-2]
+    return int(first.split()[1]), dict(line.split(": ", 1) for line in lines)
+
+
+async def read_answer(reader: asyncio.StreamReader) -> Answer:
+    status, headers = await read_head(reader)
+    if "content-length" in headers:
+        return status, headers, await reader.readexactly(int(headers["content-length"]))
+    body = b""
+    while size := int(await reader.readuntil(b"\r\n"), 16):
+        body += (await reader.readexactly(size + 2))[:-2]
+    await reader.readexactly(2)
+    return status, headers, body
+
+
+async def ask(streams: Streams, sent: bytes | None = None) -> Answer:
+    reader, writer = streams
+    writer.write(request() if sent is None else sent)
+    return await read_answer(reader)
+
+
+async def asked(script: Script, sent: bytes | None = None) -> tuple[Container, Answer]:
+    """Return the answer to one request, and the container that was asked."""
+    async with endpoint(script) as (container, port), client(port) as streams:
+        return container, await ask(streams, sent)
+
+
+def error_of(answer: Answer) -> dict[str, Any]:
+    """Return a ModelError's content."""
+    status, headers, body = answer
+    assert (status, headers["x-amzn-errortype"]) == (424, "ModelError")
+    content: dict[str, Any] = json.loads(body)
+    return content
+
+
+# What passes
+
+
+async def test_headers_of_the_api_reach_the_container_and_no_others() -> None:
+    passed = [
+        "Content-Type: application/json; charset=utf-8",
+        "Accept: application/json",
+        "X-Amzn-SageMaker-Custom-Attributes: trace=1",
+        "X-Amzn-SageMaker-Inference-Id: 7",
+        "X-Amzn-SageMaker-Target-Variant: only",
+    ]
+    stripped = [
+        "Authorization: AWS4-HMAC-SHA256 secret",
+        "X-Amz-Security-Token: secret",
+        "X-Forwarded-For: 10.0.0.1",
+        "Cookie: a=b",
+    ]
+    container, _ = await asked(answering(), request(b"question", *passed, *stripped))
+    first, *lines = container.heads[0].decode().split("\r\n")[:-2]
+    assert first == "POST /invocations HTTP/1.1"
+    assert sorted(lines) == sorted(
+        ["Host: localhost", "Content-Length: 8"]
+        + [f"{name.lower()}: {it}" for name, _, it in (x.partition(": ") for x in passed[:-1])]
+    )
+    assert container.bodies == [b"question"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json", "application/vnd.sagemaker-triton.binary+json;json-header-size=9"],
+)
+async def test_types_pass_both_ways_untouched(kind: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: 2\r\n\r\nok"
+    container, answer = await asked(answering(head.encode()), request(b"", f"Content-Type: {kind}"))
+    assert f"content-type: {kind}\r\n".encode() in container.heads[0]
+    assert (answer[1]["content-type"], answer[2]) == (kind, b"ok")
+
+
+async def test_of_the_answers_headers_custom_attributes_are_returned_and_others_not() -> None:
+    head = (
+        b"HTTP/1.1 200 OK\r\nServer: triton\r\nX-Amzn-SageMaker-Custom-Attributes: trace=2\r\n"
+        b"Content-Length: 2\r\n\r\nok"
+    )
+    _, (status, headers, body) = await asked(answering(head))
+    assert (status, body) == (200, b"ok")
+    assert headers.pop("x-amzn-requestid")
+    assert headers == {
+        "x-amzn-invoked-production-variant": "only",
+        "x-amzn-sagemaker-custom-attributes": "trace=2",
+        "content-length": "2",
+    }
+
+
+async def test_a_body_of_unknown_length_reaches_the_container_with_its_length() -> None:
+    sent = (
+        b"POST /endpoints/text/invocations HTTP/1.1\r\nHost: localhost\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4\r\ndefg\r\n0\r\n\r\n"
+    )
+    container, answer = await asked(answering(), sent)
+    assert (container.bodies, answer[0]) == ([b"abcdefg"], 200)
+
+
+async def test_bodies_of_6_mib_pass_whole_both_ways() -> None:
+    body = bytes(range(256)) * (MAX_BODY_BYTES // 256)
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    container, answer = await asked(answering(head + body), request(body))
+    assert container.bodies == [body]
+    assert answer[2] == body
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+async def test_an_answer_in_chunks_is_passed_on() -> None:
+    answer = CHUNKED + b"3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n"
+    async with endpoint(answering(answer)) as (container, port), client(port) as streams:
+        for _ in range(2):
+            assert (await ask(streams))[2] == b"abc0123456789"
+    assert container.connections == 1
+
+
+async def test_an_answer_may_be_empty() -> None:
+    _, answer = await asked(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+    assert (answer[0], answer[2]) == (200, b"")
+
+
+# Connections to the container
+
+
+async def test_invocations_one_after_another_share_a_connection() -> None:
+    async with endpoint(answering()) as (container, port), client(port) as streams:
+        for _ in range(3):
+            assert (await ask(streams))[2] == b"ok"
+    assert container.connections == 1
+
+
+async def test_a_connection_that_the_container_closes_is_not_used_again() -> None:
+    closing = OK.replace(b"\r\n\r\n", b"\r\nConnection: Close\r\n\r\n")
+    async with endpoint(answering(closing)) as (container, port), client(port) as streams:
+        for _ in range(2):
+            assert (await ask(streams))[2] == b"ok"
+    assert container.connections == 2
+
+
+# What fails
+
+
+@pytest.mark.parametrize(("status", "kind"), [(400, "client"), (404, "client"), (507, "server")])
+async def test_an_answer_other_than_200_is_a_model_error(status: int, kind: str) -> None:
+    refusal = f"HTTP/1.1 {status} No\r\nContent-Length: 4\r\n\r\nnope".encode()
+    _, answer = await asked(answering(refusal))
+    error = error_of(answer)
+    assert error["message"] == f'Received {kind} error ({status}) from primary with message "nope"'
+    assert (error["OriginalStatusCode"], error["OriginalMessage"]) == (status, "nope")
+
+
+@pytest.mark.parametrize("sent", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
+async def test_a_container_that_breaks_off_before_its_answer_is_a_model_error(sent: bytes) -> None:
+    _, answer = await asked(ending(sent))
+    assert error_of(answer)["message"].startswith("The container did not answer: ")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart",
+        CHUNKED + b"4\r\npart\r\n9\r\n",
+        CHUNKED + b"4\r\npart\r\nx\r\n",
+    ],
+)
+async def test_an_answer_that_the_container_breaks_off_is_broken_off(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with endpoint(ending(sent)) as (_, port), client(port) as (reader, writer):
+        writer.write(request())
+        assert (await read_head(reader))[0] == 200
+        rest = await reader.read()
+    assert not rest.endswith(b"0\r\n\r\n")
+    assert len(rest) < 9 or b"9" not in rest[:2]
+    assert "Traceback" not in caplog.text
+
+
+async def test_an_answer_in_chunks_is_broken_off_where_it_has_more_than_6_mib() -> None:
+    chunk = f"{MAX_BODY_BYTES:x}\r\n".encode() + LARGE + b"\r\n"
+    answer = CHUNKED + chunk + b"1\r\nx\r\n0\r\n\r\n"
+    async with endpoint(answering(answer)) as (_, port), client(port) as (reader, writer):
+        writer.write(request())
+        assert (await read_head(reader))[0] == 200
+        assert not (await reader.read()).endswith(b"0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"what?\r\n\r\n",
+        b"HTTP/1.1 fine\r\n\r\n",
+        b"HTTP/1.1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n12345",
+        b"HTTP/1.1 400 No\r\nContent-Length: many\r\n\r\n",
+        b"HTTP/1.1 400 No\r\n\r\nno\r\n",
+        b"HTTP/1.1 400 No\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\nno\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: a\0b\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: a\nb\r\n\r\nok",
+        b"HTTP/1.1 200 OK\r\nX: " + bytes(3 * PART),
+    ],
+)
+async def test_an_answer_that_is_none_is_a_model_error(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    _, answer = await asked(ending(sent))
+    told = error_of(answer)["message"]
+    assert told.startswith("The container did not answer: the container's answer is not understood")
+    assert len(told) < 300
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("status", ["200 OK", "400 No"])
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10**30])
+async def test_an_answer_of_more_than_6_mib_is_a_model_error(status: str, size: int) -> None:
+    head = f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n\r\nbegin".encode()
+    _, answer = await asked(ending(head))
+    error = error_of(answer)
+    assert error["OriginalMessage"] == f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
+    assert error["OriginalStatusCode"] == 500
+
+
+# While the client sends
+
+
+async def refuse_at_once(
+    container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Answer when the head is there, and read no body."""
+    container.heads.append(await reader.readuntil(b"\r\n\r\n"))
+    writer.write(b"HTTP/1.1 400 No\r\nContent-Length: 4\r\n\r\nnope")
+    await container.gone.wait()
+    raise EOFError
+
+
+async def test_a_container_may_answer_before_all_is_sent() -> None:
+    async with endpoint(refuse_at_once) as (container, port), client(port) as (reader, writer):
+        writer.write(request(b"the beginning", length=1000))
+        answer = await read_answer(reader)
+        container.gone.set()
+    assert error_of(answer)["OriginalMessage"] == "nope"
+
+
+async def test_an_early_answer_leaves_no_half_request_on_a_connection() -> None:
+    async def early(
+        container: Container, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(OK)
+
+    async with endpoint(early) as (container, port):
+        async with client(port) as (reader, writer):
+            writer.write(request(b"the beginning", length=1000))
+            assert (await read_answer(reader))[2] == b"ok"
+        async with client(port) as streams:
+            assert (await ask(streams))[2] == b"ok"
+        assert container.connections == 2
+
+
+async def test_a_client_that_goes_in_the_middle_of_its_body_is_not_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with endpoint(answering()) as (container, port):
+        async with client(port) as (_, writer):
+            writer.write(request(b"the beginning", length=1000))
+            await writer.drain()
+        await container.gone.wait()
+        async with client(port) as streams:  # the next has a connection of its own
+            assert (await ask(streams))[2] == b"ok"
+    assert container.bodies == [b"question"]
+    assert caplog.text == ""
+
+
+async def test_a_client_that_goes_before_its_body_disturbs_nobody(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with endpoint(answering()) as (container, port):
+        for sent in (request(b"", length=1000), request(b"")[:-20]):
+            async with client(port) as (_, writer):
+                writer.write(sent)
+                await writer.drain()
+        async with client(port) as streams:
+            assert (await ask(streams))[2] == b"ok"
+    assert container.bodies == [b"question"]
+    assert caplog.text == ""
+
+
+# How fast
+
+
+class Client:
+    """ASGI's side of a client that sends `parts`, and takes answers while it `reads`."""
+
+    def __init__(self, parts: list[bytes], *, reads: bool = True) -> None:
+        self._parts = list(parts)
+        self.size = sum(map(len, parts))
+        self.taken: list[int] = []
+        self.reads = asyncio.Event()
+        if reads:
+            self.reads.set()
+
+    @property
+    def unsent(self) -> int:
+        return len(self._parts)
+
+    async def receive(self) -> Any:
+        part = self._parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(self._parts)}
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.body":
+            self.taken.append(len(message["body"]))
+            await self.reads.wait()
+
+    async def begun(self) -> Invocation:
+        headers = {b"content-length": str(self.size).encode()}
+        made = Invocation(headers, self.receive, self.send)
+        await made.begin()
+        return made
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[tuple[Connection, Streams]]:
+    """Give a connection, and the container's end of it."""
+    ours, theirs = socket.socketpair()
+    for it in (ours, theirs):
+        it.setblocking(False)
+    reader, writer = await asyncio.open_connection(sock=ours, limit=PART)
+    container = await asyncio.open_connection(sock=theirs)
+    try:
+        yield Connection(reader, writer, frozenset()), container
+    finally:
+        writer.transport.abort()
+        container[1].transport.abort()
+        await asyncio.sleep(0)
+
+
+async def settled() -> None:
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+
+LARGE = bytes(MAX_BODY_BYTES)
+HEADS = {
+    "of known length": b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(LARGE),
+    "in one chunk": CHUNKED + b"%x\r\n" % len(LARGE),
+}
+
+
+@pytest.mark.parametrize("kind", HEADS)
+async def test_an_answer_is_passed_on_in_parts_as_the_client_takes_them(kind: str) -> None:
+    client = Client([b""], reads=False)
+    invocation = await client.begun()
+    async with connected() as (connection, (_, container)):
+        container.write(HEADS[kind] + LARGE + (b"\r\n0\r\n\r\n" if "chunk" in kind else b""))
+        forwarding = asyncio.ensure_future(invocation.forward(connection, "/invocations"))
+        await settled()
+        assert len(client.taken) == 1
+        # What has left the container waits in the sockets and in the reader, which holds two parts.
+        assert container.transport.get_write_buffer_size() > len(LARGE) - 8 * PART
+        client.reads.set()
+        assert await forwarding
+    assert sum(client.taken) == len(LARGE)
+    assert max(client.taken) <= PART
+
+
+async def test_a_request_is_taken_from_the_client_as_the_container_takes_it() -> None:
+    client = Client([bytes(1 << 16)] * 96)
+    invocation = await client.begun()
+    async with connected() as (connection, (reader, container)):
+        container.transport.pause_reading()  # type: ignore[attr-defined]
+        forwarding = asyncio.ensure_future(invocation.forward(connection, "/invocations"))
+        await settled()
+        assert client.unsent > 48
+        container.transport.resume_reading()  # type: ignore[attr-defined]
+        await reader.readuntil(b"\r\n\r\n")
+        assert len(await reader.readexactly(client.size)) == client.size
+        container.write(OK)
+        assert await forwarding
+    assert client.unsent == 0
+
+
+async def test_an_answer_counts_though_the_container_reads_no_further() -> None:
+    class Broken:
+        transport = None
+
+        def write(self, _: bytes) -> None:
+            pass
+
+        async def drain(self) -> None:
+            raise ConnectionResetError
+
+    reader = asyncio.StreamReader()
+    writer: Any = Broken()
+    invocation = await Client([b"a", b"b", b"c"]).begun()
+    forwarding = asyncio.ensure_future(
+        invocation.forward(Connection(reader, writer, frozenset()), "/invocations")
+    )
+    await settled()
+    reader.feed_data(OK)
+    assert await forwarding is False
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "message"),
+    [
+        (
+            *(400, b"no input X"),
+            'Received client error (400) from primary with message "no input X"',
+        ),
+        (
+            *(500, b"\xff"),
+            'Received server error (500) from primary with message "\N{REPLACEMENT CHARACTER}"',
+        ),
+        (
+            *(
+                400,
+                rb"At:\n  /home/me/.venv/lib/python3.11/site-packages/numpy/linalg.py(206): inv\n"
+                rb"  /home/me/aws/backends/onnxruntime/model.py(18): load\n"
+                rb"  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n",
+            ),
+            "Received client error (400) from primary with message "
+            r'"At:\n  python3.11/site-packages/numpy/linalg.py(206): inv\n'
+            r"  backends/onnxruntime/model.py(18): load\n"
+            r'  /opt/ml/models/0a/model/m/1/python3.10/model.py(2): <module>\n"',
+        ),
+    ],
+)
+def test_a_containers_refusal_is_worded_as_sagemaker_words_it(
+    status: int, body: bytes, message: str
+) -> None:
+    error = model_error(status, body)
+    assert error.message == message
+    assert error.fields["OriginalStatusCode"] == status

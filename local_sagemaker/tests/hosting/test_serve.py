@@ -1,0 +1,333 @@
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting.serve import SAGEMAKER_PORT, Command, multi_model, single_model
+
+IMAGE = "triton.dkr.ecr.amazonaws.com/sagemaker-tritonserver:{}-py3-cpu"
+SAID = 'Triton is running in SageMaker MME mode. Using Triton ping mode: "{}"'
+DEFAULTS = [
+    "--allow-sagemaker=true",
+    "--allow-http=false",
+    "--model-control-mode=explicit",
+    "--model-repository=/tmp/sagemaker",
+    "--model-namespacing=true",
+    "--sagemaker-port=8080",
+    "--allow-grpc=false",
+    "--allow-metrics=false",
+    "--log-verbose=true",
+    "--backend-config=python,shm-default-byte-size=16777216",
+    "--backend-config=python,shm-growth-byte-size=1048576",
+]
+
+
+def command(*, release: str = "24.09", **environment: str) -> Command:
+    return multi_model(environment, image=IMAGE.format(release), repository="/tmp/sagemaker")
+
+
+def arguments(**environment: str) -> list[str]:
+    return list(command(**environment).arguments)
+
+
+def test_without_settings_the_server_starts_as_the_images_serve_script_starts_it() -> None:
+    assert arguments() == DEFAULTS
+    assert SAGEMAKER_PORT == 8080
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "argument", "instead_of"),
+    [
+        ("LOG_VERBOSE", "false", "--log-verbose=false", "--log-verbose=true"),
+        (
+            "SHM_DEFAULT_BYTE_SIZE",
+            "33554432",
+            "--backend-config=python,shm-default-byte-size=33554432",
+            "--backend-config=python,shm-default-byte-size=16777216",
+        ),
+        (
+            "SHM_GROWTH_BYTE_SIZE",
+            "2097152",
+            "--backend-config=python,shm-growth-byte-size=2097152",
+            "--backend-config=python,shm-growth-byte-size=1048576",
+        ),
+        ("ALLOW_METRICS", "true", "--allow-metrics=true", "--allow-metrics=false"),
+        ("ALLOW_GRPC", "true", "--allow-grpc=true", "--allow-grpc=false"),
+        # The variable is named for what it does when it is "false".
+        (
+            "DISABLE_MODEL_NAMESPACING",
+            "false",
+            "--model-namespacing=false",
+            "--model-namespacing=true",
+        ),
+    ],
+)
+def test_a_setting_replaces_its_default(
+    variable: str, value: str, argument: str, instead_of: str
+) -> None:
+    expected = [argument if it == instead_of else it for it in DEFAULTS]
+    assert arguments(**{f"SAGEMAKER_TRITON_{variable}": value}) == expected
+
+
+@pytest.mark.parametrize(
+    ("variable", "argument"),
+    [
+        ("SAGEMAKER_TRITON_THREAD_COUNT", "--sagemaker-thread-count=4"),
+        ("SAGEMAKER_TRITON_BUFFER_MANAGER_THREAD_COUNT", "--buffer-manager-thread-count=4"),
+        ("SAGEMAKER_TRITON_LOG_INFO", "--log-info=4"),
+        ("SAGEMAKER_TRITON_LOG_WARNING", "--log-warning=4"),
+        ("SAGEMAKER_TRITON_LOG_ERROR", "--log-error=4"),
+        ("SAGEMAKER_TRITON_GRPC_PORT", "--grpc-port=4"),
+        ("SAGEMAKER_TRITON_METRICS_PORT", "--metrics-port=4"),
+        ("SAGEMAKER_TRITON_TENSORFLOW_VERSION", "--backend-config=tensorflow,version=4"),
+        ("SAGEMAKER_SAFE_PORT_RANGE", "--sagemaker-safe-port-range=4"),
+    ],
+)
+def test_a_setting_without_a_default_adds_its_argument(variable: str, argument: str) -> None:
+    assert sorted(arguments(**{variable: "4"})) == sorted([*DEFAULTS, argument])
+
+
+def test_additional_arguments_come_last_so_that_they_win() -> None:
+    additional = "--log-verbose=2  --backend-config=onnxruntime,default-max-batch-size=8"
+    assert arguments(SAGEMAKER_TRITON_ADDITIONAL_ARGS=additional) == [
+        *DEFAULTS,
+        "--log-verbose=2",
+        "--backend-config=onnxruntime,default-max-batch-size=8",
+    ]
+
+
+def test_the_shell_splits_every_value_into_words() -> None:
+    assert {"--log-info=true", "--log-warning=false"} <= set(
+        arguments(SAGEMAKER_TRITON_LOG_INFO="true --log-warning=false")
+    )
+
+
+def test_the_models_own_variables_are_no_arguments() -> None:
+    made = command(OMP_NUM_THREADS="1")
+    assert list(made.arguments) == DEFAULTS
+    assert made.environment == {"SAGEMAKER_MULTI_MODEL": "true", "OMP_NUM_THREADS": "1"}
+
+
+def test_an_empty_setting_is_one_that_is_not_set() -> None:
+    empty = {
+        "SAGEMAKER_TRITON_LOG_VERBOSE": "",
+        "SAGEMAKER_TRITON_THREAD_COUNT": "",
+        "SAGEMAKER_TRITON_INFERENCE_TYPE": "",
+        "SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT": "",
+        "SAGEMAKER_BIND_TO_PORT": "",
+    }
+    made = command(release="25.09", **empty)
+    assert list(made.arguments) == DEFAULTS
+    assert made.said == (SAID.format("live"),)
+
+
+def test_a_port_that_sagemaker_does_not_ask_is_refused() -> None:
+    assert arguments(SAGEMAKER_BIND_TO_PORT="8080") == DEFAULTS
+    with pytest.raises(
+        LocalSageMakerError, match=r"^SAGEMAKER_BIND_TO_PORT is 8000: .* at port 8080"
+    ):
+        command(SAGEMAKER_BIND_TO_PORT="8000")
+
+
+def test_a_limit_of_gpu_memory_limits_nothing_and_the_log_says_so() -> None:
+    made = command(SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT="0.8")
+    assert list(made.arguments) == DEFAULTS
+    assert made.said == (
+        "LOCAL AWS: SAGEMAKER_TRITON_MODEL_LOAD_GPU_LIMIT has no effect: there is no GPU",
+        SAID.format("live"),
+    )
+
+
+# Which mode /ping answers in
+
+PING_MODE, OVERRIDE = "SAGEMAKER_TRITON_PING_MODE", "SAGEMAKER_TRITON_OVERRIDE_PING_MODE"
+
+
+@pytest.mark.parametrize(
+    ("environment", "passed_on", "said"),
+    [
+        ({}, None, "live"),  # serve does not export what it says that it uses
+        ({OVERRIDE: "ready"}, None, "ready"),
+        ({PING_MODE: "live"}, "live", "live"),
+        ({PING_MODE: "ready"}, "live", "live"),
+        ({PING_MODE: ""}, "live", "live"),
+        ({PING_MODE: "live", OVERRIDE: "ready"}, "ready", "ready"),
+    ],
+)
+def test_the_ping_mode_reaches_the_server_where_the_container_has_one(
+    environment: dict[str, str], passed_on: str | None, said: str
+) -> None:
+    made = command(**environment)
+    assert made.environment.get(PING_MODE) == passed_on
+    assert made.said == (SAID.format(said),)
+    assert made.ping == "/ping"
+
+
+# What one release knows, and another does not
+
+
+def test_what_the_images_script_does_not_know_has_no_effect_and_the_log_says_so() -> None:
+    made = command(release="23.06", SAGEMAKER_TRITON_ALLOW_GRPC="true")
+    assert list(made.arguments) == DEFAULTS
+    assert made.said[0] == (
+        "LOCAL AWS: SAGEMAKER_TRITON_ALLOW_GRPC has no effect: 23.06 does not know it, 23.07 is "
+        "first"
+    )
+    assert "--allow-grpc=true" in command(
+        release="23.07", SAGEMAKER_TRITON_ALLOW_GRPC="true"
+    ).arguments  # fmt: skip
+
+
+def test_an_option_that_tritonserver_of_the_release_does_not_know_is_refused() -> None:
+    with pytest.raises(LocalSageMakerError) as refused:
+        command(SAGEMAKER_TRITON_ADDITIONAL_ARGS="--log-info=1 --http-max-input-size=128")
+    assert str(refused.value) == (
+        "SAGEMAKER_TRITON_ADDITIONAL_ARGS: tritonserver of 24.09 does not know "
+        "--http-max-input-size and would end: use 25.06 or newer, or leave it out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "additional"),
+    [
+        ("25.09", "--http-max-input-size 128"),
+        ("26.05", "--allow-client-shm=true"),
+        ("26.03", "--http-restricted-api=model-repository:key=value"),
+    ],
+)
+def test_an_option_that_the_local_triton_does_not_have_is_refused_by_its_name(
+    release: str, additional: str
+) -> None:
+    with pytest.raises(
+        LocalSageMakerError, match=r"^the local SageMaker has no --\S+ \(SAGEMAKER_TRITON_ADD"
+    ):
+        command(release=release, SAGEMAKER_TRITON_ADDITIONAL_ARGS=additional)
+
+
+def test_a_restricted_api_does_not_hold_for_sagemakers_routes_before_26_03() -> None:
+    restricted = "--http-restricted-api=inference:key=value"
+    assert arguments(SAGEMAKER_TRITON_ADDITIONAL_ARGS=restricted) == [*DEFAULTS, restricted]
+
+
+@pytest.mark.parametrize("image", ["triton", "registry:5000/own-triton", "own-triton:v1"])
+def test_an_image_of_an_unknown_release_may_have_everything(image: str) -> None:
+    environment = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "chat"}
+    with pytest.raises(LocalSageMakerError) as refused:
+        multi_model(environment, image=image, repository="")
+    assert str(refused.value) == (
+        "ERROR: Invalid SAGEMAKER_TRITON_INFERENCE_TYPE 'chat'. Must be one of: infer, generate, "
+        "generate_stream"
+    )
+
+
+def test_one_model_of_many_infers_whatever_the_type_of_inference() -> None:
+    made = command(release="25.09", SAGEMAKER_TRITON_INFERENCE_TYPE="generate")
+    assert list(made.arguments) == DEFAULTS
+    assert made.ping == "/ping"
+
+
+# One model
+
+DEFAULT_MODEL = "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME"
+INFERENCE_TYPE = "SAGEMAKER_TRITON_INFERENCE_TYPE"
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    """An unpacked archive with one model, and a file and a link beside it."""
+    (tmp_path / "minilm").mkdir()
+    (tmp_path / "NOTICE").touch()
+    (tmp_path / "link").symlink_to("minilm")
+    return tmp_path
+
+
+def single(archive: Path, *, release: str = "25.09", **environment: str) -> Command:
+    image = IMAGE.format(release)
+    return single_model(environment, image=image, archive=archive, repository="/opt/ml/model")
+
+
+def test_a_single_model_is_loaded_from_its_own_repository(archive: Path) -> None:
+    made = single(archive, SAGEMAKER_TRITON_ADDITIONAL_ARGS="--log-verbose=2")
+    expected = [it.replace("/tmp/sagemaker", "/opt/ml/model") for it in DEFAULTS]
+    assert list(made.arguments) == [*expected, "--log-verbose=2", "--load-model=minilm"]
+    assert (made.ping, made.invocations) == ("/ping", "/invocations")
+
+
+def test_the_only_folder_is_the_model_and_the_log_warns(archive: Path) -> None:
+    made = single(archive)
+    assert made.environment == {DEFAULT_MODEL: "minilm"}
+    assert made.said == (
+        f"WARNING: No {DEFAULT_MODEL} provided.",
+        "         Starting with the only existing model directory minilm",
+    )
+
+
+def test_the_model_of_many_is_named(archive: Path) -> None:
+    (archive / "tokenizer").mkdir()
+    made = single(archive, **{DEFAULT_MODEL: "tokenizer"})
+    assert made.arguments[-1] == "--load-model=tokenizer"
+    assert (made.environment, made.said) == ({DEFAULT_MODEL: "tokenizer"}, ())
+    with pytest.raises(LocalSageMakerError) as refused:
+        single(archive)
+    assert str(refused.value) == (
+        "ERROR: More than 1 model directory found in model repository. Either provide a single "
+        f"directory or set {DEFAULT_MODEL} to run the ensemble backend. Directories found: minilm, "
+        "tokenizer"
+    )
+
+
+def test_an_archive_without_a_model_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LocalSageMakerError, match=r"^ERROR: No model found in model repository"):
+        single(tmp_path)
+
+
+def test_a_model_that_the_archive_has_not_is_refused(archive: Path) -> None:
+    with pytest.raises(LocalSageMakerError) as refused:
+        single(archive, **{DEFAULT_MODEL: "NOTICE"})
+    assert str(refused.value) == (
+        f"ERROR: Directory with provided {DEFAULT_MODEL} NOTICE does not exist in the archive, "
+        "which has minilm"
+    )
+
+
+def test_a_configuration_at_the_archives_root_is_refused(archive: Path) -> None:
+    (archive / "config.pbtxt").touch()
+    with pytest.raises(LocalSageMakerError, match="needs to contain the top level folder"):
+        single(archive, **{DEFAULT_MODEL: "minilm"})
+
+
+def test_the_ping_mode_of_a_single_model_is_ready(archive: Path) -> None:
+    assert single(archive, **{PING_MODE: "live"}).environment[PING_MODE] == "ready"
+    both = {PING_MODE: "live", OVERRIDE: "live"}
+    assert single(archive, **both).environment[PING_MODE] == "live"
+
+
+@pytest.mark.parametrize("inference_type", ["generate", "generate_stream"])
+def test_a_model_that_generates_is_asked_on_tritons_own_routes(
+    archive: Path, inference_type: str
+) -> None:
+    made = single(archive, **{INFERENCE_TYPE: inference_type})
+    assert made.arguments[-4:] == (
+        "--load-model=minilm",
+        "--allow-http=true",
+        "--http-port=8080",
+        "--allow-sagemaker=false",
+    )
+    assert made.ping == "/v2/health/ready"
+    assert made.invocations == f"/v2/models/minilm/{inference_type}"
+    live = single(archive, **{INFERENCE_TYPE: inference_type, PING_MODE: "live", OVERRIDE: "live"})
+    assert live.ping == "/v2/health/live"
+
+
+def test_a_type_of_inference_is_named_rightly(archive: Path) -> None:
+    assert single(archive, **{INFERENCE_TYPE: "infer"}).invocations == "/invocations"
+    with pytest.raises(LocalSageMakerError, match=f"^ERROR: Invalid {INFERENCE_TYPE} 'Generate'"):
+        single(archive, **{INFERENCE_TYPE: "Generate"})
+
+
+def test_a_release_before_25_03_infers_whatever_it_is_told(archive: Path) -> None:
+    made = single(archive, release="24.09", **{INFERENCE_TYPE: "generate"})
+    assert made.invocations == "/invocations"
+    assert made.said[0] == (
+        f"LOCAL AWS: {INFERENCE_TYPE} has no effect: 24.09 does not know it, 25.03 is first"
+    )

@@ -1,0 +1,267 @@
+import json
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting.triton import Triton
+from local_sagemaker.tests.conftest import PATIENCE, eventually, runs
+from local_sagemaker.tests.hosting.conftest import MakeTriton, pid_in, stand_ins
+
+
+@pytest.fixture
+def triton(start: MakeTriton) -> Triton:
+    """A stand-in that is healthy."""
+    made = start()
+    made.wait_until_healthy(PATIENCE)
+    return made
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Triton]:
+    instance = tmp_path_factory.mktemp("instance")
+    with stand_ins(tmp_path_factory.mktemp("shared"), instance) as make:
+        made = make()
+        made.wait_until_healthy(PATIENCE)
+        yield made
+
+
+@pytest.fixture
+def shared(running: Triton) -> Triton:
+    """One that several tests ask."""
+    return running
+
+
+def get(triton: Triton, path: str, *, timeout: float = PATIENCE) -> bytes:
+    return triton.request("GET", path, timeout=timeout).body
+
+
+def test_a_request_and_its_answer_go_through_the_socket(shared: Triton) -> None:
+    headers = {"Status": "409"}
+    body = bytes(range(256)) * 4096  # more than a socket's buffer
+    response = shared.request("POST", "/models", body=body, headers=headers, timeout=PATIENCE)
+    assert (response.status, response.body) == (409, body)
+    assert response.headers["Content-Type"] == "text/plain"
+
+
+def test_the_server_gets_its_arguments_and_the_containers_environment(
+    start: MakeTriton, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    triton = start("--log-verbose=true", environment={"OMP_NUM_THREADS": "1"})
+    triton.wait_until_healthy(PATIENCE)
+    arguments, environment = json.loads(get(triton, "/started-with"))
+    assert arguments[0] == f"--backend-directory={tmp_path / 'backends'}"
+    assert arguments[-1] == "--log-verbose=true"
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert environment["LD_LIBRARY_PATH"] == str(tmp_path / "libpython")
+    python = tmp_path / "backends" / "python" / "environment" / "bin"
+    assert environment["PATH"].split(os.pathsep)[0] == str(python)
+    assert "AWS_SECRET_ACCESS_KEY" not in environment
+
+
+def test_the_log_begins_with_what_was_said_before_the_start(start: MakeTriton) -> None:
+    triton = start(said=("WARNING: one model", "         it is taken"))
+    triton.wait_until_healthy(PATIENCE)
+    assert triton.log.read_text() == "WARNING: one model\n         it is taken\nstarting\n"
+
+
+def test_a_ping_passes_with_the_status_200_alone(start: MakeTriton) -> None:
+    triton = start("--unhealthy")  # it answers its first ping with 503
+    while (problem := triton.failed_ping(PATIENCE)) and "not answered" in problem:
+        pass  # it starts
+    assert problem == "GET /ping is answered with 503"
+    assert triton.failed_ping(PATIENCE) is None
+
+
+def test_a_server_may_say_at_another_path_that_it_is_healthy(start: MakeTriton) -> None:
+    start("--unhealthy", ping="/connection").wait_until_healthy(PATIENCE)
+
+
+def test_a_folder_may_lie_deeper_than_a_sockets_path_may_be_long(
+    start: MakeTriton, tmp_path: Path
+) -> None:
+    deep = tmp_path / ("d" * 100) / ("e" * 100)
+    deep.mkdir(parents=True)
+    start(folder=deep).wait_until_healthy(PATIENCE)
+
+
+def test_two_servers_do_not_disturb_each_other(start: MakeTriton, tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b")]
+    for folder in folders:
+        folder.mkdir()
+    servers = [start(f"--name={folder.name}", folder=folder) for folder in folders]
+    for server in servers:
+        server.wait_until_healthy(PATIENCE)
+    arguments = [json.loads(get(server, "/started-with"))[0] for server in servers]
+    assert [it[-1] for it in arguments] == ["--name=a", "--name=b"]
+
+
+def manage(triton: Triton, path: str, *, timeout: float = PATIENCE) -> bytes:
+    return triton.manage("GET", path, timeout=timeout).body
+
+
+def test_each_request_has_a_connection_of_its_own(shared: Triton) -> None:
+    assert len({get(shared, "/connection") for _ in range(5)}) == 5
+
+
+def test_loads_one_after_another_go_over_one_lane(shared: Triton) -> None:
+    assert len({manage(shared, "/connection") for _ in range(5)}) == 1
+
+
+def test_loads_at_one_time_have_lanes_of_their_own(shared: Triton) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        answers = pool.map(lambda _: manage(shared, "/four-at-once"), range(4))
+        assert list(answers) == [b"all here"] * 4
+    assert len(shared.connections._lanes) == 4
+
+
+def test_while_a_model_is_loaded_its_lane_is_known_to_have_the_request(triton: Triton) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        load = pool.submit(manage, triton, "/slow")
+        eventually(lambda: list(triton.connections._busy.values()) == [True])
+        triton.log.with_name("enough").touch()
+        load.result(PATIENCE)
+    assert triton.connections._busy == {}
+
+
+@pytest.mark.parametrize("ask", [get, manage])
+@pytest.mark.parametrize("path", ["/break", "/nonsense"])
+def test_a_broken_answer_is_an_oserror_and_the_next_request_is_answered(
+    shared: Triton, path: str, ask: Callable[..., bytes]
+) -> None:
+    with pytest.raises(ConnectionError, match="the container broke off"):
+        ask(shared, path)
+    assert ask(shared, "/connection")
+
+
+@pytest.mark.parametrize("ask", [get, manage])
+def test_a_slow_answer_is_an_oserror_and_is_not_taken_for_the_next(
+    triton: Triton, ask: Callable[..., bytes]
+) -> None:
+    with pytest.raises(TimeoutError):
+        ask(triton, "/slow", timeout=0.05)
+    triton.log.with_name("enough").touch()
+    assert ask(triton, "/connection") != b"late"
+
+
+def test_the_timeout_is_each_requests_own(shared: Triton) -> None:
+    for timeout in (2 * PATIENCE, PATIENCE):
+        manage(shared, "/connection", timeout=timeout)
+        assert shared.connections._lanes[-1].sock.gettimeout() == timeout
+
+
+# Health
+
+
+def test_it_is_healthy_once_ping_answers_200(start: MakeTriton, instance: Path) -> None:
+    triton = start("--unhealthy", "--unhealthy")
+    triton.wait_until_healthy(PATIENCE)
+    assert runs(pid_in(instance))
+
+
+def test_a_server_that_dies_at_once_is_reported_with_the_end_of_its_log(
+    start: MakeTriton, instance: Path
+) -> None:
+    triton = start("--die")
+    with pytest.raises(LocalSageMakerError) as refused:
+        triton.wait_until_healthy(PATIENCE)
+    assert str(refused.value) == (
+        "The container did not pass the ping health check. "
+        f"Log: {instance / 'triton.log'}\nstarting\nbackend directory is empty"
+    )
+
+
+def test_a_server_that_does_not_become_healthy_in_time_is_reported(start: MakeTriton) -> None:
+    triton = start(*["--unhealthy"] * 1000)
+    eventually(lambda: "starting" in triton.log.read_text())
+    with pytest.raises(
+        LocalSageMakerError, match=r"did not pass the ping health check(?s:.*)starting"
+    ):
+        triton.wait_until_healthy(0.1)
+
+
+def test_only_the_end_of_a_long_log_is_shown(start: MakeTriton, instance: Path) -> None:
+    triton = start("--die")
+    eventually(lambda: triton._process.poll() is not None)
+    triton.log.write_text("".join(f"line {number}\n" for number in range(100)))
+    with pytest.raises(LocalSageMakerError) as refused:
+        triton.wait_until_healthy(PATIENCE)
+    assert str(refused.value).splitlines()[1:] == [f"line {number}" for number in range(85, 100)]
+
+
+# Stop
+
+
+def test_a_stopped_server_leaves_nothing_and_answers_no_more(
+    triton: Triton, instance: Path
+) -> None:
+    server, broker = pid_in(instance), triton._process.pid
+    manage(triton, "/connection")
+    assert runs(server)
+    assert runs(broker)
+    assert (instance / "triton.sock").exists()
+    triton.stop()
+    assert not runs(server)
+    assert not runs(broker)
+    assert not (instance / "triton.sock").exists()
+    assert triton.connections._lanes == []
+    with pytest.raises(ConnectionError, match="the container was stopped"):
+        get(triton, "/ping")
+
+
+def _folder_with_number(number: int, folder: Path) -> int:
+    """Open a folder as the descriptor `number`, as the system may once that is free."""
+    opened = os.open(folder, os.O_PATH)
+    if opened != number:
+        os.dup2(opened, number)
+        os.close(opened)
+    return number
+
+
+def test_a_late_request_does_not_use_what_has_the_folders_number_now(
+    triton: Triton, tmp_path: Path
+) -> None:
+    number = triton._folder
+    triton.stop()
+    other = _folder_with_number(number, tmp_path)
+    try:
+        with pytest.raises(ConnectionError, match="the container was stopped"):
+            get(triton, "/ping")
+    finally:
+        os.close(other)
+
+
+def test_a_server_may_be_stopped_again_and_by_several_threads_at_once(
+    triton: Triton, tmp_path: Path
+) -> None:
+    number = triton._folder
+    with ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(lambda _: triton.stop(), range(4)):
+            assert triton._process.poll() is not None
+    other = _folder_with_number(number, tmp_path)
+    triton.stop()
+    os.close(other)  # nobody else has
+
+
+def test_a_server_that_has_died_is_stopped_all_the_same(triton: Triton, instance: Path) -> None:
+    os.kill(pid_in(instance), 9)
+    assert triton.wait(PATIENCE)
+    with pytest.raises(OSError, match=r"refused|broke off|[Bb]roken|reset"):
+        get(triton, "/ping")
+    triton.stop()
+
+
+def test_whether_a_server_has_ended_is_known_after_a_while(triton: Triton, instance: Path) -> None:
+    assert not triton.wait(0)
+    os.kill(pid_in(instance), 9)
+    assert triton.wait(PATIENCE)
+    assert "is not answered" in str(triton.failed_ping(PATIENCE))
+
+
+def test_the_log_has_what_the_server_printed(shared: Triton) -> None:
+    assert shared.log.name == "triton.log"
+    assert shared.log.read_text().startswith("starting\n")

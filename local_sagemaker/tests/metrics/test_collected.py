@@ -1,0 +1,106 @@
+"""Values on their way to CloudWatch."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from local_sagemaker.metrics import names
+from local_sagemaker.metrics.collected import MOST_PERIODS, Collected, Place, Series
+
+PLACE = Place("text", "only")
+
+
+class Time:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_values_come_when_their_period_has_ended_with_its_time() -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    for time.now in (0, 59.9, 60):
+        collected.add(names.INVOCATIONS, PLACE, 1)
+    (series,) = collected.take()
+    assert series == Series(names.INVOCATIONS, PLACE, 30, {1: 2})  # type: ignore[arg-type]
+    assert collected.take() == []
+    time.now = 120
+    (series,) = collected.take()
+    assert (series.time, series.values) == (90, {1: 1})
+
+
+def test_a_period_is_zero_if_a_value_is_expected_and_none_comes() -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    for time.now, act in ((0, "expect"), (61, "expect"), (62, "add"), (63, "expect"), (120, "")):
+        if act == "expect":
+            collected.expect(names.INVOCATIONS, PLACE)
+        elif act == "add":
+            collected.add(names.INVOCATIONS, PLACE, 1)
+    assert [it.values for it in collected.take()] == [{0: 1}, {1: 1}]
+
+
+def test_metrics_have_their_own_pace_and_a_faster_time_shorter_periods() -> None:
+    time = Time()
+    collected = Collected(60, clock=time)
+    collected.add(names.CONCURRENT_REQUESTS, PLACE, 3)
+    collected.add(names.INVOCATIONS, PLACE, 1)
+    time.now = 0.5
+    assert [it.metric for it in collected.take()] == [names.CONCURRENT_REQUESTS]
+    time.now = 1
+    assert [it.metric for it in collected.take()] == [names.INVOCATIONS]
+
+
+def test_places_are_kept_apart() -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    places = [PLACE, Place("text", "only", "one"), Place("other", "only")]
+    for place in places:
+        collected.add(names.INVOCATIONS, place, 1)
+    time.now = 60
+    assert {it.place for it in collected.take()} == set(places)
+    assert places[1].dimensions == [
+        {"Name": "EndpointName", "Value": "text"},
+        {"Name": "VariantName", "Value": "only"},
+        {"Name": "EndpointConfigName", "Value": "one"},
+    ]
+
+
+def test_times_are_rounded_and_nothing_else() -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    for metric, value in (
+        (names.MODEL_LATENCY, 123_456.0),
+        (names.INVOCATIONS_PER_INSTANCE, 1 / 3),
+    ):
+        collected.add(metric, PLACE, value)
+    collected.add(names.MODEL_LATENCY, PLACE, 0)
+    time.now = 60
+    found = {it.metric: set(it.values) for it in collected.take()}
+    assert found == {
+        names.MODEL_LATENCY: {120_000, 0},
+        names.INVOCATIONS_PER_INSTANCE: {1 / 3},
+    }
+
+
+def test_what_nobody_takes_does_not_pile_up() -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    for minute in range(100):
+        time.now = minute * 60.0
+        collected.add(names.INVOCATIONS, PLACE, 1)
+    time.now = 6000
+    assert len(collected.take()) == MOST_PERIODS
+
+
+@given(st.lists(st.tuples(st.floats(0, 600), st.integers(1, 5)), max_size=30))
+def test_no_value_is_lost_or_counted_twice(values: list[tuple[float, int]]) -> None:
+    time = Time()
+    collected = Collected(1, clock=time)
+    taken = 0.0
+    for time.now, value in sorted(values):
+        collected.add(names.INVOCATIONS, PLACE, value)
+        taken += sum(it * n for series in collected.take() for it, n in series.values.items())
+    time.now = 10_000
+    taken += sum(it * n for series in collected.take() for it, n in series.values.items())
+    assert taken == sum(value for _, value in values)

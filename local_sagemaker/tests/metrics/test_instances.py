@@ -1,0 +1,151 @@
+"""What is measured of instances."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from local_sagemaker.hosting.capacity import Capacity
+from local_sagemaker.metrics.collected import Place
+from local_sagemaker.metrics.gpu_trace import Load
+from local_sagemaker.metrics.instances import InstanceMetrics
+
+
+class Fleet:
+    """Two instances of a variant, which stand for as many as `counts` says."""
+
+    def __init__(self, folder: Path, *, loaded: int | None = 3) -> None:
+        self.counts = {"only": 2}
+        self.seconds = 0.0
+        self.instances = [self._instance(folder / str(it), loaded) for it in range(2)]
+
+    def serving(self) -> dict[str, list[Any]]:
+        return {"only": list(self.instances)}
+
+    def _instance(self, folder: Path, loaded: int | None) -> Any:
+        server = SimpleNamespace(cpu_seconds=lambda: self.seconds, resident_bytes=lambda: 250)
+        container = SimpleNamespace(loaded_models=loaded, disk_bytes=30)
+        running = SimpleNamespace(
+            triton=server,
+            container=container,
+            folder=folder,
+            capacity=Capacity(memory=1000, disk=40),
+        )
+        return SimpleNamespace(calls=0, most_calls=0, running=running)
+
+
+class Collected:
+    """Keeps values by the names of their metrics."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, list[float]] = {}
+        self.places: set[Place] = set()
+        self.expected: set[tuple[str, Place]] = set()
+
+    def add(self, metric: Any, place: Place, value: float) -> None:
+        self.found.setdefault(metric.name, []).append(value)
+        self.places.add(place)
+
+    def expect(self, metric: Any, place: Place) -> None:
+        self.expected.add((metric.name, place))
+
+    def take(self) -> dict[str, list[float]]:
+        taken, self.found = self.found, {}
+        return taken
+
+
+class Measured:
+    """Measures a fleet of the endpoint `text`, a minute after the other."""
+
+    def __init__(self, fleet: Fleet, **more: Any) -> None:
+        self.fleet, self.now, self.collected = fleet, 0.0, Collected()
+        self.fleets: list[Any] = [("text", fleet)]
+        collected: Any = self.collected
+        self._metrics = InstanceMetrics(
+            lambda: self.fleets, collected, speed=1, clock=lambda: self.now, **more
+        )
+
+    def after(self, seconds: float, *, cpu: float = 0) -> dict[str, list[float]]:
+        self.now += seconds
+        self.fleet.seconds += cpu
+        self._metrics.measure()
+        return self.collected.take()
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Measured:
+    return Measured(Fleet(tmp_path))
+
+
+def test_each_instance_is_measured_once_a_minute(measured: Measured) -> None:
+    first = measured.after(60, cpu=5)
+    assert first == {
+        "MemoryUtilization": [25, 25],
+        "DiskUtilization": [75, 75],
+        "LoadedModelCount": [3, 3],
+    }
+    assert measured.after(10) == {}
+    assert measured.after(50, cpu=90)["CPUUtilization"] == [150, 150]  # of a core, in a minute
+    assert measured.collected.places == {Place("text", "only")}
+
+
+def test_processors_of_what_has_ended_are_not_less_than_nothing(measured: Measured) -> None:
+    measured.after(60, cpu=100)
+    assert measured.after(60, cpu=-40)["CPUUtilization"] == [0, 0]
+
+
+def test_an_instance_that_is_replaced_is_measured_anew(measured: Measured) -> None:
+    measured.after(60, cpu=100)
+    measured.fleet.instances[0].running = None
+    assert len(measured.after(60)["CPUUtilization"]) == 1
+
+
+def test_a_single_models_container_counts_no_models(tmp_path: Path) -> None:
+    assert "LoadedModelCount" not in Measured(Fleet(tmp_path, loaded=None)).after(60)
+
+
+def test_calls_at_once_are_the_most_of_a_container_and_nothing_where_there_are_none(
+    measured: Measured,
+) -> None:
+    measured.after(60)
+    first, second = measured.fleet.instances
+    first.calls, first.most_calls = 0, 6  # which are answered already
+    assert measured.after(10) == {"ConcurrentRequestsPerModel": [6]}
+    assert measured.after(10) == {}
+    first.calls = first.most_calls = 6
+    second.calls, second.most_calls = 3, 4
+    measured.fleet.counts = {"only": 5}  # three have no process of their own
+    assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.6]}
+    assert measured.after(10) == {"ConcurrentRequestsPerModel": [2.4, 1.2]}
+
+
+def test_what_scaling_follows_is_zero_where_nobody_calls(measured: Measured) -> None:
+    measured.fleets.append(("starting", SimpleNamespace(counts={}, serving=lambda: {"only": []})))
+    measured.after(10)
+    place = Place("text", "only")
+    assert measured.collected.expected == {
+        ("Invocations", place),
+        ("InvocationsPerInstance", place),
+        ("ConcurrentRequestsPerModel", place),
+    }
+
+
+def test_gpus_do_what_a_trace_says_since_the_variant_first_served(tmp_path: Path) -> None:
+    asked: list[float] = []
+
+    class Trace:
+        def at(self, endpoint: str, variant: str, seconds: float) -> Load | None:
+            assert (endpoint, variant) == ("text", "only")
+            asked.append(seconds)
+            return Load(0, 95, 50) if seconds else None
+
+    measured = Measured(Fleet(tmp_path), gpus=Trace())
+    assert "GPUUtilization" not in measured.after(600)
+    found = measured.after(60)
+    assert (found["GPUUtilization"], found["GPUMemoryUtilization"]) == ([95, 95], [50, 50])
+    measured.fleets = []
+    measured.after(60)
+    measured.fleets = [("text", measured.fleet)]
+    measured.after(60)
+    assert asked == [0, 60, 0]

@@ -1,0 +1,104 @@
+"""Publishing, by the ordinary API."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from local_sagemaker.metrics import names
+from local_sagemaker.metrics.collected import Place, Series
+from local_sagemaker.metrics.publisher import MOST_DATA, MOST_VALUES, Publisher
+
+PLACE = Place("text", "only")
+
+
+class CloudWatch:
+    """Keeps what it is given, unless it is away."""
+
+    def __init__(self) -> None:
+        self.puts: list[tuple[str, list[dict[str, Any]]]] = []
+        self.away = False
+
+    def put_metric_data(self, *, Namespace: str, MetricData: list[dict[str, Any]]) -> None:  # noqa: N803
+        if self.away:
+            raise EndpointConnectionError(endpoint_url="http://nowhere")
+        self.puts.append((Namespace, MetricData))
+
+
+class Collected:
+    """Gives what it was given, once."""
+
+    def __init__(self, *series: Series) -> None:
+        self.series = list(series)
+
+    def take(self) -> list[Series]:
+        taken, self.series = self.series, []
+        return taken
+
+
+def publisher(cloudwatch: CloudWatch, *series: Series) -> Publisher:
+    collected: Any = Collected(*series)
+    return Publisher(collected, cloudwatch)
+
+
+def test_each_namespace_is_put_with_names_dimensions_units_and_times() -> None:
+    cloudwatch = CloudWatch()
+    cpu = Series(names.CPU, PLACE, 30.0, Counter({55.5: 1}))
+    calls = Series(names.INVOCATIONS, PLACE, 30.5, Counter({1.0: 3}))
+    publisher(cloudwatch, cpu, calls).publish()
+    dimensions = PLACE.dimensions
+    assert cloudwatch.puts == [
+        (
+            "/aws/sagemaker/Endpoints",
+            [
+                {
+                    "MetricName": "CPUUtilization",
+                    "Dimensions": dimensions,
+                    "Timestamp": 30.0,
+                    "Values": [55.5],
+                    "Counts": [1.0],
+                    "Unit": "Percent",
+                }
+            ],
+        ),
+        (
+            "AWS/SageMaker",
+            [
+                {
+                    "MetricName": "Invocations",
+                    "Dimensions": dimensions,
+                    "Timestamp": 30.5,
+                    "Values": [1.0],
+                    "Counts": [3.0],
+                    "Unit": "None",
+                }
+            ],
+        ),
+    ]
+
+
+def test_requests_are_no_larger_than_cloudwatch_takes() -> None:
+    cloudwatch = CloudWatch()
+    many = Counter({float(it): 1 for it in range(MOST_VALUES * MOST_DATA + 1)})
+    publisher(cloudwatch, Series(names.MODEL_LATENCY, PLACE, 30, many)).publish()
+    assert [len(data) for _, data in cloudwatch.puts] == [MOST_DATA, 1]
+    values = [it for _, data in cloudwatch.puts for datum in data for it in datum["Values"]]
+    assert sorted(values) == sorted(many)
+
+
+def test_what_cloudwatch_does_not_take_is_lost_and_said_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    cloudwatch = CloudWatch()
+    series = Series(names.INVOCATIONS, PLACE, 30, Counter({1.0: 1}))
+    collected: Any = Collected(series)
+    publishing = Publisher(collected, cloudwatch)
+    cloudwatch.away = True
+    for _ in range(2):
+        collected.series = [series]
+        publishing.publish()
+    assert len(caplog.records) == 1
+    cloudwatch.away = False
+    publishing.publish()
+    assert cloudwatch.puts == []

@@ -1,0 +1,85 @@
+"""The local account's quotas, as Service Quotas lists them and as others are held to them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.quotas.account import (
+    ALL_INSTANCES,
+    BUILDS_AT_ONCE,
+    QUEUED_BUILDS,
+    AccountQuotas,
+    quotas_here,
+)
+from local_sagemaker.quotas.service import service_quotas
+from release.preflight import build_quotas, instance_quotas, lambda_quota, parameters
+
+M5 = "ml.m5.xlarge for endpoint usage"
+
+
+def listed(operation: str, service: str, quotas: AccountQuotas, **more: Any) -> dict[str, Any]:
+    return service_quotas(quotas).call(operation, {"ServiceCode": service, **more})
+
+
+def test_a_value_is_the_account_s_and_a_default_aws_s() -> None:
+    quotas = AccountQuotas({M5: 3})
+    for operation, value in (("ListServiceQuotas", 3.0), ("ListAWSDefaultServiceQuotas", 0.0)):
+        found: dict[str, float] = {}
+        more: dict[str, Any] = {}
+        while True:
+            answer = listed(operation, "sagemaker", quotas, **more)
+            assert len(answer["Quotas"]) <= 100
+            found |= {it["QuotaName"]: it["Value"] for it in answer["Quotas"]}
+            if "NextToken" not in answer:
+                break
+            more = {"NextToken": answer["NextToken"]}
+        assert found[M5] == value
+        assert ALL_INSTANCES in found
+        assert len(found) > 100
+
+
+def test_names_are_those_that_preflight_asks_for() -> None:
+    """Two rooms that may not import each other: the names of quotas are said twice."""
+    quotas = AccountQuotas()
+    assert quotas.value(instance_quotas.quota_name("ml.g5.xlarge"))
+    assert ALL_INSTANCES == instance_quotas.ALL
+    names = {build_quotas.quota_name(it) for it in build_quotas.ENVIRONMENTS.values()}
+    assert names == {it.name for it in quotas.of_service("codebuild")}
+    assert quotas.builds().keys() == build_quotas.ENVIRONMENTS.keys()
+    assert set(quotas.builds().values()) == {BUILDS_AT_ONCE}
+    assert [it.name for it in quotas.of_service(lambda_quota.SERVICE)] == [lambda_quota.NAME]
+    assert [it.name for it in quotas.of_service("vpc")] == [parameters.NETWORKS]
+
+
+def test_the_queue_of_builds_is_no_quota_that_service_quotas_lists() -> None:
+    quotas = AccountQuotas({QUEUED_BUILDS: 1})
+    assert quotas.queued_builds == 1
+    assert AccountQuotas().queued_builds is None
+    names = {it["QuotaName"] for it in listed("ListServiceQuotas", "codebuild", quotas)["Quotas"]}
+    assert QUEUED_BUILDS not in names
+
+
+def test_a_service_without_quotas_and_a_name_that_is_none_are_errors() -> None:
+    with pytest.raises(ApiError) as refused:
+        listed("ListServiceQuotas", "sns", AccountQuotas())
+    assert refused.value.code == "NoSuchResourceException"
+    with pytest.raises(LocalSageMakerError, match=r"there is no quota 'ml\.m5'"):
+        AccountQuotas({"ml.m5": 1})
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"a": -1}', '{"a": 1.5}', '{"a": true}'])
+def test_what_is_no_object_of_quotas_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", text)
+    with pytest.raises(LocalSageMakerError, match="write JSON with whole numbers"):
+        quotas_here()
+
+
+def test_quotas_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LOCAL_SAGEMAKER_QUOTAS", raising=False)
+    assert quotas_here() == {}
+    monkeypatch.setenv("LOCAL_SAGEMAKER_QUOTAS", json.dumps({M5: 1}))
+    assert quotas_here() == {M5: 1}

@@ -1,0 +1,218 @@
+"""Endpoints whose instances are pretended, and whose waits take no time."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.happenings import Happening
+from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.tests.conftest import eventually
+
+
+class FakeInstance:
+    """Answers with a text."""
+
+    variant = "only"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    async def invoke(self, invocation: Invocation) -> None:
+        headers = [(b"content-type", b"text/plain"), *invocation.answer_headers]
+        await invocation.begin_answer(headers)
+        await invocation.send_part(self.text.encode(), more=False)
+
+
+class FakeFleet:
+    """Writes down what happens to it; answers with the name of its configuration."""
+
+    def __init__(self, fleets: "Fleets") -> None:
+        self._fleets = fleets
+        self.config = ""
+        self.counts: dict[str, int] = {}
+        self.events: list[str] = []
+        self.weights: dict[str, float] = {}
+        self.busy = 0
+
+    def start(self, *arguments: Any) -> None:
+        self._fleets.asked.append(arguments)
+        self._fleets.ready.wait()
+        if self._fleets.failure:
+            raise self._fleets.failure
+        self.config, self.counts = arguments[2]["EndpointConfigName"], dict(arguments[4])
+        self._fleets.started.append(self)
+
+    def scale(self, counts: Mapping[str, int]) -> None:
+        self.events.append(f"scaling to {sum(counts.values())}")
+        if self._fleets.unscalable:
+            raise self._fleets.unscalable.pop(0)
+        self.counts = dict(counts)
+
+    def begin(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
+        self.weights = dict(weights)
+        self.busy += 1
+        return FakeInstance(self.config)
+
+    def end(self, _: FakeInstance) -> None:
+        self.busy -= 1
+
+    def drain(self, timeout: float) -> None:
+        assert timeout > 0
+        self.events.append("draining")
+        if self.config:
+            self._fleets.quiet.wait()
+
+    def stop(self) -> None:
+        self.events.append("stopped")
+
+
+class Fleets:
+    """Makes what stands in for `Fleet`: `ready` lets starts go on, `failure` makes them fail.
+
+    The next times that fleets are scaled, the errors of `unscalable` are raised one by one.
+    `quiet` says whether fleets have nothing left to answer when they are drained.
+    """
+
+    def __init__(self) -> None:
+        self.made: list[FakeFleet] = []
+        self.started: list[FakeFleet] = []
+        self.asked: list[tuple[Any, ...]] = []
+        self.ready, self.quiet = threading.Event(), threading.Event()
+        self.ready.set()
+        self.quiet.set()
+        self.failure: Exception | None = None
+        self.unscalable: list[Exception] = []
+
+    def make(self) -> FakeFleet:
+        self.made.append(FakeFleet(self))
+        return self.made[-1]
+
+    def fail(self, reason: str) -> None:
+        self.failure = LocalSageMakerError(reason)
+
+
+class FakeClock:
+    """A time that passes only where something sleeps; `then` is called whenever it has passed.
+
+    `filled` says whether the least time of a transition has passed, `waiting` that it is awaited.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.filled = threading.Event()
+        self.filled.set()
+        self.waiting = False
+        self.then: Callable[[float], None] = lambda _: None
+
+    def now(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float, until: threading.Event) -> None:
+        assert not until.is_set()
+        self.seconds += seconds
+        self.then(self.seconds)
+
+    def fill(self, seconds: float, until: threading.Event) -> None:
+        assert seconds > 0
+        self.waiting = True
+        eventually(lambda: self.filled.is_set() or until.is_set())
+        self.waiting = False
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    """The time of every update."""
+    return FakeClock()
+
+
+@pytest.fixture
+def alarms() -> dict[str, str]:
+    """The states of the CloudWatch alarms that exist, by name."""
+    return {}
+
+
+@pytest.fixture
+def fleets(clock: FakeClock) -> Iterator[Fleets]:
+    """What starts instead of Triton processes; at the end, no transition is under way."""
+    made = Fleets()
+    before = set(threading.enumerate())
+    yield made
+    made.ready.set()
+    made.quiet.set()
+    clock.filled.set()
+    eventually(lambda: not any(it.daemon for it in set(threading.enumerate()) - before))
+
+
+@pytest.fixture
+def scaled() -> set[str]:
+    """The variants of the endpoint `Text` that are registered for scaling."""
+    return set()
+
+
+@pytest.fixture
+def quotas() -> AccountQuotas:
+    """The account's quotas."""
+    return AccountQuotas()
+
+
+@pytest.fixture
+def told() -> list[Happening]:
+    """What happened to endpoints."""
+    return []
+
+
+@pytest.fixture
+def hosting(
+    fleets: Fleets,
+    told: list[Happening],
+    s3: Any,
+    scaled: set[str],
+    clock: FakeClock,
+    alarms: dict[str, str],
+    quotas: AccountQuotas,
+) -> Hosting:
+    """SageMaker's hosting with model `m` and the configurations `one` and `two`."""
+    s3.objects["models", "m.tar.gz"] = b""
+    made = Hosting(
+        SimpleNamespace(s3=s3, tell=told.append),  # type: ignore[arg-type]
+        fleet=fleets.make,  # type: ignore[arg-type]
+        clock=lambda: clock,  # type: ignore[arg-type, return-value]
+        alarms=lambda names: {it: alarms[it] for it in names if it in alarms},
+        assumable=lambda role: role.endswith("/known"),
+        quota=quotas.value,
+        scaled_variants=lambda name: scaled if name == "Text" else (),
+        deregister=lambda name: scaled.clear() if name == "Text" else None,
+    )
+    made.create_model(model("m"))
+    for name in ("one", "two"):
+        made.create_endpoint_config(config(name))
+    return made
+
+
+@pytest.fixture
+def sagemaker(hosting: Hosting) -> JsonService:
+    """The service in front of it."""
+    return control_plane(hosting)
+
+
+CONTAINER = {"Image": "triton", "ModelDataUrl": "s3://models/m.tar.gz"}
+VARIANT = {"VariantName": "only", "InstanceType": "ml.g5.xlarge", "InitialInstanceCount": 1}
+
+
+def model(name: str, **container: Any) -> dict[str, Any]:
+    """Return a request for a model of one container."""
+    return {"ModelName": name, "PrimaryContainer": {**CONTAINER, **container}}
+
+
+def config(name: str, *, model: str = "m", **variant: Any) -> dict[str, Any]:
+    """Return a request for an endpoint configuration of one variant."""
+    first = {**VARIANT, "ModelName": model, **variant}
+    return {"EndpointConfigName": name, "ProductionVariants": [first]}

@@ -1,0 +1,63 @@
+"""What tests do with the endpoint `Text`."""
+
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.conftest import eventually
+
+TEXT = {"EndpointName": "Text"}
+ARN = "arn:aws:sagemaker:us-east-1:000000000000"
+
+
+def create(hosting: Hosting, name: str = "Text", config: str = "one") -> None:
+    hosting.create_endpoint({"EndpointName": name, "EndpointConfigName": config})
+
+
+def update(hosting: Hosting, config: str = "two") -> None:
+    hosting.update_endpoint({**TEXT, "EndpointConfigName": config})
+
+
+def delete(hosting: Hosting) -> None:
+    """Delete the endpoint, and return when it is gone."""
+    hosting.delete_endpoint(TEXT)
+    eventually(lambda: hosting.list_endpoints({})["Endpoints"] == [])
+
+
+def status(hosting: Hosting, name: str = "Text") -> str:
+    return str(hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"])
+
+
+def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
+    eventually(lambda: status(hosting, name) == "InService")
+    return hosting.describe_endpoint({"EndpointName": name})
+
+
+def answers(hosting: Hosting) -> str:
+    """Return the configuration whose instances answer."""
+    fleet, instance = hosting.begin("Text")
+    fleet.end(instance)
+    return str(instance.text)  # type: ignore[attr-defined]
+
+
+def refuses_to_serve(hosting: Hosting) -> ApiError:
+    with pytest.raises(ApiError) as refused:
+        hosting.begin("Text")
+    return refused.value
+
+
+def refusal(error: pytest.ExceptionInfo[ApiError]) -> str:
+    assert error.value.code == "ValidationException"
+    return error.value.message
+
+
+def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
+    (variant,) = hosting.describe_endpoint(TEXT)["ProductionVariants"]
+    return tuple(variant[name] for name in names)
+
+
+def set_by_hand(hosting: Hosting, **wanted: Any) -> None:
+    desired = [{"VariantName": "only", **wanted}]
+    hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})

@@ -1,0 +1,231 @@
+import re
+from typing import Any
+
+import pytest
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.errors import ApiError
+from local_sagemaker.sagemaker import cloudformation
+from local_sagemaker.sagemaker.cloudformation import (
+    Endpoint,
+    EndpointConfigResource,
+    HostingResource,
+    Model,
+    resource_types,
+)
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets
+
+ARN = "arn:aws:sagemaker:us-east-1:000000000000"
+ONE: dict[str, Any] = {"PrimaryContainer": CONTAINER}
+TEXT = {"EndpointName": "Text", "EndpointConfigName": "one"}
+
+
+@pytest.fixture
+def model(sagemaker: JsonService) -> Model:
+    return Model(sagemaker)
+
+
+@pytest.fixture
+def endpoint(sagemaker: JsonService) -> Endpoint:
+    return Endpoint(sagemaker)
+
+
+def describe(hosting: Hosting) -> dict[str, Any]:
+    return hosting.describe_endpoint({"EndpointName": "Text"})
+
+
+def test_the_types_have_cloudformations_names(sagemaker: JsonService) -> None:
+    types = resource_types(sagemaker)
+    assert {name: type(handler) for name, handler in types.items()} == {
+        "AWS::SageMaker::Model": Model,
+        "AWS::SageMaker::EndpointConfig": EndpointConfigResource,
+        "AWS::SageMaker::Endpoint": Endpoint,
+    }
+
+
+def test_a_named_resource_is_known_by_its_arn(model: Model, hosting: Hosting) -> None:
+    assert model.create("Logical", {**ONE, "ModelName": "MiniLM"}, "stack") == (
+        f"{ARN}:model/minilm",
+        {"ModelName": "MiniLM"},
+    )
+    assert hosting.describe_model({"ModelName": "MiniLM"})
+
+
+def test_a_resource_without_a_name_gets_one_of_stack_and_logical_id(model: Model) -> None:
+    arn, attributes = model.create("TextModel", ONE, "Prod-Text")
+    name = attributes["ModelName"]
+    assert re.fullmatch(r"prod-text-textmodel-[0-9a-f]{12}", name)
+    assert arn == f"{ARN}:model/{name}"
+    assert model.create("TextModel", ONE, "Prod-Text")[0] != arn
+
+
+def test_a_generated_name_has_at_most_sagemakers_63_characters(model: Model) -> None:
+    _, attributes = model.create("L" * 100, ONE, "s" * 100)
+    assert len(attributes["ModelName"]) == 63
+
+
+def test_text_from_a_template_becomes_the_numbers_that_the_api_takes(
+    sagemaker: JsonService, hosting: Hosting
+) -> None:
+    variant = {**VARIANT, "ModelName": "m", "InitialInstanceCount": "2"}
+    EndpointConfigResource(sagemaker).create(
+        "Config",
+        {
+            "EndpointConfigName": "three",
+            "ProductionVariants": [{**variant, "InitialVariantWeight": "0.5"}],
+        },
+        "stack",
+    )
+    described = hosting.describe_endpoint_config({"EndpointConfigName": "three"})
+    assert described["ProductionVariants"] == [
+        {**variant, "InitialInstanceCount": 2, "InitialVariantWeight": 0.5}
+    ]
+
+
+def test_properties_that_the_api_does_not_know_are_refused(model: Model) -> None:
+    with pytest.raises(ApiError, match='Unknown parameter in input: "Colour"'):
+        model.create("Logical", {"ModelName": "other", "Colour": "red"}, "stack")
+
+
+def test_tags_follow_the_template(model: Model, hosting: Hosting) -> None:
+    def tags(**values: str) -> dict[str, Any]:
+        return {**ONE, "Tags": [{"Key": key, "Value": it} for key, it in values.items()]}
+
+    first, second = tags(team="search", stage="dev"), tags(team="ads", cost="1")
+    arn, attributes = model.create("Logical", first, "stack")
+    assert model.update(arn, first, second, "stack") == (arn, attributes)
+    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == second["Tags"]
+    model.update(arn, second, ONE, "stack")
+    assert hosting.list_tags({"ResourceArn": arn})["Tags"] == []
+
+
+def test_a_resource_is_deleted_by_its_name_or_its_arn(model: Model, hosting: Hosting) -> None:
+    named = {**ONE, "ModelName": "MiniLM"}
+    model.delete(model.create("Logical", named, "stack")[0], named)
+    model.delete(model.create("Logical", ONE, "stack")[0], {})
+    assert [it["ModelName"] for it in hosting.list_models({})["Models"]] == ["m"]
+
+
+@pytest.mark.parametrize("kind", [Model, EndpointConfigResource, Endpoint])
+def test_deleting_what_is_gone_is_no_error(
+    sagemaker: JsonService, kind: type[HostingResource]
+) -> None:
+    kind(sagemaker).delete(f"{ARN}:x/gone", {})
+
+
+def test_a_refused_deletion_is_an_error(
+    sagemaker: JsonService, endpoint: Endpoint, fleets: Fleets
+) -> None:
+    fleets.ready.clear()
+    sagemaker.call("CreateEndpoint", TEXT)
+    with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+        endpoint.delete(f"{ARN}:endpoint/text", TEXT)
+
+
+def test_a_created_endpoint_is_in_service(endpoint: Endpoint, hosting: Hosting) -> None:
+    tags = [{"Key": "team", "Value": "search"}]
+    rollback: Any = {"AutoRollbackConfiguration": {}}
+    properties = {**TEXT, "DeploymentConfig": rollback, "Tags": tags}
+    assert endpoint.create("Logical", properties, "stack") == (
+        f"{ARN}:endpoint/text",
+        {"EndpointName": "Text"},
+    )
+    assert describe(hosting)["EndpointStatus"] == "InService"
+    assert hosting.list_tags({"ResourceArn": f"{ARN}:endpoint/text"}) == {"Tags": tags}
+
+
+def test_an_endpoint_that_fails_fails_the_resource_with_its_reason(
+    endpoint: Endpoint, fleets: Fleets
+) -> None:
+    fleets.fail("out of memory")
+    with pytest.raises(ValueError, match=r"^Endpoint Text Failed: out of memory$"):
+        endpoint.create("Logical", TEXT, "stack")
+    fleets.failure = None
+    endpoint.create("Logical", TEXT, "stack")  # the name is free for the next deploy
+
+
+def test_an_update_ends_with_the_new_configuration_in_service(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+) -> None:
+    arn, attributes = endpoint.create("Logical", TEXT, "stack")
+    new = {**TEXT, "EndpointConfigName": "two"}
+    assert endpoint.update(arn, TEXT, new, "stack") == (arn, attributes)
+    described = describe(hosting)
+    assert (described["EndpointStatus"], described["EndpointConfigName"]) == ("InService", "two")
+    assert fleets.started[0].events == ["draining", "stopped"]
+
+
+def test_an_update_keeps_what_the_template_tells_it_to_keep(
+    endpoint: Endpoint, hosting: Hosting
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    desired = [{"VariantName": "only", "DesiredInstanceCount": 4}]
+    scaled = {"EndpointName": "Text", "DesiredWeightsAndCapacities": desired}
+    hosting.update_weights_and_capacities(scaled)
+    eventually(lambda: describe(hosting)["EndpointStatus"] == "InService")
+    new = {**TEXT, "EndpointConfigName": "two", "RetainAllVariantProperties": "true", "Tags": []}
+    endpoint.update(arn, TEXT, new, "stack")
+    (variant,) = describe(hosting)["ProductionVariants"]
+    assert variant["CurrentInstanceCount"] == 4
+
+
+def test_an_update_that_was_rolled_back_fails_the_resource_with_its_reason(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    fleets.fail("out of memory")
+    with pytest.raises(
+        ValueError, match=r"^the update of endpoint Text was rolled back: out of memory$"
+    ):
+        endpoint.update(arn, TEXT, {**TEXT, "EndpointConfigName": "two"}, "stack")
+    assert describe(hosting)["EndpointConfigName"] == "one"
+
+
+def test_a_change_of_how_updates_are_deployed_alone_deploys_the_same_configuration(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    endpoint.update(arn, TEXT, {**TEXT, "DeploymentConfig": {}}, "stack")
+    assert len(fleets.started) == 2
+    assert describe(hosting)["EndpointConfigName"] == "one"
+
+
+def test_a_change_of_tags_alone_starts_nothing(endpoint: Endpoint, fleets: Fleets) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    endpoint.update(arn, TEXT, {**TEXT, "Tags": []}, "stack")
+    assert len(fleets.started) == 1
+
+
+def test_an_endpoint_that_never_settles_fails_after_a_while(
+    endpoint: Endpoint, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloudformation, "STABILIZE_SECONDS", 0.05)
+    fleets.ready.clear()
+    with pytest.raises(TimeoutError, match=r"^Endpoint Text did not stabilize within 0\.05 s$"):
+        endpoint.create("Logical", TEXT, "stack")
+
+
+def test_a_deletion_ends_when_the_endpoint_is_gone(
+    endpoint: Endpoint, hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arn, _ = endpoint.create("Logical", TEXT, "stack")
+    fleets.quiet.clear()
+    monkeypatch.setattr("time.sleep", lambda _: fleets.quiet.set())
+    endpoint.delete(arn, TEXT)
+    assert hosting.list_endpoints({})["Endpoints"] == []
+    assert fleets.started[0].events == ["draining", "stopped"]
+
+
+def test_every_change_of_a_model_or_configuration_makes_a_new_one(sagemaker: JsonService) -> None:
+    for kind, operation in (
+        (Model, "CreateModel"),
+        (EndpointConfigResource, "CreateEndpointConfig"),
+    ):
+        shape: Any = sagemaker._model.operation_model(operation).input_shape
+        assert set(kind.replacing) == set(shape.members) - {"Tags"}, operation
+
+
+def test_an_endpoint_is_replaced_for_another_name_only() -> None:
+    assert Endpoint.replacing == ("EndpointName",)

@@ -1,0 +1,86 @@
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from local_sagemaker.sagemaker.deployment import Deployment, Step, deployment
+from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size, watched
+
+
+def shares(config: dict[str, Any], count: int = 10) -> list[float]:
+    return [float(it.share) for it in deployment(config, {"only": count}).steps]
+
+
+@pytest.mark.parametrize("config", [{}, watched("errors")])
+def test_without_a_policy_all_calls_shift_at_once(config: dict[str, Any]) -> None:
+    assert deployment(config, {"only": 1}).steps == (Step(Fraction(1)),)
+
+
+def test_all_at_once_bakes_once_at_the_end() -> None:
+    wanted = deployment(blue_green("ALL_AT_ONCE", wait=30, termination=600), {"only": 1})
+    assert wanted.steps == (Step(Fraction(1), 600, "TerminationWaitInSeconds"),)
+
+
+def test_a_canary_bakes_before_the_rest_follows() -> None:
+    config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
+    wanted = deployment({**config, **watched("errors", "slow")}, {"only": 3})
+    assert wanted == Deployment(
+        (
+            Step(Fraction(30, 100), 300, "WaitIntervalInSeconds"),
+            Step(Fraction(1), 60, "TerminationWaitInSeconds"),
+        ),
+        alarms=("errors", "slow"),
+        timeout=1800,
+    )
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (size(50), [0.5, 1]),
+        (size(33), [0.33, 0.66, 1]),  # three, as the developer guide's picture has them
+        (size(30), [0.3, 0.6, 0.9, 1]),
+        (size(10), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]),
+        (size(4, "INSTANCE_COUNT"), [0.4, 0.8, 1]),
+    ],
+)
+def test_a_linear_shift_has_steps_of_one_size(step: dict[str, Any], expected: list[float]) -> None:
+    config = blue_green("LINEAR", LinearStepSize=step, wait=300, termination=60)
+    assert shares(config) == expected
+    steps = deployment(config, {"only": 10}).steps
+    assert [it.bake for it in steps] == [300] * (len(expected) - 1) + [60]
+
+
+def test_the_smallest_variant_says_what_instances_are_of_the_whole() -> None:
+    config = blue_green("CANARY", CanarySize=size(1, "INSTANCE_COUNT"))
+    assert deployment(config, {"a": 8, "b": 4}).steps[0].share == Fraction(1, 4)
+
+
+@pytest.mark.parametrize(
+    ("batch", "count", "expected"),
+    [
+        (size(33), 3, [Fraction(1, 3), Fraction(2, 3), Fraction(1)]),  # as in AWS's notebook
+        (size(50), 5, [Fraction(2, 5), Fraction(4, 5), Fraction(1)]),
+        (size(5), 1, [Fraction(1)]),
+        (size(2, "INSTANCE_COUNT"), 4, [Fraction(1, 2), Fraction(1)]),
+    ],
+)
+def test_a_rolling_batch_is_of_whole_instances(
+    batch: dict[str, Any], count: int, expected: list[Fraction]
+) -> None:
+    wanted = deployment(rolling(batch, wait=120), {"only": count})
+    assert [it.share for it in wanted.steps] == expected
+    assert {it.bake for it in wanted.steps} == {120}
+    assert wanted.rolling
+
+
+def test_the_old_fleet_comes_back_at_once_or_in_batches() -> None:
+    assert deployment(rolling(size(25)), {"only": 4}).back == 1
+    config = rolling(size(25), RollbackMaximumBatchSize=size(50))
+    assert deployment(config, {"only": 4}).back == Fraction(1, 2)
+
+
+def test_guardrails_are_not_for_what_is_excluded() -> None:
+    config = {**blue_green("ALL_AT_ONCE", termination=600, timeout=1800), **watched("errors")}
+    wanted = deployment(config, {"only": 1}, excluded=True)
+    assert wanted == Deployment((Step(Fraction(1)),))

@@ -1,0 +1,107 @@
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.sagemaker.deployment_checks import (
+    check_alarms,
+    check_deployment,
+    check_variants,
+)
+from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size
+
+Record = dict[str, Any]
+
+
+def canary(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
+    return blue_green("CANARY", CanarySize=size(value, kind))
+
+
+def linear(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
+    return blue_green("LINEAR", LinearStepSize=size(value, kind))
+
+
+def batch(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
+    return rolling(size(value, kind))
+
+
+def back(value: int, kind: str = "CAPACITY_PERCENT") -> Record:
+    return rolling(size(10), RollbackMaximumBatchSize=size(value, kind))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        blue_green("ALL_AT_ONCE", wait=3600, termination=3600),
+        blue_green("ALL_AT_ONCE", wait=600, termination=600, timeout=1201),
+        canary(50),
+        canary(5, "INSTANCE_COUNT"),
+        linear(10),
+        linear(50),
+        linear(1, "INSTANCE_COUNT"),
+        batch(5),
+        batch(50),
+        batch(5, "INSTANCE_COUNT"),
+        back(100),
+        back(10, "INSTANCE_COUNT"),
+    ],
+)
+def test_what_the_reference_allows_is_taken(config: Record) -> None:
+    check_deployment(config, {"only": 10})
+
+
+@pytest.mark.parametrize(
+    ("config", "reason"),
+    [
+        (canary(51), "CanarySize is 51 (CAPACITY_PERCENT): it must be 0 to 50 percent"),
+        (canary(6, "INSTANCE_COUNT"), "CanarySize is 6 (INSTANCE_COUNT): it must be 0 to 50"),
+        (linear(9), "LinearStepSize is 9 (CAPACITY_PERCENT): it must be 10 to 50 percent"),
+        (linear(51), "LinearStepSize is 51 "),
+        (linear(6, "INSTANCE_COUNT"), "LinearStepSize is 6 "),
+        (batch(4), "MaximumBatchSize is 4 (CAPACITY_PERCENT): it must be 5 to 50 percent"),
+        (batch(51), "MaximumBatchSize is 51 "),
+        (back(101), "RollbackMaximumBatchSize is 101 "),
+        (back(11, "INSTANCE_COUNT"), "RollbackMaximumBatchSize is 11 "),
+        (blue_green("CANARY"), "Traffic routing of type CANARY needs a CanarySize."),
+        (blue_green("LINEAR"), "Traffic routing of type LINEAR needs a LinearStepSize."),
+        (
+            blue_green("ALL_AT_ONCE", wait=600, termination=600, timeout=1200),
+            "MaximumExecutionTimeoutInSeconds is 1200: it must be larger than "
+            "TerminationWaitInSeconds and WaitIntervalInSeconds together, which is 1200.",
+        ),
+        (
+            {**blue_green("ALL_AT_ONCE"), **batch(10)},
+            "Give BlueGreenUpdatePolicy or RollingUpdatePolicy, not both.",
+        ),
+    ],
+)
+def test_what_it_does_not_allow_is_refused(config: Record, reason: str) -> None:
+    with pytest.raises(ApiError) as refused:
+        check_deployment(config, {"only": 10})
+    assert refused.value.code == "ValidationException"
+    assert refused.value.message.startswith(reason)
+
+
+def test_a_size_is_measured_against_every_variant() -> None:
+    with pytest.raises(ApiError, match="50 percent of the 2 instances of variant b"):
+        check_deployment(canary(2, "INSTANCE_COUNT"), {"a": 10, "b": 2})
+
+
+def test_a_rolling_deployment_is_of_one_variant() -> None:
+    with pytest.raises(ApiError, match="for endpoints of one variant, and not of a, b"):
+        check_deployment(batch(10), {"a": 10, "b": 10})
+
+
+@pytest.mark.parametrize("config", [canary(10), batch(10)])
+def test_a_policy_keeps_the_names_of_variants(config: Record) -> None:
+    check_variants(config, ["a", "b"], ["b", "a"])
+    with pytest.raises(ApiError, match="has the variants b, the endpoint has a: with a"):
+        check_variants(config, ["a"], ["b"])
+    check_variants({}, ["a"], ["b"])
+
+
+def test_an_alarm_that_does_not_exist_could_not_roll_back() -> None:
+    check_alarms(["errors"], {"errors": "OK"})
+    with pytest.raises(ApiError, match=r"^Could not find the CloudWatch alarm slow\.$"):
+        check_alarms(["errors", "slow"], {"errors": "OK"})

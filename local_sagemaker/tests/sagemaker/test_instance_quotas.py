@@ -1,0 +1,125 @@
+"""Instances of endpoints beyond the account's quotas are refused, as CreateEndpoint does."""
+
+from typing import Any
+
+import pytest
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.errors import ApiError
+from local_sagemaker.quotas.account import ALL_INSTANCES, AccountQuotas
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.sagemaker.conftest import Fleets, config
+
+G5 = "ml.g5.xlarge for endpoint usage"
+ROLLING = {
+    "RollingUpdatePolicy": {
+        "MaximumBatchSize": {"Type": "INSTANCE_COUNT", "Value": 1},
+        "WaitIntervalInSeconds": 0,
+    }
+}
+
+
+@pytest.fixture
+def quotas(request: pytest.FixtureRequest) -> AccountQuotas:
+    return AccountQuotas(getattr(request, "param", {G5: 5}))
+
+
+def create(sagemaker: JsonService, name: str, configuration: str) -> None:
+    request = {"EndpointName": name, "EndpointConfigName": configuration}
+    sagemaker.call("CreateEndpoint", request)
+
+
+def in_service(hosting: Hosting, name: str) -> None:
+    eventually(
+        lambda: hosting.describe_endpoint({"EndpointName": name})["EndpointStatus"] == "InService"
+    )
+
+
+def of(hosting: Hosting, count: int) -> str:
+    name = f"of-{count}"
+    hosting.create_endpoint_config(config(name, InitialInstanceCount=count))
+    return name
+
+
+def refusal(sagemaker: JsonService, operation: str, **request: Any) -> str:
+    with pytest.raises(ApiError) as refused:
+        sagemaker.call(operation, request)
+    assert refused.value.code == "ResourceLimitExceeded"
+    return refused.value.message
+
+
+def test_a_new_endpoint_is_refused_in_sagemaker_s_words(
+    hosting: Hosting, sagemaker: JsonService
+) -> None:
+    create(sagemaker, "a", of(hosting, 3))
+    said = refusal(sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-3")
+    assert said == (
+        "The account-level service limit 'ml.g5.xlarge for endpoint usage' is 5 Instances, with "
+        "current utilization of 3 Instances and a request delta of 3 Instances. Please contact AWS "
+        "support to request an increase for this limit."
+    )
+    create(sagemaker, "b", of(hosting, 2))
+
+
+@pytest.mark.parametrize("quotas", [{ALL_INSTANCES: 2}], indirect=True)
+def test_all_endpoints_together_have_a_quota(hosting: Hosting, sagemaker: JsonService) -> None:
+    said = refusal(sagemaker, "CreateEndpoint", EndpointName="a", EndpointConfigName=of(hosting, 3))
+    assert "'Number of instances across active endpoints' is 2 Instances" in said
+
+
+def test_blue_green_needs_both_fleets_and_a_rolling_update_a_batch(
+    hosting: Hosting, sagemaker: JsonService
+) -> None:
+    create(sagemaker, "a", of(hosting, 3))
+    in_service(hosting, "a")
+    hosting.create_endpoint_config(config("next", InitialInstanceCount=3))
+    update = {"EndpointName": "a", "EndpointConfigName": "next"}
+    assert "utilization of 3 Instances and a request delta of 3" in refusal(
+        sagemaker, "UpdateEndpoint", **update
+    )
+    assert hosting.describe_endpoint(update)["EndpointStatus"] == "InService"
+    sagemaker.call("UpdateEndpoint", {**update, "DeploymentConfig": ROLLING})
+    in_service(hosting, "a")
+
+
+def test_an_update_under_way_holds_both_fleets(
+    hosting: Hosting, sagemaker: JsonService, fleets: Fleets
+) -> None:
+    create(sagemaker, "a", of(hosting, 2))
+    in_service(hosting, "a")
+    fleets.ready.clear()
+    hosting.create_endpoint_config(config("next", InitialInstanceCount=2))
+    sagemaker.call("UpdateEndpoint", {"EndpointName": "a", "EndpointConfigName": "next"})
+    assert "utilization of 4 Instances" in refusal(
+        sagemaker, "CreateEndpoint", EndpointName="b", EndpointConfigName="of-2"
+    )
+
+
+def test_scaling_out_is_refused_and_scaling_in_is_not(
+    hosting: Hosting, sagemaker: JsonService
+) -> None:
+    create(sagemaker, "a", of(hosting, 4))
+    in_service(hosting, "a")
+
+    def desired(count: int) -> dict[str, Any]:
+        wanted = [{"VariantName": "only", "DesiredInstanceCount": count}]
+        return {"EndpointName": "a", "DesiredWeightsAndCapacities": wanted}
+
+    said = refusal(sagemaker, "UpdateEndpointWeightsAndCapacities", **desired(6))
+    assert "utilization of 4 Instances and a request delta of 2" in said
+    sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(5))
+    in_service(hosting, "a")
+    sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(1))
+
+
+def test_an_endpoint_that_failed_holds_nothing(
+    hosting: Hosting, sagemaker: JsonService, fleets: Fleets
+) -> None:
+    fleets.fail("no")
+    create(sagemaker, "a", of(hosting, 5))
+    eventually(
+        lambda: hosting.describe_endpoint({"EndpointName": "a"})["EndpointStatus"] == "Failed"
+    )
+    fleets.failure = None
+    create(sagemaker, "b", "of-5")

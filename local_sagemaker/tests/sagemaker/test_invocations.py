@@ -1,0 +1,332 @@
+import asyncio
+import http.client
+import itertools
+import socket
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any
+
+import botocore.session
+import pytest
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting import invocation
+from local_sagemaker.hosting.invocation import (
+    MAX_BODY_BYTES,
+    ClientGoneError,
+    Invocation,
+    model_error,
+)
+from local_sagemaker.members import SUPPORTED
+from local_sagemaker.metrics.collected import Collected
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.invocations import OPERATIONS, PATH, Invocations
+from local_sagemaker.tests.conftest import ClientFor, eventually, served
+from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
+
+TEXT = "/endpoints/Text/invocations"
+NOT_CAPTURED: Any = None
+
+
+@pytest.fixture
+def collected() -> Collected:
+    """What is measured of the invocations; each is of a period that has ended."""
+    return Collected(speed=1, clock=itertools.count(0, 60).__next__)
+
+
+@pytest.fixture
+def endpoint(hosting: Hosting, fleets: Fleets, collected: Collected) -> Iterator[Invocations]:
+    """InvokeEndpoint of the endpoint `Text`, which serves; in the end no call is counted."""
+    hosting.create_endpoint({"EndpointName": "Text", "EndpointConfigName": "one"})
+    eventually(lambda: fleets.started)
+    described = hosting.describe_endpoint
+    eventually(lambda: described({"EndpointName": "Text"})["EndpointStatus"] == "InService")
+    yield Invocations(hosting, NOT_CAPTURED, collected)
+    assert fleets.started[0].busy == 0
+
+
+def answer_with(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Let the instance fail so."""
+
+    async def invoke(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+
+
+def test_an_sdk_is_told_which_variant_answered(
+    endpoint: Invocations, client_for: ClientFor
+) -> None:
+    answer = client_for("sagemaker-runtime", endpoint).invoke_endpoint(
+        EndpointName="Text", Body=b"{}", ContentType="application/json"
+    )
+    assert answer["Body"].read() == b"one"
+    assert (answer["ContentType"], answer["InvokedProductionVariant"]) == ("text/plain", "only")
+    assert answer["ResponseMetadata"]["RequestId"]
+
+
+def test_what_was_answered_is_told_with_its_time_and_whether_it_failed(
+    hosting: Hosting,
+    endpoint: Invocations,
+    collected: Collected,
+    client_for: ClientFor,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[Any] = []
+    observed = Invocations(hosting, NOT_CAPTURED, collected, lambda *it: told.append(it))
+    client = client_for("sagemaker-runtime", observed)
+    client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    answer_with(monkeypatch, model_error(400, b"no"))
+    with pytest.raises(client.exceptions.ModelError):
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    with pytest.raises(client.exceptions.ClientError):
+        client.invoke_endpoint(EndpointName="none", Body=b"{}")
+    assert [(it[0], it[1], it[3]) for it in told] == [
+        ("Text", "only", False),
+        ("Text", "only", True),
+    ]
+    assert all(it[2] > 0 for it in told)
+
+
+def test_an_invocation_names_its_targets_to_the_fleet(
+    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[dict[str, Any]] = []
+    begin = fleets.started[0].begin
+
+    def kept(weights: dict[str, float], **targets: Any) -> FakeInstance:
+        asked.append({"weights": weights, **targets})
+        return begin(weights)
+
+    monkeypatch.setattr(fleets.started[0], "begin", kept)
+    client = client_for("sagemaker-runtime", endpoint)
+    client.invoke_endpoint(
+        EndpointName="Text", Body=b"", TargetModel="m-1.tar.gz", TargetVariant="only"
+    )
+    client.invoke_endpoint(EndpointName="Text", Body=b"")
+    weights = {"only": 1.0}
+    assert asked == [
+        {"weights": weights, "target_model": "m-1.tar.gz", "target_variant": "only"},
+        {"weights": weights, "target_model": None, "target_variant": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("member", "value"),
+    [
+        ("EnableExplanations", "`true`"),
+        ("InferenceComponentName", "part"),
+        ("PrefixAwareId", "user-1"),
+        ("SessionId", "NEW_SESSION"),
+        ("TargetContainerHostname", "second"),
+    ],
+)
+def test_a_member_without_an_effect_here_is_refused_by_name(
+    endpoint: Invocations, client_for: ClientFor, member: str, value: str
+) -> None:
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ValidationError) as refused:
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}", **{member: value})
+    assert refused.value.response["Error"]["Message"] == (
+        f"The local SageMaker does not support {member}: leave it out."
+    )
+
+
+def test_every_other_member_of_an_invocation_is_supported() -> None:
+    model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
+    members = set(model.operation_model("InvokeEndpoint").input_shape.members)
+    tried = {"EnableExplanations", "InferenceComponentName", "PrefixAwareId", "SessionId"}
+    supported = SUPPORTED["sagemaker-runtime"]["InvokeEndpointInput"].split()
+    assert members - tried - {"TargetContainerHostname"} == set(supported)
+
+
+def test_a_containers_refusal_reaches_the_caller_with_its_status_and_message(
+    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, model_error(400, b'{"error":"no input X"}'))
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ModelError) as refused:
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    assert refused.value.response["OriginalStatusCode"] == 400
+    assert refused.value.response["OriginalMessage"] == '{"error":"no input X"}'
+    assert refused.value.response["Error"]["Message"] == (
+        'Received client error (400) from primary with message "{"error":"no input X"}"'
+    )
+
+
+def test_an_invocation_of_an_unknown_endpoint_names_it(
+    endpoint: Invocations, client_for: ClientFor
+) -> None:
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ClientError) as refused:
+        client.invoke_endpoint(EndpointName="none", Body=b"{}")
+    assert refused.value.response["Error"] == {
+        "Code": "ValidationError",
+        "Message": "Endpoint none of account 000000000000 not found.",
+    }
+
+
+def request(port: int, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
+        connection.request("POST", TEXT, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+
+
+@pytest.mark.parametrize(("size", "expected"), [(MAX_BODY_BYTES, 200), (MAX_BODY_BYTES + 1, 413)])
+@pytest.mark.parametrize("chunked", [False, True])
+async def test_a_body_has_at_most_6_mib(
+    endpoint: Invocations, size: int, expected: int, chunked: bool
+) -> None:
+    async with served(endpoint) as port:
+        body: Any = iter([bytes(size - 1), b"."]) if chunked else bytes(size)
+        status, answer = await asyncio.to_thread(request, port, body, {})
+    assert status == expected
+    if expected == 413:
+        assert b"The body has 6291457 bytes; at most 6291456 are allowed." in answer
+
+
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES, 4 * MAX_BODY_BYTES])
+async def test_who_sends_all_before_it_reads_gets_an_early_refusal(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    answer_with(monkeypatch, ApiError("ModelError", "no", status=424))
+    async with served(endpoint) as port:
+        headers = {"Connection": "close"}
+        status, answer = await asyncio.to_thread(request, port, bytes(size), headers)
+    assert status == (413 if size > MAX_BODY_BYTES else 424)
+    assert b"message" in answer.lower()
+
+
+async def test_a_client_that_does_not_send_the_rest_is_not_waited_for_for_ever(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invocation, "DISCARD_SECONDS", 0.1)
+    answer_with(monkeypatch, ApiError("ModelError", "no", status=424))
+    head = f"POST {TEXT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+
+    def ask(port: int) -> bytes:
+        with closing(socket.create_connection(("127.0.0.1", port))) as connection:
+            connection.sendall(f"{head}Content-Length: 10\r\n\r\n".encode() + b"half")
+            with connection.makefile("rb") as answer:
+                return answer.read()  # until the end of the connection
+
+    async with served(endpoint) as port:
+        assert (await asyncio.to_thread(ask, port)).startswith(b"HTTP/1.1 424")
+
+
+@pytest.mark.parametrize("error", [ClientGoneError(), ApiError("ModelError", "no", status=424)])
+async def test_an_invocation_is_counted_as_ended_however_it_ends(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    answer_with(monkeypatch, error)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await endpoint({"path": TEXT, "headers": []}, receive, send)
+    assert [it.get("status") for it in sent] == ([424, None] if isinstance(error, ApiError) else [])
+
+
+async def test_an_answer_that_breaks_off_is_not_followed_by_another(
+    endpoint: Invocations, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def breaks_off(_: FakeInstance, invocation: Invocation) -> None:
+        await invocation.begin_answer([(b"content-length", b"9"), *invocation.answer_headers])
+        await invocation.send_part(b"part", more=True)
+        raise ApiError("ModelError", "broken off", status=424)
+
+    monkeypatch.setattr(FakeInstance, "invoke", breaks_off)
+    async with served(endpoint) as port:
+        with pytest.raises(http.client.IncompleteRead) as broken:
+            await asyncio.to_thread(request, port, b"", {})
+    assert broken.value.partial == b"part"
+    assert "Traceback" not in caplog.text
+
+
+def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
+    endpoint: Invocations, client_for: ClientFor
+) -> None:
+    model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
+    paths = {name: model.operation_model(name).http["requestUri"] for name in model.operation_names}
+    assert {name: f"/endpoints/{{EndpointName}}/{end}" for end, name in OPERATIONS.items()} == paths
+    client = client_for("sagemaker-runtime", endpoint)
+    for call, arguments, name in (
+        (client.invoke_endpoint_async, {"InputLocation": "s3://b/k"}, "InvokeEndpointAsync"),
+        (
+            client.invoke_endpoint_with_response_stream,
+            {"Body": b""},
+            "InvokeEndpointWithResponseStream",
+        ),
+    ):
+        with pytest.raises(client.exceptions.ClientError) as refused:
+            call(EndpointName="Text", **arguments)
+        assert refused.value.response["Error"] == {
+            "Code": "UnknownOperationException",
+            "Message": f"the local SageMaker has no {name}: it is not emulated",
+        }
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/endpoints/Text", "/endpoints//invocations", "/endpoints/a/b/invocations",
+        "/endpoints/Text/invocations/", "/endpoints/Text/more-invocations", "/invocations",
+    ],
+)  # fmt: skip
+def test_other_paths_are_no_invocations(path: str) -> None:
+    assert not PATH.fullmatch(path)
+
+
+# What is measured
+
+
+def totals(collected: Collected) -> dict[tuple[str, str | None], float]:
+    """Return the sums of what was measured, by metric and configuration."""
+    found: dict[tuple[str, str | None], float] = {}
+    for series in collected.take():
+        assert (series.place.endpoint, series.place.variant) == ("Text", "only")
+        key = (series.metric.name, series.place.config)
+        found[key] = found.get(key, 0) + sum(it * n for it, n in series.values.items())
+    return found
+
+
+def test_calls_are_measured_of_the_variant_and_of_its_configuration(
+    endpoint: Invocations, client_for: ClientFor, fleets: Fleets, collected: Collected
+) -> None:
+    fleets.started[0].counts = {"only": 4}
+    client = client_for("sagemaker-runtime", endpoint)
+    for _ in range(2):
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    found = totals(collected)
+    for config in (None, "one"):
+        assert found["Invocations", config] == 2
+        assert found["InvocationsPerInstance", config] == 0.5
+        assert found["InvocationModelErrors", config] == 0
+
+
+def test_what_a_container_refuses_is_measured(
+    endpoint: Invocations,
+    client_for: ClientFor,
+    monkeypatch: pytest.MonkeyPatch,
+    collected: Collected,
+) -> None:
+    answer_with(monkeypatch, model_error(400, b"no"))
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ModelError):
+        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
+    found = totals(collected)
+    assert (found["Invocation4XXErrors", "one"], found["InvocationModelErrors", "one"]) == (1, 1)
+
+
+def test_what_no_variant_answers_is_not_measured(
+    endpoint: Invocations, client_for: ClientFor, collected: Collected
+) -> None:
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ClientError, match="not found"):
+        client.invoke_endpoint(EndpointName="None", Body=b"{}")
+    assert totals(collected) == {}

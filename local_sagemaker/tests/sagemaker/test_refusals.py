@@ -1,0 +1,161 @@
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.sagemaker.refusals import (
+    MOST_ENVIRONMENT_BYTES,
+    check_desired,
+    check_endpoint_config,
+    check_model,
+)
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT
+
+ONE = {**VARIANT, "ModelName": "m"}
+
+
+def refusal_of_model(s3: Any, **request: Any) -> str:
+    with pytest.raises(ApiError) as refused:
+        check_model({"ModelName": "m", **request}, s3, assumable=lambda _: True)
+    assert refused.value.code == "ValidationException"
+    return refused.value.message
+
+
+@pytest.fixture(autouse=True)
+def _an_archive(s3: Any) -> None:
+    s3.objects["models", "m.tar.gz"] = b""
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({}, "A model needs a PrimaryContainer."),
+        ({"Containers": []}, "A model needs a PrimaryContainer."),
+        ({"PrimaryContainer": {}}, "A container needs an Image."),
+        (
+            {"PrimaryContainer": CONTAINER, "Containers": [CONTAINER]},
+            "Give PrimaryContainer or Containers, not both.",
+        ),
+        (
+            {"Containers": [CONTAINER] * 2},
+            "The local SageMaker has no inference pipelines: give one container.",
+        ),
+    ],
+)
+def test_a_model_has_one_container_with_an_image(
+    s3: Any, request_: dict[str, Any], message: str
+) -> None:
+    assert refusal_of_model(s3, **request_) == message
+
+
+@pytest.mark.parametrize(
+    ("container", "message"),
+    [
+        (
+            {"ModelDataUrl": "s3://models/none.tar.gz"},
+            "Could not find model data at s3://models/none.tar.gz.",
+        ),
+        ({"ModelDataUrl": "s3://models"}, "Could not find model data at s3://models."),
+        (
+            {"ModelDataUrl": "s3://none/", "Mode": "MultiModel"},
+            "Could not find model data at s3://none/.",
+        ),
+        (
+            {"ModelDataUrl": "https://models/m.tar.gz"},
+            "The local SageMaker has no https model data: "
+            "write s3:// instead of https://models/m.tar.gz.",
+        ),
+        (
+            {"Environment": {"A": "é" * (MOST_ENVIRONMENT_BYTES // 2)}},
+            "Environment has more than 32768 bytes.",
+        ),
+    ],
+)
+def test_a_container_has_model_data_that_exists(
+    s3: Any, container: dict[str, Any], message: str
+) -> None:
+    assert refusal_of_model(s3, PrimaryContainer={**CONTAINER, **container}) == message
+
+
+def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
+    message = refusal_of_model(s3, PrimaryContainer={"Image": "triton"})
+    assert message.startswith("The local SageMaker has no models in images")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"PrimaryContainer": CONTAINER},
+        {"Containers": [CONTAINER]},
+        {"PrimaryContainer": {**CONTAINER, "Environment": {"A": "x" * (32 * 1024 - 1)}}},
+        {
+            "PrimaryContainer": {
+                **CONTAINER,
+                "Mode": "MultiModel",
+                "ModelDataUrl": "s3://models/empty/",
+            }
+        },
+    ],
+)
+def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> None:
+    check_model({"ModelName": "m", **request_}, s3, assumable=lambda _: True)
+
+
+@pytest.mark.parametrize(
+    ("request_", "message"),
+    [
+        ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
+        (
+            {"ProductionVariants": [ONE], "MetricsConfig": {"MetricPublishFrequencyInSeconds": 20}},
+            "MetricPublishFrequencyInSeconds is 20: it must be one of 10, 30, 60, 120, 180, 240, "
+            "300.",
+        ),
+        (
+            {"ProductionVariants": [VARIANT]},
+            "The local SageMaker has no inference components: give variant only a ModelName.",
+        ),
+        *(
+            (
+                {"ProductionVariants": [{it: ONE[it] for it in ONE if it != member}]},
+                f"Variant only needs an {member}.",
+            )
+            for member in ("InstanceType", "InitialInstanceCount")
+        ),
+    ],
+)
+def test_an_endpoint_configuration_has_variants_that_can_run(
+    request_: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        check_endpoint_config(request_)
+    assert (refused.value.code, refused.value.message) == ("ValidationException", message)
+
+
+def test_two_variants_are_taken() -> None:
+    check_endpoint_config({"ProductionVariants": [ONE, {**ONE, "VariantName": "other"}]})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (
+            [{"VariantName": "a", "DesiredInstanceCount": 0}],
+            "Variant a needs a DesiredInstanceCount of at least 1.",
+        ),
+        (
+            [{"VariantName": it, "DesiredInstanceCount": 2} for it in ("a", "b")],
+            "Give a DesiredInstanceCount to one variant at a time, and not to a, b.",
+        ),
+    ],
+)
+def test_one_variant_at_a_time_is_scaled_and_not_to_nothing(
+    wanted: list[dict[str, Any]], message: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        check_desired(wanted, ["a", "b"])
+    assert (refused.value.code, refused.value.message) == ("ValidationException", message)
+
+
+def test_several_weights_are_taken_with_one_count() -> None:
+    weights = [{"VariantName": it, "DesiredWeight": 0.0} for it in ("a", "b")]
+    check_desired([{**weights[0], "DesiredInstanceCount": 1}, weights[1]], ["a", "b"])

@@ -1,0 +1,166 @@
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets, config, model
+from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, in_service, refusal
+
+
+def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> None:
+    described = hosting.describe_model({"ModelName": "m"})
+    assert described["PrimaryContainer"] == CONTAINER
+    assert described["ModelArn"] == f"{ARN}:model/m"
+    described = hosting.describe_endpoint_config({"EndpointConfigName": "one"})
+    assert described["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
+    assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
+
+
+def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: Hosting) -> None:
+    refusing = {"EnableDetailedObservability": False}
+    hosting.create_endpoint_config({**config("quiet"), "MetricsConfig": refusing})
+    described = [hosting.describe_endpoint_config({"EndpointConfigName": it})["MetricsConfig"]
+                 for it in ("one", "quiet")]  # fmt: skip
+    assert [it["EnableDetailedObservability"] for it in described] == [True, False]
+    assert [it["MetricPublishFrequencyInSeconds"] for it in described] == [60, 60]
+
+
+def test_arns_are_in_lower_case(hosting: Hosting) -> None:
+    answer = hosting.create_model(model("Mini-LM"))
+    assert answer == {"ModelArn": f"{ARN}:model/mini-lm"}
+
+
+@pytest.mark.parametrize("written", ["as it is", "in capitals"])
+def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> None:
+    create(hosting)
+
+    def name(it: str) -> str:
+        return it.upper() if written == "in capitals" else it
+
+    with pytest.raises(ApiError) as a_model:
+        hosting.create_model(model(name("m")))
+    with pytest.raises(ApiError) as configuration:
+        hosting.create_endpoint_config(config(name("one")))
+    with pytest.raises(ApiError) as endpoint:
+        create(hosting, name("Text"), config="two")
+    assert refusal(a_model) == f'Cannot create already existing model "{ARN}:model/m".'
+    assert refusal(configuration) == (
+        f'Cannot create already existing endpoint configuration "{ARN}:endpoint-config/one".'
+    )
+    assert refusal(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
+
+
+def test_a_name_is_free_again_after_its_deletion(hosting: Hosting, fleets: Fleets) -> None:
+    hosting.delete_model({"ModelName": "m"})
+    hosting.create_model(model("m"))
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    hosting.create_endpoint_config(config("one"))
+    for _ in range(2):
+        create(hosting)
+        in_service(hosting)
+        delete(hosting)
+    assert len(fleets.started) == 2
+
+
+@pytest.mark.parametrize(
+    ("operation", "request_", "kind"),
+    [
+        ("describe_model", {"ModelName": "none"}, "model"),
+        ("delete_model", {"ModelName": "none"}, "model"),
+        ("create_endpoint_config", config("three", model="none"), "model"),
+        (
+            "describe_endpoint_config",
+            {"EndpointConfigName": "none"},
+            "endpoint configuration",
+        ),
+        ("delete_endpoint_config", {"EndpointConfigName": "none"}, "endpoint configuration"),
+        (
+            "create_endpoint",
+            {"EndpointName": "e", "EndpointConfigName": "none"},
+            "endpoint configuration",
+        ),
+        ("describe_endpoint", {"EndpointName": "none"}, "endpoint"),
+        ("delete_endpoint", {"EndpointName": "none"}, "endpoint"),
+        ("update_endpoint", {"EndpointName": "none", "EndpointConfigName": "one"}, "endpoint"),
+    ],
+)
+def test_what_does_not_exist_is_named(
+    hosting: Hosting, operation: str, request_: dict[str, Any], kind: str
+) -> None:
+    with pytest.raises(ApiError) as refused:
+        getattr(hosting, operation)(request_)
+    path = kind.replace(" configuration", "-config")
+    assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
+
+
+def test_what_was_refused_is_not_there(hosting: Hosting) -> None:
+    for refused in (
+        lambda: hosting.create_endpoint_config(config("three", model="none")),
+        lambda: create(hosting, "other", "none"),
+    ):
+        with pytest.raises(ApiError):
+            refused()
+    assert {
+        it["EndpointConfigName"] for it in hosting.list_endpoint_configs({})["EndpointConfigs"]
+    } == {"one", "two"}
+    assert hosting.list_endpoints({})["Endpoints"] == []
+
+
+def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
+    role = "arn:aws:iam::000000000000:role"
+    hosting.create_model({**model("n"), "ExecutionRoleArn": f"{role}/known"})
+    with pytest.raises(ApiError) as refused:
+        hosting.create_model({**model("o"), "ExecutionRoleArn": f"{role}/none"})
+    assert refusal(refused) == (
+        "Could not access model data at s3://models/m.tar.gz. Please ensure that the role "
+        f'"{role}/none" exists and that its trust relationship policy allows the action '
+        '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com".'
+    )
+
+
+# Tags
+
+
+def test_tags_are_added_overwritten_listed_and_deleted(hosting: Hosting) -> None:
+    hosting.create_model({**model("n"), "Tags": [{"Key": "team", "Value": "search"}]})
+    assert "Tags" not in hosting.describe_model({"ModelName": "n"})
+    resource = {"ResourceArn": f"{ARN}:model/n"}
+    tags = [{"Key": "team", "Value": "ads"}, {"Key": "stage", "Value": "prod"}]
+    assert hosting.add_tags({**resource, "Tags": tags}) == {"Tags": tags}
+    assert hosting.list_tags(resource) == {"Tags": tags}
+    hosting.delete_tags({**resource, "TagKeys": ["team", "none"]})
+    assert hosting.list_tags(resource) == {"Tags": tags[1:]}
+
+
+def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    resources = [{"ResourceArn": f"{ARN}:{it}"} for it in ("model/m", "endpoint-config/one")]
+    resources.append({"ResourceArn": f"{ARN}:endpoint/text"})
+    for resource in resources:
+        assert hosting.list_tags(resource) == {"Tags": []}
+    delete(hosting)
+    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
+    hosting.delete_model({"ModelName": "m"})
+    for resource in resources:
+        with pytest.raises(ApiError) as refused:
+            hosting.list_tags(resource)
+        assert refusal(refused).startswith(f'Could not find "{resource["ResourceArn"]}"')
+
+
+def test_tags_are_unique_and_at_most_50(hosting: Hosting) -> None:
+    twice = [{"Key": "team", "Value": "a"}, {"Key": "team", "Value": "b"}]
+    with pytest.raises(ApiError, match="Tag keys must be unique"):
+        hosting.create_model({**model("n"), "Tags": twice})
+    with pytest.raises(ApiError, match="Could not find"):
+        hosting.describe_model({"ModelName": "n"})
+    resource = {"ResourceArn": f"{ARN}:model/m"}
+    fifty = [{"Key": str(number), "Value": ""} for number in range(50)]
+    hosting.add_tags({**resource, "Tags": fifty})
+    hosting.add_tags({**resource, "Tags": fifty[:1]})
+    with pytest.raises(ApiError, match="at most 50 tags"):
+        hosting.add_tags({**resource, "Tags": twice[:1]})
+    assert hosting.list_tags(resource) == {"Tags": fifty}
+    with pytest.raises(ApiError, match="NextToken"):
+        hosting.list_tags({**resource, "NextToken": "x"})

@@ -1,0 +1,49 @@
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from local_sagemaker.sagemaker.roles import assumable
+
+ALLOW = {
+    "Effect": "Allow",
+    "Action": "sts:AssumeRole",
+    "Principal": {"Service": "sagemaker.amazonaws.com"},
+}
+
+
+class FakeIam:
+    """Has the role `execution`, with the statement that a test gives."""
+
+    def __init__(self, statement: Any) -> None:
+        self._statement = statement
+
+    def get_role(self, *, RoleName: str) -> dict[str, Any]:  # noqa: N803
+        if RoleName != "execution":
+            raise ClientError({"Error": {"Code": "NoSuchEntity"}}, "GetRole")
+        return {"Role": {"AssumeRolePolicyDocument": {"Statement": self._statement}}}
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        (ALLOW, True),
+        ([ALLOW], True),
+        (
+            {**ALLOW, "Action": ["sts:TagSession", "sts:AssumeRole"]},
+            True,
+        ),
+        ({**ALLOW, "Principal": {"Service": ["x", "sagemaker.amazonaws.com"]}}, True),
+        ({**ALLOW, "Effect": "Deny"}, False),
+        ({**ALLOW, "Action": "sts:TagSession"}, False),
+        ({**ALLOW, "Principal": {"Service": "lambda.amazonaws.com"}}, False),
+        ({**ALLOW, "Principal": "*"}, False),
+        ({**ALLOW, "Principal": {"AWS": "arn:aws:iam::000000000000:root"}}, False),
+    ],
+)
+def test_a_role_is_assumed_by_whom_it_trusts(statement: Any, expected: bool) -> None:
+    assert assumable(FakeIam(statement), "arn:aws:iam::1:role/path/execution") is expected
+
+
+def test_a_role_that_does_not_exist_is_not_assumed() -> None:
+    assert not assumable(FakeIam(ALLOW), "arn:aws:iam::1:role/none")

@@ -1,0 +1,173 @@
+import threading
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.sagemaker.conftest import FakeFleet, Fleets, config
+from local_sagemaker.tests.sagemaker.endpoints import (
+    TEXT,
+    create,
+    delete,
+    in_service,
+    refusal,
+    refuses_to_serve,
+    set_by_hand,
+    status,
+    variant_of,
+)
+
+
+def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    with hosting._lock:  # the update cannot end
+        set_by_hand(hosting, DesiredInstanceCount=4)
+        assert status(hosting) == "Updating"
+        assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (1, 4)
+        with pytest.raises(ApiError, match="Cannot update in-progress endpoint"):
+            set_by_hand(hosting, DesiredWeight=0.25)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredWeight=0.25)
+    in_service(hosting)
+    assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
+    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
+    fleet: Any = hosting.begin("Text")[0]
+    assert fleet.weights == {"only": 0.25}
+
+
+def test_the_instances_are_really_scaled(hosting: Hosting, fleets: Fleets) -> None:
+    create(hosting)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=2.0)
+    in_service(hosting)
+    assert fleets.started[0].events == ["scaling to 4"]
+    assert fleets.started[0].counts == {"only": 4}
+
+
+def test_a_variant_says_to_how_many_instances_it_scales(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    with hosting._lock:  # the update cannot end
+        set_by_hand(hosting, DesiredInstanceCount=4)
+        ((told,),) = variant_of(hosting, "VariantStatus")
+    assert (told["Status"], told["StatusMessage"]) == (
+        "Updating",
+        "Scaling desired instance count to 4.",
+    )
+    assert "VariantStatus" not in in_service(hosting)["ProductionVariants"][0]
+
+
+def test_instances_that_cannot_be_scaled_are_as_many_as_before(
+    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    seen: list[tuple[Any, ...]] = []
+    scale = FakeFleet.scale
+
+    def watched(fleet: FakeFleet, counts: Any) -> None:
+        now = variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount", "DesiredWeight")
+        seen.append((status(hosting), *now))
+        scale(fleet, counts)
+
+    monkeypatch.setattr(FakeFleet, "scale", watched)
+    fleets.unscalable.append(LocalSageMakerError("no room"))
+    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.5)
+    assert in_service(hosting)["FailureReason"] == "no room"
+    assert seen == [("Updating", 1, 4, 0.5), ("RollingBack", 1, 1, 1.0)]
+    assert fleets.started[0].counts == {"only": 1}
+    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == (1, 1.0)
+    set_by_hand(hosting, DesiredInstanceCount=2)
+    assert "FailureReason" not in in_service(hosting)
+
+
+def test_an_endpoint_that_cannot_be_scaled_back_has_failed(
+    hosting: Hosting, fleets: Fleets
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    fleets.unscalable.extend([LocalSageMakerError("no room"), LocalSageMakerError("no way")])
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    eventually(lambda: status(hosting) == "Failed")
+    assert hosting.describe_endpoint(TEXT)["FailureReason"] == "no room; no way"
+    assert refuses_to_serve(hosting)
+    delete(hosting)
+    assert fleets.started[0].events[-1] == "stopped"
+
+
+def test_everything_may_stop_while_instances_are_scaled(
+    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(hosting)
+    in_service(hosting)
+    stopped = threading.Event()
+
+    def scale(*_: Any) -> None:
+        hosting.stop()
+        stopped.set()
+        raise LocalSageMakerError("stopped")
+
+    monkeypatch.setattr(FakeFleet, "scale", scale)
+    endpoint = hosting._endpoints["Text"]
+    set_by_hand(hosting, DesiredInstanceCount=4)
+    stopped.wait()
+    assert endpoint.status == "Updating"
+
+
+def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
+    create(hosting)
+    in_service(hosting)
+    unknown = [
+        {"VariantName": "only", "DesiredInstanceCount": 4},
+        {"VariantName": "other", "DesiredInstanceCount": 4},
+    ]
+    with pytest.raises(ApiError) as refused:
+        hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": unknown})
+    assert refusal(refused) == "Could not find variant other."
+    assert variant_of(hosting, "CurrentInstanceCount") == (1,)
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        ({}, (3, 1.0)),
+        ({"RetainAllVariantProperties": False}, (3, 1.0)),
+        ({"RetainAllVariantProperties": True}, (4, 0.25)),
+        (
+            {
+                "RetainAllVariantProperties": True,
+                "ExcludeRetainedVariantProperties": [
+                    {"VariantPropertyType": "DesiredInstanceCount"}
+                ],
+            },
+            (3, 0.25),
+        ),
+    ],
+)
+def test_an_update_keeps_the_counts_and_weights_that_it_is_told_to_keep(
+    hosting: Hosting, request_: dict[str, Any], expected: tuple[float, ...]
+) -> None:
+    hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
+    create(hosting)
+    in_service(hosting)
+    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=0.25)
+    in_service(hosting)
+    hosting.update_endpoint({**TEXT, "EndpointConfigName": "three", **request_})
+    in_service(hosting)
+    assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
+    assert variant_of(hosting, "DesiredInstanceCount", "DesiredWeight") == expected
+
+
+def test_a_variant_that_is_new_has_nothing_to_keep(hosting: Hosting) -> None:
+    hosting.create_endpoint_config(config("three", VariantName="new", InitialInstanceCount=3))
+    create(hosting)
+    in_service(hosting)
+    request = {**TEXT, "EndpointConfigName": "three", "RetainAllVariantProperties": True}
+    hosting.update_endpoint(request)
+    in_service(hosting)
+    assert variant_of(hosting, "VariantName", "CurrentInstanceCount") == ("new", 3)

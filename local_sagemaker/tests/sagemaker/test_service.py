@@ -1,0 +1,104 @@
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.conftest import ClientFor, eventually
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets, config, model
+
+
+def test_an_sdk_takes_an_endpoint_from_its_model_to_its_deletion(
+    fleets: Fleets, sagemaker: JsonService, client_for: ClientFor
+) -> None:
+    client = client_for("sagemaker", sagemaker)
+    client.create_model(ModelName="minilm", PrimaryContainer=CONTAINER)
+    variant = {**VARIANT, "ModelName": "minilm"}
+    client.create_endpoint_config(EndpointConfigName="three", ProductionVariants=[variant])
+    client.create_endpoint(EndpointName="text", EndpointConfigName="three")
+    eventually(
+        lambda: client.describe_endpoint(EndpointName="text")["EndpointStatus"] == "InService"
+    )
+    wanted = [{"VariantName": "only", "DesiredInstanceCount": 2}]
+    client.update_endpoint_weights_and_capacities(
+        EndpointName="text", DesiredWeightsAndCapacities=wanted
+    )
+    eventually(
+        lambda: client.describe_endpoint(EndpointName="text")["EndpointStatus"] == "InService"
+    )
+    (described,) = client.describe_endpoint(EndpointName="text")["ProductionVariants"]
+    assert described["CurrentInstanceCount"] == 2
+    assert [it["EndpointName"] for it in client.list_endpoints()["Endpoints"]] == ["text"]
+    assert [it["ModelName"] for it in client.list_models()["Models"]] == ["minilm", "m"]
+    client.delete_endpoint_config(EndpointConfigName="three")  # in the order of SDK v2
+    client.delete_endpoint(EndpointName="text")
+    client.delete_model(ModelName="minilm")
+    eventually(lambda: client.list_endpoints()["Endpoints"] == [])
+    assert fleets.started[0].events == ["scaling to 2", "draining", "stopped"]
+    with pytest.raises(client.exceptions.ClientError, match="Could not find endpoint"):
+        client.describe_endpoint(EndpointName="text")
+
+
+RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
+LISTED = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}
+TEXT = {"EndpointName": "text"}
+GOOD: dict[str, dict[str, Any]] = {
+    "AddTags": {**RESOURCE, "Tags": [{"Key": "a", "Value": "b"}]},
+    "CreateEndpoint": {**TEXT, "EndpointConfigName": "none"},
+    "CreateEndpointConfig": config("n", InitialVariantWeight=1.0),
+    "CreateModel": {**model("n", Environment={"A": "b"}), "Containers": [CONTAINER]},
+    "DeleteEndpoint": TEXT,
+    "DeleteEndpointConfig": {"EndpointConfigName": "one"},
+    "DeleteModel": {"ModelName": "m"},
+    "DeleteTags": {**RESOURCE, "TagKeys": ["a"]},
+    "DescribeEndpoint": TEXT,
+    "DescribeEndpointConfig": {"EndpointConfigName": "one"},
+    "DescribeModel": {"ModelName": "m"},
+    "ListEndpointConfigs": {**LISTED, "SortBy": "Name", "SortOrder": "Ascending"},
+    "ListEndpoints": {**LISTED, "StatusEquals": "Failed", "LastModifiedTimeBefore": 1},
+    "ListModels": LISTED,
+    "ListTags": {**RESOURCE, "MaxResults": 50},
+    "UpdateEndpoint": {
+        **TEXT,
+        "EndpointConfigName": "two",
+        "ExcludeRetainedVariantProperties": [{"VariantPropertyType": "DesiredWeight"}],
+    },
+    "UpdateEndpointWeightsAndCapacities": {
+        **TEXT,
+        "DesiredWeightsAndCapacities": [{"VariantName": "only", "DesiredWeight": 1.0}],
+    },
+}
+ABSENT = object()
+BAD: tuple[Any, ...] = (
+    ABSENT, None, True, -1, 2**62, 1e300, "", "../x", "m" * 5000, [], [[]], {}, {"x": 1}, [None],
+)  # fmt: skip
+
+
+def spoilt(value: Any) -> Iterator[Any]:
+    """Yield the value with each of its parts, or all of it, replaced by something bad."""
+    parts = list(value.items() if isinstance(value, dict) else enumerate(value))
+    for key, part in parts:
+        worse = [*BAD, *(spoilt(part) if isinstance(part, dict | list) else ())]
+        for bad in worse:
+            changed = {**dict(parts), key: bad}
+            kept = {name: it for name, it in changed.items() if it is not ABSENT}
+            yield kept if isinstance(value, dict) else list(kept.values())
+
+
+@pytest.mark.parametrize("operation", GOOD)
+def test_a_bad_request_is_answered_or_refused_and_is_no_error_of_ours(
+    hosting: Hosting, sagemaker: JsonService, operation: str
+) -> None:
+    hosting.create_endpoint({**TEXT, "EndpointConfigName": "one"})
+    for request in spoilt(GOOD[operation]):
+        body = json.dumps(request).encode()
+        status, _, _ = sagemaker.answer(operation, body)
+        assert status in (200, 400), request
+        for kept in (hosting._models, hosting._configs):
+            kept.pop("n", None)  # so that the next is not refused because it is there
+
+
+def test_every_operation_is_asked_for_something_bad(sagemaker: JsonService) -> None:
+    assert sorted(sagemaker._operations) == sorted(GOOD)

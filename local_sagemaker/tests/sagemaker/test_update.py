@@ -1,0 +1,559 @@
+"""Updates step by step, on the thread of the test: waits pass when `FakeClock.sleep` is called."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, FakeFleet, Fleets, config
+from local_sagemaker.tests.sagemaker.endpoints import TEXT
+from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size, watched
+
+Record = dict[str, Any]
+Seen = tuple[float, float, str]
+
+CANARY = blue_green("CANARY", CanarySize=size(25), wait=20, termination=10)
+IN_TWO = rolling(size(50), wait=10)
+
+
+@pytest.fixture
+def endpoint(hosting: Hosting, monkeypatch: pytest.MonkeyPatch) -> Hosting:
+    """The endpoint Text with 4 instances of `old`, to be updated to `new`; nothing is a thread."""
+    monkeypatch.setattr(hosting, "_in_background", lambda transition, *given: transition(*given))
+    for name in ("old", "new"):
+        hosting.create_endpoint_config(config(name, InitialInstanceCount=4))
+    hosting.create_endpoint({**TEXT, "EndpointConfigName": "old"})
+    return hosting
+
+
+@pytest.fixture
+def seen(endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]) -> list[Seen]:
+    """Seconds, the share of the new fleet and the status of its variant, whenever time passed."""
+    moments: list[Seen] = []
+
+    def look(seconds: float) -> None:
+        (variant,) = described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
+        (status,) = variant["VariantStatus"]
+        moments.append((seconds, share(endpoint), status["StatusMessage"]))
+
+    clock.then = look
+    alarms["errors"] = "OK"
+    return moments
+
+
+def described(hosting: Hosting) -> Record:
+    return hosting.describe_endpoint(TEXT)
+
+
+def share(hosting: Hosting) -> float:
+    return float(hosting._endpoints["Text"].share)
+
+
+def update(hosting: Hosting, deployment: Record | None = None, **more: Any) -> Record:
+    """Update the endpoint, and return how it is described then."""
+    given = {} if deployment is None else {"DeploymentConfig": deployment}
+    answer = hosting.update_endpoint({**TEXT, "EndpointConfigName": "new", **given, **more})
+    assert answer == {"EndpointArn": described(hosting)["EndpointArn"]}
+    return described(hosting)
+
+
+def outcome(described: Record) -> tuple[str, str, str | None]:
+    return (
+        described["EndpointStatus"],
+        described["EndpointConfigName"],
+        described.get("FailureReason"),
+    )
+
+
+def at(clock: FakeClock, second: float, act: Callable[[], Any]) -> None:
+    """Let something happen when a second has passed."""
+    clock.then = lambda seconds: act() if seconds == second else None
+
+
+def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
+    """Return the configuration of the fleet that gets a call which draws a number."""
+    monkeypatch.setattr("random.random", lambda: draw)
+    fleet: Any = hosting.begin("Text")[0]
+    assert isinstance(fleet, FakeFleet)
+    assert fleet.weights == {"only": 1.0}
+    return fleet.config
+
+
+# Forward
+
+
+def test_each_status_is_told_and_why_an_update_is_rolled_back(
+    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str], told: list[Happening]
+) -> None:
+    alarms["errors"] = "OK"
+    update(endpoint, {**CANARY, **watched("errors")})
+    assert [it.message for it in told] == [
+        "Text is Creating: configuration old",
+        "Text is InService: configuration old",
+        "Text is Updating: configuration new",
+        "Text is InService: configuration new",
+    ]
+    assert {(it.kind, it.endpoint) for it in told} == {(Kind.ENDPOINT_STATUS, "Text")}
+    told.clear()
+    clock.then = lambda _: alarms.update(errors="ALARM")
+    update(endpoint, {**CANARY, **watched("errors")})
+    assert [(it.kind, it.message) for it in told] == [
+        (Kind.ENDPOINT_STATUS, "Text is Updating: configuration new"),
+        (Kind.ENDPOINT_ROLLED_BACK, "The update to new is rolled back: in ALARM: errors"),
+        (Kind.ENDPOINT_STATUS, "Text is InService: configuration new"),
+    ]
+    told.clear()
+    endpoint.delete_endpoint(TEXT)
+    assert [(it.kind, it.message) for it in told] == [
+        (Kind.ENDPOINT_STATUS, "Text is Deleting: configuration new"),
+        (Kind.ENDPOINT_DELETED, "Text is deleted."),
+    ]
+
+
+def test_a_canary_takes_its_share_and_then_the_rest(endpoint: Hosting, seen: list[Seen]) -> None:
+    canary = "Baking for 20 seconds (WaitIntervalInSeconds) with traffic enabled on partial "
+    full = "Baking for 10 seconds (TerminationWaitInSeconds) with traffic enabled on full "
+    of_4 = "capacity of 4 instance(s)."
+    assert outcome(update(endpoint, CANARY)) == ("InService", "new", None)
+    assert seen == [(10, 0.25, canary + of_4), (20, 0.25, canary + of_4), (30, 1, full + of_4)]
+
+
+def test_a_linear_shift_takes_equal_steps(endpoint: Hosting, seen: list[Seen]) -> None:
+    step = blue_green("LINEAR", LinearStepSize=size(50), wait=10, termination=10)
+    assert outcome(update(endpoint, step)) == ("InService", "new", None)
+    assert [it[:2] for it in seen] == [(10, 0.5), (20, 1)]
+
+
+def test_a_call_goes_to_the_new_fleet_by_its_share(
+    endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[str] = []
+    at(
+        clock,
+        10,
+        lambda: drawn.extend(
+            answering(endpoint, monkeypatch, it) for it in (0, 0.2499, 0.25, 0.99)
+        ),
+    )
+    update(endpoint, CANARY)
+    assert drawn == ["new", "new", "old", "old"]
+    assert answering(endpoint, monkeypatch, 0.99) == "new"
+
+
+def test_each_fleet_has_the_weights_of_its_own_configuration(
+    endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = [
+        {**VARIANT, "ModelName": "m", "VariantName": name, "InitialVariantWeight": weight}
+        for name, weight in (("a", 1.0), ("b", 3.0))
+    ]
+    other = [{**it, "InitialVariantWeight": 2.0} for it in two]
+    for name, variants in (("pair", two), ("other", other)):
+        endpoint.create_endpoint_config(
+            {"EndpointConfigName": name, "ProductionVariants": variants}
+        )
+    endpoint.create_endpoint({"EndpointName": "Two", "EndpointConfigName": "pair"})
+    found = []
+
+    def ask() -> None:
+        for draw in (0.0, 0.9):
+            monkeypatch.setattr("random.random", lambda draw=draw: draw)
+            fleet: Any = endpoint.begin("Two")[0]
+            found.append(fleet.weights)
+
+    at(clock, 10, ask)
+    request = {"EndpointName": "Two", "EndpointConfigName": "other", "DeploymentConfig": CANARY}
+    endpoint.update_endpoint(request)
+    assert found == [{"a": 2.0, "b": 2.0}, {"a": 1.0, "b": 3.0}]
+
+
+def test_the_old_fleet_is_there_until_the_last_wait_is_over(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock
+) -> None:
+    old = fleets.started[0]
+    clock.then = lambda _: old.events.append("waited")
+    update(endpoint, CANARY)
+    assert old.events == ["waited", "waited", "waited", "draining", "stopped"]
+    assert fleets.started[1].events == []
+
+
+def test_a_rolling_update_replaces_a_batch_at_a_time(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock
+) -> None:
+    counts = []
+
+    def look(seconds: float) -> None:
+        old, new = (it.counts["only"] for it in fleets.started)
+        (of_old,) = described(endpoint)["ProductionVariants"]
+        (of_new,) = described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"]
+        assert [it["CurrentInstanceCount"] for it in (of_old, of_new)] == [old, new]
+        counts.append((seconds, old, new, share(endpoint)))
+
+    clock.then = look
+    assert outcome(update(endpoint, rolling(size(25), wait=10))) == ("InService", "new", None)
+    assert counts == [(10, 4, 1, 0.25), (20, 3, 2, 0.5), (30, 2, 3, 0.75), (40, 1, 4, 1)]
+    assert fleets.started[0].events[-2:] == ["draining", "stopped"]
+    (variant,) = described(endpoint)["ProductionVariants"]
+    assert variant["CurrentInstanceCount"] == 4
+
+
+def test_a_rolling_update_may_change_the_count(endpoint: Hosting, fleets: Fleets) -> None:
+    endpoint.create_endpoint_config(config("two-of-it", InitialInstanceCount=2))
+    update(endpoint, IN_TWO, EndpointConfigName="two-of-it")
+    assert fleets.started[0].events == ["scaling to 2", "draining", "stopped"]
+    assert fleets.started[1].events == ["scaling to 2"]
+
+
+def test_an_update_starts_as_many_instances_as_it_retains(
+    endpoint: Hosting, fleets: Fleets
+) -> None:
+    desired = [{"VariantName": "only", "DesiredInstanceCount": 7}]
+    endpoint.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
+    update(endpoint, RetainAllVariantProperties=True)
+    assert fleets.started[1].counts == {"only": 7}
+
+
+def test_an_excluded_instance_type_has_no_guardrails(
+    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]
+) -> None:
+    alarms["errors"] = "ALARM"
+    endpoint.create_endpoint_config(config("inf1", InstanceType="ml.inf1.xlarge"))
+    ended = update(endpoint, {**CANARY, **watched("errors")}, EndpointConfigName="inf1")
+    assert outcome(ended) == ("InService", "inf1", None)
+    assert clock.seconds == 0
+
+
+# What is described meanwhile
+
+
+def test_an_update_is_described_while_it_is_pending(endpoint: Hosting, clock: FakeClock) -> None:
+    during: list[Record] = []
+    clock.then = lambda _: during.append(described(endpoint))
+    ended = update(endpoint, CANARY)
+    first = during[0]
+    assert outcome(first) == ("Updating", "old", None)
+    pending = first["PendingDeploymentSummary"]
+    assert pending["EndpointConfigName"] == "new"
+    assert pending["StartTime"] >= first["CreationTime"]
+    (variant,) = pending["ProductionVariants"]
+    assert [it["Status"] for it in variant.pop("VariantStatus")] == ["Baking"]
+    assert variant == {
+        "VariantName": "only",
+        "CurrentWeight": 1.0,
+        "DesiredWeight": 1.0,
+        "CurrentInstanceCount": 4,
+        "DesiredInstanceCount": 4,
+    }
+    assert "PendingDeploymentSummary" not in ended
+    assert "VariantStatus" not in ended["ProductionVariants"][0]
+    assert ended["LastDeploymentConfig"] == CANARY
+
+
+def test_the_variants_say_that_instances_start_and_end(
+    endpoint: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def tell(variants: list[Record]) -> None:
+        told.extend(it["StatusMessage"] for each in variants for it in each["VariantStatus"])
+
+    start = FakeFleet.start
+
+    def watched_start(fleet: FakeFleet, *arguments: Any) -> None:
+        tell(described(endpoint)["PendingDeploymentSummary"]["ProductionVariants"])
+        start(fleet, *arguments)
+
+    monkeypatch.setattr(FakeFleet, "start", watched_start)
+    monkeypatch.setattr(
+        FakeFleet, "drain", lambda *_: tell(described(endpoint)["ProductionVariants"])
+    )
+    update(endpoint)
+    assert told == ["Launching 4 instance(s).", "Terminating 4 instance(s)."]
+
+
+def test_the_variants_of_both_fleets_say_that_a_batch_is_replaced(
+    endpoint: Hosting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, str]] = []
+
+    def scale(*_: Any) -> None:
+        during = described(endpoint)
+        for each in (during, during["PendingDeploymentSummary"]):
+            (status,) = each["ProductionVariants"][0].get("VariantStatus", [{}])
+            told.append((status.get("Status", ""), status.get("StatusMessage", "")))
+
+    monkeypatch.setattr(FakeFleet, "scale", scale)
+    update(endpoint, IN_TWO)
+    of_old, _, _, of_new = told
+    assert of_old == ("Updating", "Scaling in desired instance count to 2.")
+    assert of_new == ("Updating", "Scaling out desired instance count to 4.")
+
+
+def test_the_last_deployment_is_reused_where_it_is_retained(
+    endpoint: Hosting, seen: list[Seen]
+) -> None:
+    update(endpoint, CANARY)
+    seen.clear()
+    assert update(endpoint)["LastDeploymentConfig"] == CANARY
+    assert seen == []
+    update(endpoint, RetainDeploymentConfig=True)
+    assert [it[1] for it in seen] == [0.25, 0.25, 1]
+
+
+def test_an_endpoint_may_be_created_with_a_deployment_for_later(
+    endpoint: Hosting, clock: FakeClock
+) -> None:
+    request = {"EndpointName": "New", "EndpointConfigName": "old", "DeploymentConfig": CANARY}
+    endpoint.create_endpoint(request)
+    assert endpoint.describe_endpoint(request)["LastDeploymentConfig"] == CANARY
+    assert clock.seconds == 0
+    with pytest.raises(ApiError, match="CanarySize is 51"):
+        endpoint.create_endpoint(
+            {**request, "EndpointName": "Bad", "DeploymentConfig": canary_of(51)}
+        )
+    assert len(endpoint.list_endpoints({})["Endpoints"]) == 2
+
+
+# Back
+
+
+@pytest.mark.parametrize("second", [10, 20, 30])
+def test_an_alarm_takes_all_calls_back_and_leaves_no_reason(
+    endpoint: Hosting,
+    fleets: Fleets,
+    clock: FakeClock,
+    alarms: dict[str, str],
+    caplog: pytest.LogCaptureFixture,
+    second: float,
+) -> None:
+    alarms.update(errors="OK", slow="INSUFFICIENT_DATA")
+    at(clock, second, lambda: alarms.update(slow="ALARM"))
+    before = described(endpoint)
+    ended = update(endpoint, {**CANARY, **watched("errors", "slow")})
+    assert outcome(ended) == ("InService", "old", None)
+    assert ended["ProductionVariants"] == before["ProductionVariants"]
+    assert "PendingDeploymentSummary" not in ended
+    assert clock.seconds == second
+    assert fleets.started[0].events == []
+    assert fleets.started[1].events == ["draining", "stopped"]
+    assert share(endpoint) == 0
+    assert "the update of endpoint Text is rolled back: in ALARM: slow" in caplog.text
+
+
+@pytest.mark.parametrize("policy", [{}, CANARY, IN_TWO])
+def test_an_alarm_that_is_in_alarm_already_rolls_back_before_anything_starts(
+    endpoint: Hosting, fleets: Fleets, alarms: dict[str, str], policy: Record
+) -> None:
+    alarms["errors"] = "ALARM"
+    assert outcome(update(endpoint, {**policy, **watched("errors")})) == ("InService", "old", None)
+    assert [it.config for it in fleets.started] == ["old"]
+
+
+def test_while_it_is_rolled_back_an_endpoint_is_updating_and_the_old_fleet_answers(
+    endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alarms["errors"] = "ALARM"
+    found: list[str] = []
+
+    def look(_: FakeFleet) -> None:
+        during = described(endpoint)
+        (variant,) = during["PendingDeploymentSummary"]["ProductionVariants"]
+        found.extend((during["EndpointStatus"], variant["VariantStatus"][0]["Status"]))
+        found.append(answering(endpoint, monkeypatch, 0.0))
+
+    monkeypatch.setattr(FakeFleet, "stop", look)
+    update(endpoint, {**CANARY, **watched("errors")})
+    assert found == ["Updating", "Deleting", "old"]
+
+
+def test_an_update_that_takes_too_long_is_rolled_back(endpoint: Hosting, clock: FakeClock) -> None:
+    slow = blue_green("LINEAR", LinearStepSize=size(10), wait=300, termination=0, timeout=600)
+    status, name, why = outcome(update(endpoint, slow))
+    assert (status, name) == ("InService", "old")
+    assert why == "The deployment took longer than MaximumExecutionTimeoutInSeconds, 600 s."
+    assert clock.seconds == 610
+
+
+def test_the_start_of_the_instances_counts_too(
+    endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = []
+
+    def start(*_: Any) -> None:
+        clock.seconds += 601
+
+    monkeypatch.setattr(FakeFleet, "start", start)
+    monkeypatch.setattr(FakeFleet, "drain", lambda *_: shares.append(share(endpoint)))
+    policy = blue_green("ALL_AT_ONCE", timeout=600)
+    assert outcome(update(endpoint, policy))[:2] == ("InService", "old")
+    assert shares == [0]
+
+
+def test_a_reason_is_gone_when_the_next_update_begins(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock
+) -> None:
+    fleets.fail("out of memory" + "!" * 2000)
+    assert len(str(outcome(update(endpoint, CANARY))[2])) == 1024
+    fleets.failure = None
+    during: list[Record] = []
+    clock.then = lambda _: during.append(described(endpoint))
+    update(endpoint, CANARY)
+    assert "FailureReason" not in during[0]
+
+
+def test_a_rolling_update_comes_back_at_once(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
+) -> None:
+    alarms["errors"] = "OK"
+    at(clock, 30, lambda: alarms.update(errors="ALARM"))
+    policy = {**rolling(size(25), wait=10), **watched("errors")}
+    ended = update(endpoint, policy)
+    assert outcome(ended) == ("InService", "old", None)
+    assert fleets.started[0].events == ["scaling to 3", "scaling to 2", "scaling to 4"]
+    assert fleets.started[1].events == ["scaling to 2", "scaling to 3", "draining", "stopped"]
+    (variant,) = ended["ProductionVariants"]
+    assert (variant["CurrentInstanceCount"], variant["DesiredInstanceCount"]) == (4, 4)
+    assert "VariantStatus" not in variant
+
+
+def test_a_rolling_update_comes_back_in_batches_where_they_are_asked_for(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
+) -> None:
+    alarms["errors"] = "OK"
+    at(clock, 40, lambda: alarms.update(errors="ALARM"))
+    back = {"RollbackMaximumBatchSize": size(1, "INSTANCE_COUNT")}
+    update(endpoint, {**rolling(size(25), wait=10, **back), **watched("errors")})
+    old, new = fleets.started
+    assert old.events == [f"scaling to {it}" for it in (3, 2, 1, 2, 3, 4)]
+    assert new.events[:-2] == [f"scaling to {it}" for it in (2, 3, 4, 2, 1)]
+
+
+@pytest.fixture
+def mixed(endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]) -> Hosting:
+    """The endpoint after an update and a rollback that both failed."""
+    alarms["errors"] = "OK"
+
+    def break_down() -> None:
+        alarms["errors"] = "ALARM"
+        fleets.unscalable.append(LocalSageMakerError("no room"))
+
+    at(clock, 20, break_down)
+    update(endpoint, {**IN_TWO, **watched("errors")})
+    return endpoint
+
+
+def test_where_the_rollback_fails_too_both_fleets_serve(
+    mixed: Hosting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert outcome(described(mixed)) == (
+        "UpdateRollbackFailed",
+        "old",
+        "in ALARM: errors; and the rollback failed: no room",
+    )
+    assert answering(mixed, monkeypatch, 0.0) == "new"
+
+
+def test_an_update_mends_what_a_failed_rollback_left(
+    mixed: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert outcome(update(mixed)) == ("InService", "new", None)
+    assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
+    assert fleets.started[2].events == []
+    mixed.stop()
+    assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
+
+
+def test_what_a_failed_rollback_left_is_not_scaled_but_deleted(
+    mixed: Hosting, fleets: Fleets
+) -> None:
+    desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
+    with pytest.raises(ApiError, match=r"update and rollback failed: call UpdateEndpoint first\.$"):
+        mixed.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
+    mixed.delete_endpoint(TEXT)
+    assert [it.events[-2:] for it in fleets.started] == [["draining", "stopped"]] * 2
+    assert mixed.list_endpoints({})["Endpoints"] == []
+
+
+# Everything stops
+
+
+@pytest.mark.parametrize("policy", [CANARY, IN_TWO])
+def test_a_wait_ends_when_everything_stops(
+    endpoint: Hosting, fleets: Fleets, clock: FakeClock, policy: Record
+) -> None:
+    at(clock, 10, endpoint.stop)
+    endpoint.update_endpoint({**TEXT, "EndpointConfigName": "new", "DeploymentConfig": policy})
+    assert clock.seconds == 10
+    assert [it.events for it in fleets.started] == [["stopped"], ["stopped"]]
+
+
+@pytest.mark.parametrize("alarm", ["OK", "ALARM"])
+def test_nothing_changes_after_everything_stopped(
+    endpoint: Hosting, alarms: dict[str, str], monkeypatch: pytest.MonkeyPatch, alarm: str
+) -> None:
+    alarms["errors"] = alarm
+    state = endpoint._endpoints["Text"]
+    monkeypatch.setattr(FakeFleet, "drain", lambda *_: endpoint.stop())
+    request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": watched("errors")}
+    endpoint.update_endpoint(request)
+    assert (state.status, state.fleet) == ("Updating", None)
+
+
+def test_nothing_starts_after_everything_stopped(
+    endpoint: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: list[Callable[[], Any]] = []
+    monkeypatch.setattr(
+        endpoint, "_in_background", lambda it, *given: later.append(lambda: it(*given))
+    )
+    endpoint.create_endpoint({"EndpointName": "Late", "EndpointConfigName": "old"})
+    endpoint.stop()
+    later[0]()
+    assert len(fleets.started) == 1
+    assert endpoint.list_endpoints({})["Endpoints"] == []
+
+
+# Refusals
+
+
+def canary_of(percent: int) -> Record:
+    return blue_green("CANARY", CanarySize=size(percent))
+
+
+@pytest.mark.parametrize(
+    ("deployment", "reason"),
+    [
+        (canary_of(51), "CanarySize is 51"),
+        (watched("none"), "Could not find the CloudWatch alarm none"),
+        (rolling(size(3, "INSTANCE_COUNT")), "MaximumBatchSize is 3 "),
+    ],
+)
+def test_what_aws_refuses_is_refused_before_anything_changes(
+    endpoint: Hosting, fleets: Fleets, deployment: Record, reason: str
+) -> None:
+    before = described(endpoint)
+    with pytest.raises(ApiError, match=reason):
+        update(endpoint, deployment)
+    assert described(endpoint) == before
+    assert len(fleets.made) == 1
+
+
+def test_a_retained_deployment_is_checked_against_the_new_instances(endpoint: Hosting) -> None:
+    update(endpoint, rolling(size(2, "INSTANCE_COUNT")))
+    endpoint.create_endpoint_config(config("small", InitialInstanceCount=3))
+    with pytest.raises(ApiError, match="MaximumBatchSize is 2 "):
+        update(endpoint, EndpointConfigName="small", RetainDeploymentConfig=True)
+
+
+def test_a_policy_does_not_replace_variants_by_others(endpoint: Hosting) -> None:
+    endpoint.create_endpoint_config(config("renamed", VariantName="other"))
+    with pytest.raises(ApiError, match="has the variants other, the endpoint has only"):
+        update(endpoint, CANARY, EndpointConfigName="renamed")
+    assert outcome(update(endpoint, EndpointConfigName="renamed")) == (
+        "InService",
+        "renamed",
+        None,
+    )

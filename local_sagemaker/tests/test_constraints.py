@@ -1,0 +1,142 @@
+from typing import Any
+
+import botocore.session
+import pytest
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+
+from local_sagemaker.constraints import _compiled, refuse_violations
+from local_sagemaker.errors import ApiError
+
+EMULATED = {
+    "application-autoscaling": ("PutScalingPolicy", "RegisterScalableTarget"),
+    "codebuild": ("BatchGetBuilds", "CreateProject", "StartBuild", "UpdateProject"),
+    "sagemaker": (
+        "AddTags", "CreateEndpointConfig", "CreateModel", "ListEndpoints", "ListModels",
+        "UpdateEndpoint", "UpdateEndpointWeightsAndCapacities",
+    ),
+}  # fmt: skip
+
+
+def shape_of(operation: str, service: str = "sagemaker") -> Any:
+    model = botocore.session.get_session().get_service_model(service)
+    return model.operation_model(operation).input_shape
+
+
+def refusal(operation: str, request: dict[str, Any]) -> str:
+    with pytest.raises(ApiError) as refused:
+        refuse_violations(request, shape_of(operation))
+    assert refused.value.code == "ValidationException"
+    return refused.value.message
+
+
+def variant(**members: Any) -> dict[str, Any]:
+    return {
+        "EndpointConfigName": "c",
+        "ProductionVariants": [{"VariantName": "a"}, {"VariantName": "b", **members}],
+    }
+
+
+@pytest.mark.parametrize("name", ["../../../x", "a_b", "a b", "-a", "a-", "", "é", "a\n", "a/b"])
+def test_a_name_that_could_be_a_path_is_refused(name: str) -> None:
+    assert refusal("CreateEndpoint", {"EndpointName": name, "EndpointConfigName": "c"}) == (
+        f"1 validation error detected: Value '{name}' at 'endpointName' failed to satisfy "
+        "constraint: Member must satisfy regular expression pattern: "
+        "[a-zA-Z0-9](-*[a-zA-Z0-9]){0,62}"
+    )
+
+
+def test_every_violation_is_named() -> None:
+    message = refusal("CreateEndpoint", {"EndpointName": "a" * 100, "EndpointConfigName": "a_b"})
+    assert message.startswith("3 validation errors detected: Value 'aaa")
+    assert (
+        "at 'endpointName' failed to satisfy constraint: Member must have length less than or"
+        in (message)
+    )
+    assert "; Value 'a_b' at 'endpointConfigName' failed" in message
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ({"InstanceType": "ml.none.xlarge"}, "instanceType' failed to satisfy constraint: Member mu"
+        "st satisfy enum value set: [ml.t2.medium, "),
+        ({"VolumeSizeInGB": 513}, "volumeSizeInGB' failed to satisfy constraint: Member must have v"
+        "alue less than or equal to 512"),
+        ({"InitialInstanceCount": 2**31}, "initialInstanceCount' failed to satisfy constraint: Mem"
+        "ber must have value less than or equal to 2147483647"),
+        ({"ModelName": "a_b"}, "modelName' failed to satisfy constraint: Member must satisfy regula"
+        "r expression pattern: "),
+    ],
+)  # fmt: skip
+def test_what_is_in_lists_and_structures_is_checked_at_its_place(
+    members: dict[str, Any], expected: str
+) -> None:
+    message = refusal("CreateEndpointConfig", variant(**members))
+    assert f" at 'productionVariants.2.member.{expected}" in message
+
+
+@pytest.mark.parametrize("environment", [{"A": "x" * 1025}, {"A B": "x"}])
+def test_the_keys_and_values_of_maps_are_checked(environment: dict[str, str]) -> None:
+    request = {"ModelName": "m", "PrimaryContainer": {"Environment": environment}}
+    assert " at 'primaryContainer.environment." in refusal("CreateModel", request)
+
+
+def test_a_list_that_is_too_long_is_refused() -> None:
+    request = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
+    tags = [{"Key": str(number), "Value": ""} for number in range(51)]
+    assert "at 'tags' failed" in refusal("AddTags", {**request, "Tags": tags})
+
+
+@pytest.mark.parametrize(
+    "role", ["any", "arn:aws:iam::1:role/x", "arn:aws:iam::000000000000:user/x"]
+)
+def test_a_role_is_an_arn(role: str) -> None:
+    assert "at 'executionRoleArn' failed" in refusal(
+        "CreateModel", {"ModelName": "m", "ExecutionRoleArn": role}
+    )
+
+
+def test_what_aws_takes_is_taken() -> None:
+    refuse_violations(
+        {
+            "ModelName": "A-1",
+            "ExecutionRoleArn": "arn:aws:iam::000000000000:role/service-role/x",
+            "PrimaryContainer": {"Environment": {"A_1": "a b\tc"}, "ModelDataUrl": "s3://b/p/"},
+            "Tags": [{"Key": "Team = 1", "Value": "Zürich 日本\u00a0x"}],
+        },
+        shape_of("CreateModel"),
+    )
+
+
+def test_the_greatest_number_is_taken() -> None:
+    most = variant(VolumeSizeInGB=512, InitialInstanceCount=2**31 - 1)
+    refuse_violations(most, shape_of("CreateEndpointConfig"))
+
+
+def test_tags_have_letters_and_no_control_characters() -> None:
+    request = {"ModelName": "m", "Tags": [{"Key": "a\tb", "Value": "a#"}]}
+    assert refusal("CreateModel", request).startswith("2 validation errors")
+
+
+def _patterns(shape: Shape, seen: set[str]) -> None:
+    if shape.name in seen:
+        return
+    seen.add(shape.name)
+    if "pattern" in shape.metadata:
+        _compiled(shape.metadata["pattern"])
+    if isinstance(shape, StructureShape):
+        for member in shape.members.values():
+            _patterns(member, seen)
+    elif isinstance(shape, ListShape):
+        _patterns(shape.member, seen)
+    elif isinstance(shape, MapShape):
+        _patterns(shape.key, seen)
+        _patterns(shape.value, seen)
+
+
+@pytest.mark.parametrize("service", EMULATED)
+def test_every_pattern_of_the_services_can_be_asked(service: str) -> None:
+    seen: set[str] = set()
+    for operation in EMULATED[service]:
+        _patterns(shape_of(operation, service), seen)
+    assert len(seen) > 30

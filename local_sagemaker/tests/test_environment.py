@@ -1,0 +1,59 @@
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.environment import ACCOUNT, REGION, client_environment
+from local_sagemaker.folder import Folder, Running
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shell that has no exceptions from a proxy."""
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_clients_are_pointed_at_the_local_sagemaker_and_the_app_is_told_its_python() -> None:
+    environment = client_environment(
+        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+    )
+    assert environment == {
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:4566",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "CDK_DISABLE_CLI_TELEMETRY": "true",
+        "CDK_HOME": "/state/cdk_home",
+        "NO_PROXY": "127.0.0.1",
+        "no_proxy": "127.0.0.1",
+        "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
+        "AWS_USE_FIPS_ENDPOINT": "false",
+        "AWS_USE_DUALSTACK_ENDPOINT": "false",
+        "TRITON_PYTHON": "3.10",
+    }
+
+
+def test_the_account_is_one_that_nobody_has() -> None:
+    assert (ACCOUNT, REGION) == ("000000000000", "us-east-1")
+
+
+@pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
+def test_loopback_is_asked_without_a_proxy_beside_the_hosts_that_are_already(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, folder = Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+    monkeypatch.setenv(name, ".example.com, 127.0.0.1")
+    environment = client_environment(running, folder)
+    assert environment["NO_PROXY"] == environment["no_proxy"] == ".example.com,127.0.0.1"
+
+
+def test_the_endpoint_of_a_single_service_is_the_local_sagemaker_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.example.com")
+    environment = client_environment(
+        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+    )
+    assert environment["AWS_ENDPOINT_URL_S3"] == "http://127.0.0.1:4566"

@@ -1,0 +1,96 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.folder import Folder, Running
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    return Folder(tmp_path)
+
+
+def test_everything_lies_in_dot_local_sagemaker_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Folder.default()
+    assert folder.root == tmp_path.resolve() / ".local_sagemaker"
+    parts = (folder.builds, folder.instances, folder.backends, folder.temporary, folder.cdk_home)
+    assert {path.parent for path in (*parts, folder.log)} == {folder.root}
+    assert len({*parts, folder.log}) == 6
+
+
+def test_a_local_sagemaker_that_was_remembered_is_found(folder: Folder) -> None:
+    running = Running(pid=os.getpid(), port=4566, python="3.10")
+    folder.remember(running)
+    assert folder.running() == running
+    assert running.url == "http://127.0.0.1:4566"
+
+
+def test_nothing_runs_on_a_folder_that_remembers_nothing(folder: Folder, tmp_path: Path) -> None:
+    assert folder.running() is None
+    assert Folder(tmp_path / "none").running() is None
+
+
+def test_a_process_that_has_ended_does_not_run(folder: Folder) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    folder.remember(Running(pid=ended.pid, port=4566, python="3.10"))
+    assert folder.running() is None
+
+
+def test_what_is_forgotten_is_not_found_and_may_be_forgotten_again(folder: Folder) -> None:
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder.forget()
+    folder.forget()
+    assert folder.running() is None
+
+
+def test_a_process_of_another_user_is_not_ours(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError
+
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    monkeypatch.setattr(os, "kill", refuse)
+    assert folder.running() is None
+
+
+def test_a_process_that_has_its_number_since_is_not_ours(folder: Folder) -> None:
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    before = folder.found_running().began() - 60
+    os.utime(folder._state, (before, before))
+    assert folder.running() is None
+
+
+@pytest.mark.parametrize("text", ["", '{"pid": 1', '{"pid": 1}', "[1]", "1"])
+def test_half_of_what_was_remembered_is_nothing(folder: Folder, text: str) -> None:
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    folder._state.write_text(text)
+    assert folder.running() is None
+
+
+def test_what_is_remembered_is_there_at_once_or_not_at_all(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Running(pid=os.getpid(), port=1, python="3.10")
+    folder.remember(first)
+
+    def half(path: Path, text: str) -> None:
+        path.open("w").close()
+        raise OSError("no space left")
+
+    monkeypatch.setattr(Path, "write_text", half)
+    with pytest.raises(OSError, match="no space left"):
+        folder.remember(Running(pid=os.getpid(), port=2, python="3.10"))
+    assert folder.running() == first
+
+
+def test_the_last_start_is_remembered(folder: Folder) -> None:
+    folder.remember(Running(pid=os.getpid(), port=1, python="3.10"))
+    folder.remember(Running(pid=os.getpid(), port=2, python="3.10"))
+    assert folder.running() == Running(pid=os.getpid(), port=2, python="3.10")

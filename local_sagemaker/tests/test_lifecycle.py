@@ -1,0 +1,251 @@
+import fcntl
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from local_sagemaker import lifecycle
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
+from local_sagemaker.tests.conftest import PATIENCE, runs
+
+EMULATOR = """\
+import os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+assert sys.argv[1:4] == ["-m", "local_sagemaker", "serve"], sys.argv
+print("started with", os.environ["TMPDIR"], flush=True)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path == "/_ministack/health" else 404)
+        self.end_headers()
+
+
+HTTPServer(("127.0.0.1", int(sys.argv[5])), Handler).serve_forever()
+"""
+TAKES_AND_GIVES_BACK = """\
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+
+freed = bytearray(30 << 20)
+del freed
+large, small = [], []
+for _ in range(20):
+    large.append(bytearray(4 << 20))
+    small.append(bytes(600))
+before = resident()
+large.clear()
+assert before - resident() > 70 << 20, before - resident()
+"""
+"""What would keep the memory of large blocks: those below the largest that was ever freed."""
+FAILING = "import sys\nfor n in range(12): print('line', n)\nsys.exit('no space left')\n"
+
+
+def installation(
+    root: Path, *, python: str = IMAGE_PYTHON, isolated: bool = True
+) -> TritonInstallation:
+    """A Triton whose models run in this Python version."""
+    interpreter = Interpreter(root / "python", python, root, root / "stub")
+    return TritonInstallation(root, interpreter, interpreter, isolated=isolated)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
+    """A folder for a local SageMaker whose Triton is found; nothing runs on it in the end."""
+    triton = installation(tmp_path)
+    monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nothing may go through it
+    made = Folder(tmp_path / "state")
+    yield made
+    lifecycle.down(made)
+
+
+def stand_in(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let `up` start this program instead of the emulator."""
+    script = tmp_path / "python"
+    script.write_text(f"#!{sys.executable} -I\n{program}")
+    script.chmod(0o755)
+    replaced = SimpleNamespace(executable=str(script), stderr=sys.stderr)
+    monkeypatch.setattr(lifecycle, "sys", replaced)
+    monkeypatch.setattr(lifecycle, "START_SECONDS", PATIENCE)
+
+
+@pytest.fixture
+def remembered(folder: Folder) -> Iterator[Folder]:
+    """A folder on which something runs: this process."""
+    folder.root.mkdir()
+    folder.remember(Running(pid=os.getpid(), port=4566, python="3.10"))
+    yield folder
+    folder.forget()
+
+
+def test_a_second_local_sagemaker_is_refused_with_where_the_first_is(remembered: Folder) -> None:
+    with pytest.raises(LocalSageMakerError) as refused:
+        lifecycle.up(remembered)
+    assert str(refused.value) == (
+        "the local SageMaker is up already: http://127.0.0.1:4566 (stop it: tritonsm down)"
+    )
+    assert remembered.running()
+
+
+def test_while_one_is_started_a_second_is_refused_and_touches_nothing(folder: Folder) -> None:
+    folder.root.mkdir()
+    folder.log.write_text("of the first")
+    with folder.lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(LocalSageMakerError, match="is being started by another tritonsm up"):
+            lifecycle.up(folder)
+    assert folder.log.read_text() == "of the first"
+
+
+def test_a_taken_port_is_refused_and_the_last_runs_files_are_kept(folder: Folder) -> None:
+    folder.root.mkdir()
+    folder.log.write_text("what happened")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(LocalSageMakerError) as refused:
+            lifecycle.up(folder, port=port)
+    assert str(refused.value) == f"port {port} is taken: leave --port out to get a free one"
+    assert folder.log.read_text() == "what happened"
+    assert folder.running() is None
+
+
+@pytest.mark.parametrize("port", [-1, 0, 65536])
+def test_a_number_that_is_no_port_is_refused(folder: Folder, port: int) -> None:
+    with pytest.raises(LocalSageMakerError) as refused:
+        lifecycle.up(folder, port=port)
+    assert str(refused.value) == (
+        f"{port} is not a valid port: write 1 to 65535, or leave --port out to get a free one"
+    )
+
+
+def test_without_triton_nothing_is_started_or_deleted(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> TritonInstallation:
+        raise LocalSageMakerError("nvidia-pytriton is not installed: run make install")
+
+    monkeypatch.setattr(lifecycle, "find_triton", missing)
+    folder.root.mkdir()
+    folder.log.write_text("what happened")
+    with pytest.raises(LocalSageMakerError, match="nvidia-pytriton is not installed"):
+        lifecycle.up(folder)
+    assert folder.log.read_text() == "what happened"
+    assert folder.running() is None
+
+
+def test_a_start_that_fails_shows_the_end_of_the_log_and_leaves_nothing(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(FAILING, tmp_path, monkeypatch)
+    with pytest.raises(LocalSageMakerError) as refused:
+        lifecycle.up(folder)
+    tail = "\n".join(f"line {number}" for number in range(3, 12))
+    assert str(refused.value) == (
+        f"the local SageMaker did not start; its log, {folder.log}, ends:\n{tail}\nno space left"
+    )
+    assert folder.running() is None
+
+
+def test_a_start_that_takes_too_long_is_ended(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(
+        "import os, pathlib, sys, time\n"
+        "pathlib.Path(sys.argv[4], 'pid').write_text(str(os.getpid()))\n"
+        "print('waiting', flush=True)\ntime.sleep(300)\n",
+        tmp_path,
+        monkeypatch,
+    )
+    # Its time is over once it waits.
+    monkeypatch.setattr(
+        "time.monotonic", lambda: 2 * PATIENCE if "waiting" in folder.log.read_text() else 0.0
+    )
+    with pytest.raises(
+        LocalSageMakerError, match=r"the local SageMaker did not start; .* ends:\nwaiting$"
+    ):
+        lifecycle.up(folder)
+    assert not runs(int((folder.root / "pid").read_text()))
+    assert folder.running() is None
+
+
+def test_up_starts_it_on_a_free_port_and_down_stops_it(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.root.mkdir()
+    (folder.root / "of the last run").touch()
+    stand_in(EMULATOR, tmp_path, monkeypatch)
+    running = lifecycle.up(folder)
+    with folder.lock.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # nobody has it any more
+    assert running.python == IMAGE_PYTHON
+    assert folder.running() == running
+    assert runs(running.pid)
+    assert not (folder.root / "of the last run").exists()
+    assert folder.log.read_text().startswith(f"started with {folder.temporary}\n")
+    with pytest.raises(LocalSageMakerError, match=f"is up already: {running.url} "):
+        lifecycle.up(folder)
+    assert lifecycle.down(folder) is True
+    assert not runs(running.pid)
+    assert folder.running() is None
+    assert lifecycle.down(folder) is False
+
+
+def test_up_takes_the_port_that_it_is_given(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(EMULATOR, tmp_path, monkeypatch)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert lifecycle.up(folder, port=port).port == port
+
+
+@pytest.mark.parametrize(
+    ("python", "isolated", "warning"),
+    [
+        (
+            *(IMAGE_PYTHON, False),
+            "warning: this kernel grants no namespaces: each Triton listens on every interface of "
+            "this machine, and models read and write all that you can\n",
+        ),
+        (
+            *("3.12", True),
+            "warning: Python models run in Python 3.12 here, and archives are built for it, below "
+            "other prefixes than on AWS, where it is 3.10: put python3.10 with its libpython on "
+            "PATH to have the same\n",
+        ),
+    ],
+)
+def test_what_differs_from_sagemaker_is_said_at_once(
+    folder: Folder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    python: str,
+    isolated: bool,
+    warning: str,
+) -> None:
+    triton = installation(tmp_path, python=python, isolated=isolated)
+    monkeypatch.setattr(lifecycle, "find_triton", lambda: triton)
+    stand_in(FAILING, tmp_path, monkeypatch)
+    with pytest.raises(LocalSageMakerError):
+        lifecycle.up(folder)
+    assert capsys.readouterr().err == warning
+
+
+def test_the_memory_of_large_bodies_is_given_back(
+    folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(TAKES_AND_GIVES_BACK + EMULATOR, tmp_path, monkeypatch)
+    lifecycle.up(folder)

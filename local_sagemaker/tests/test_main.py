@@ -1,0 +1,139 @@
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker import lifecycle
+from local_sagemaker.__main__ import main
+from local_sagemaker.clock import SPEED
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.hosting.health import FAILED_PINGS, most_failed_pings
+from local_sagemaker.hosting.launch import INSTANCES
+from local_sagemaker.metrics.gpu_trace import GPU_TRACE
+
+RUNNING = Running(pid=os.getpid(), port=4566, python="3.10")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
+    """The working directory's, with a name that a shell would split."""
+    working = tmp_path / "a b"
+    working.mkdir()
+    monkeypatch.chdir(working)
+    made = Folder.default()
+    made.root.mkdir()
+    return made
+
+
+def test_env_needs_a_running_one_and_says_how_to_start_it(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["env"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == ("error: no local SageMaker is running: start it with tritonsm up\n")
+
+
+def test_env_is_read_by_a_shell(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    folder.remember(RUNNING)
+    assert main(["env"]) == 0
+    script = capsys.readouterr().out + 'echo "$AWS_ENDPOINT_URL"; sh -c \'echo "$CDK_HOME"\''
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["http://127.0.0.1:4566", str(folder.cdk_home)]
+
+
+def test_up_passes_the_port_on_and_says_where_it_listens(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ports: list[int | None] = []
+
+    def up(folder: Folder, *, port: int | None) -> Running:
+        ports.append(port)
+        return RUNNING
+
+    monkeypatch.setattr(lifecycle, "up", up)
+    assert (main(["up"]), main(["up", "--port", "4566"])) == (0, 0)
+    assert ports == [None, 4566]
+    said = (
+        f"local SageMaker at http://127.0.0.1:4566, log {folder.log}\n"
+        "a page that shows what it does: http://127.0.0.1:4566/_local_sagemaker/\n"
+        "at most 2 processes stand for the instances of a variant\n"
+    )
+    assert capsys.readouterr().out == said * 2
+
+
+def test_up_passes_on_how_many_processes_a_variant_has_and_how_fast_time_passes(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (INSTANCES, SPEED, FAILED_PINGS):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
+    assert main(["up", "--instances", "3", "--speed", "10", "--failed-pings", "5"]) == 0
+    assert [os.environ[it] for it in (INSTANCES, SPEED, FAILED_PINGS)] == ["3", "10", "5"]
+    assert most_failed_pings() == 5
+    assert "at most 3 processes stand" in capsys.readouterr().out
+
+
+def test_up_passes_on_where_the_gpu_trace_is(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(GPU_TRACE, "")
+    monkeypatch.setattr(lifecycle, "up", lambda *_, **__: RUNNING)
+    Path("trace.csv").write_text("seconds,endpoint,variant,utilization,memory\n")
+    assert main(["up", "--gpu-trace", "trace.csv"]) == 0
+    assert os.environ[GPU_TRACE] == str(Path("trace.csv").resolve())
+    Path("trace.csv").write_text("nothing\n")
+    assert main(["up", "--gpu-trace", "trace.csv"]) == 1
+    assert "trace.csv:1: write the columns first" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--instances", "--speed", "--failed-pings"])
+def test_what_is_no_number_starts_nothing(
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    option: str,
+) -> None:
+    for name in (INSTANCES, SPEED, FAILED_PINGS):
+        monkeypatch.setenv(name, "1")
+    assert main(["up", option, "many"]) == 1
+    assert "is 'many'" in capsys.readouterr().err
+    assert folder.running() is None
+
+
+def test_an_error_is_one_line_and_a_status(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def up(folder: Folder, *, port: int | None) -> Running:
+        raise LocalSageMakerError("port 4566 is taken")
+
+    monkeypatch.setattr(lifecycle, "up", up)
+    assert main(["up", "--port", "4566"]) == 1
+    assert capsys.readouterr().err == "error: port 4566 is taken\n"
+
+
+@pytest.mark.parametrize(
+    ("stopped", "line"),
+    [(True, "local SageMaker stopped\n"), (False, "no local SageMaker is running\n")],
+)
+def test_down_says_whether_there_was_anything_to_stop(
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    stopped: bool,
+    line: str,
+) -> None:
+    monkeypatch.setattr(lifecycle, "down", lambda _: stopped)
+    assert main(["down"]) == 0
+    assert capsys.readouterr().out == line
+
+
+def test_without_a_command_the_usage_is_shown(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([])
+    assert ended.value.code == 2
+    assert "usage: python -m local_sagemaker" in capsys.readouterr().err

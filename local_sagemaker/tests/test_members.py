@@ -1,0 +1,150 @@
+"""Every member of botocore's models is supported, or refused by name."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+
+import local_sagemaker
+from local_sagemaker.api import JsonService
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.codebuild.service import CodeBuild
+from local_sagemaker.ecr.registries import registries
+from local_sagemaker.errors import ApiError
+from local_sagemaker.members import SUPPORTED
+from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.quotas.service import service_quotas
+from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.tests.conftest import BOTOCORE
+
+UNUSED: Any = MagicMock()
+SERVICES = {
+    "application-autoscaling": AutoScaling(UNUSED, UNUSED, speed=1).service,
+    "codebuild": CodeBuild(clients=UNUSED, folder=UNUSED, environment={}).service,
+    "ecr": registries(UNUSED),
+    "sagemaker": control_plane(UNUSED),
+    "service-quotas": service_quotas(AccountQuotas()),
+}
+"""The services that the local SageMaker answers itself."""
+
+
+def requests(
+    shape: Shape, supported: dict[str, str], seen: tuple[str, ...] = ()
+) -> Iterator[tuple[Any, str, bool]]:
+    """Yield a value with each member below a shape, the member's path, and whether it is supported.
+
+    What is below an unsupported member is refused with it.
+    """
+    if isinstance(shape, StructureShape) and shape.name not in seen:
+        least = {it: value(shape.members[it]) for it in shape.required_members}
+        for name, member in shape.members.items():
+            known = name in supported.get(shape.name, "").split()
+            yield {**least, name: value(member)}, name, known
+            below = requests(member, supported, (*seen, shape.name)) if known else ()
+            for inner, path, known_below in below:
+                joined = f"{name}{path}" if path.startswith("[") else f"{name}.{path}"
+                yield {**least, name: inner}, joined, known_below
+    elif isinstance(shape, ListShape):
+        for inner, path, known in requests(shape.member, supported, seen):
+            yield [inner], f"[0].{path}", known
+    elif isinstance(shape, MapShape):
+        for inner, path, known in requests(shape.value, supported, seen):
+            yield {"a": inner}, f"a.{path}", known
+
+
+def value(shape: Shape) -> Any:
+    """Return a value of a shape's type that is not empty."""
+    least = max(1, shape.metadata.get("min", 1))
+    if isinstance(shape, StructureShape):
+        names = shape.required_members or list(shape.members)[:1]
+        return {it: value(shape.members[it]) for it in names}
+    if isinstance(shape, ListShape):
+        return [value(shape.member)] * least
+    if isinstance(shape, MapShape):
+        return {"a": value(shape.value)}
+    return {"string": "a" * least, "boolean": True}.get(shape.type_name, least)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_each_member_of_each_operation_is_supported_or_refused_by_name(name: str) -> None:
+    operations = SERVICES[name]._operations
+    service = JsonService(name, dict.fromkeys(operations, lambda _: {}))
+    for operation in operations:
+        shape: Any = BOTOCORE.get_service_model(name).operation_model(operation).input_shape
+        for request, path, supported in requests(shape, SUPPORTED[name]):
+            message = refusal(service, operation, request)
+            named = re.search(r"does not support (.*): leave it out", message)
+            assert (path in (named[1].split(", ") if named else [])) is not supported, request
+
+
+def refusal(service: JsonService, operation: str, request: dict[str, Any]) -> str:
+    try:
+        service.call(operation, request)
+    except ApiError as error:
+        return error.message
+    return ""
+
+
+def test_a_member_that_asks_for_nothing_is_let_through() -> None:
+    service = JsonService("codebuild", {"CreateProject": lambda request: request})
+    project = {
+        "name": "builder",
+        "source": {"type": "NO_SOURCE", "insecureSsl": False, "gitCloneDepth": 0},
+        "artifacts": {"type": "NO_ARTIFACTS"},
+        "environment": {
+            "type": "LINUX_CONTAINER",
+            "image": "i",
+            "computeType": "BUILD_GENERAL1_SMALL",
+            "privilegedMode": False,
+        },
+        "serviceRole": "r",
+        "secondarySourceVersions": [],
+        "badgeEnabled": False,
+    }
+    assert service.call("CreateProject", project) == project
+    with pytest.raises(ApiError) as refused:
+        service.call("CreateProject", {**project, "badgeEnabled": True, "sourceVersion": "1"})
+    assert (refused.value.code, refused.value.message) == (
+        "InvalidInputException",
+        "The local SageMaker does not support badgeEnabled, sourceVersion: leave it out.",
+    )
+
+
+@pytest.mark.parametrize("service", SUPPORTED)
+def test_what_is_supported_is_in_the_model_and_has_an_effect_or_is_described(service: str) -> None:
+    model = BOTOCORE.get_service_model(service)
+    package = service.removesuffix("-runtime").removeprefix("application-")
+    package = {"service-quotas": "quotas"}.get(package, package)
+    root = Path(local_sagemaker.__file__).parent
+    files = [*(root / package).glob("*.py"), *(root / "hosting").glob("*.py"), root / "paging.py"]
+    code = "".join(it.read_text() for it in files if it.name != "cloudformation.py")
+    described = {
+        name
+        for operation in model.operation_names
+        if operation.startswith(("Describe", "BatchGet"))
+        for shape in structures(model.operation_model(operation).output_shape)
+        for name in shape.members
+    }
+    for shape_name, names in SUPPORTED[service].items():
+        shape: Any = model.shape_for(shape_name)
+        assert set(names.split()) <= set(shape.members)
+        for name in names.split():
+            header = shape.members[name].serialization.get("name", name)
+            used = any(it in code for it in (f'"{name}"', f'b"{header.lower()}"'))
+            assert used or name in described, (shape_name, name)
+
+
+def structures(shape: Shape | None, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
+    """Yield a shape and the structures below it."""
+    if isinstance(shape, StructureShape) and shape.name not in seen:
+        yield shape
+        for member in shape.members.values():
+            yield from structures(member, seen | {shape.name})
+    elif isinstance(shape, ListShape):
+        yield from structures(shape.member, seen)
+    elif isinstance(shape, MapShape):
+        yield from structures(shape.value, seen)

@@ -1,0 +1,197 @@
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+import platform_facts
+from local_sagemaker import prerequisites
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, find_triton, search_path
+
+STUB = """\
+if [ -e "$LD_LIBRARY_PATH/libpython{version}.so.1.0" ]; then exit 1; else exit 127; fi
+"""
+
+
+class Version(NamedTuple):
+    """What of `sys.version_info` is looked at."""
+
+    major: int
+    minor: int
+
+
+@pytest.fixture
+def python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """A Python 3.11 with a shared library, nvidia-pytriton and numpy 1.26.4; no Python 3.10."""
+    package = tmp_path / "site-packages" / "pytriton"
+    for version in ("3.10", "3.11", "3.12"):
+        folder = package / "tritonserver" / "python_backend_stubs" / version
+        folder.mkdir(parents=True)
+        _write_program(folder / "triton_python_backend_stub", STUB.format(version=version))
+    libraries, programs = tmp_path / "lib", tmp_path / "bin"
+    for path in (libraries, programs):
+        path.mkdir()
+    (libraries / "libpython3.11.so.1.0").touch()
+    machine = SimpleNamespace(
+        version_info=Version(3, 11),
+        executable="/usr/bin/python3.11",
+        pytriton=SimpleNamespace(origin=str(package / "__init__.py")),
+        numpy="1.26.4",
+        libraries=libraries,
+        programs=programs,
+        isolated=True,
+    )
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setattr(prerequisites, "sys", machine)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: machine.pytriton)
+    monkeypatch.setattr(importlib.metadata, "version", lambda _: machine.numpy)
+    monkeypatch.setattr("sysconfig.get_config_var", lambda _: str(libraries))
+    monkeypatch.setattr(prerequisites, "_can_unshare", lambda: machine.isolated)
+    return machine
+
+
+def _write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def test_an_installation_that_has_everything_is_found(python: Any, tmp_path: Path) -> None:
+    found = find_triton()
+    root = tmp_path / "site-packages" / "pytriton" / "tritonserver"
+    assert found.root == root
+    assert found.binary == root / "bin" / "tritonserver"
+    stub = root / "python_backend_stubs" / "3.11" / "triton_python_backend_stub"
+    assert found.own_python == Interpreter(
+        Path("/usr/bin/python3.11"), "3.11", tmp_path / "lib", stub
+    )
+    assert found.isolated
+
+
+def test_the_stub_is_that_of_the_running_python(python: Any) -> None:
+    python.version_info = Version(3, 12)
+    (python.libraries / "libpython3.12.so.1.0").touch()
+    assert find_triton().own_python.stub.parent.name == "3.12"
+
+
+def test_models_run_in_the_images_python_where_it_is_here(python: Any) -> None:
+    program, libraries = python.programs / "python3.10", python.libraries
+    _write_program(program, f"echo {libraries}")
+    (libraries / "libpython3.10.so.1.0").touch()
+    stub = find_triton().root / "python_backend_stubs" / "3.10" / "triton_python_backend_stub"
+    assert find_triton().model_python == Interpreter(program, "3.10", libraries, stub)
+
+
+@pytest.mark.parametrize("says", [None, "echo /nowhere", "echo not installed >&2; exit 127"])
+def test_models_run_in_this_python_where_the_images_cannot_be_embedded(
+    python: Any, says: str | None
+) -> None:
+    if says:
+        _write_program(python.programs / "python3.10", says)
+    found = find_triton()
+    assert found.model_python == found.own_python
+
+
+def test_the_images_python_is_that_of_the_release_that_the_laptop_builds_for() -> None:
+    local = Path(__file__).parents[3] / "stages" / "local.yaml"
+    release = platform_facts.release(yaml.safe_load(local.read_text())["release"])
+    assert str(release.python).startswith(f"{IMAGE_PYTHON}.")
+
+
+@pytest.mark.parametrize("platform", [("Darwin", "arm64"), ("Linux", "aarch64")])
+def test_a_platform_that_triton_has_no_wheel_for_is_named(
+    python: Any, platform: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python.pytriton = None
+    monkeypatch.setattr("platform.system", lambda: platform[0])
+    monkeypatch.setattr("platform.machine", lambda: platform[1])
+    with pytest.raises(LocalSageMakerError) as error:
+        find_triton()
+    assert str(error.value) == (
+        "the local Triton runs on Linux on x86-64, and this is "
+        f"{platform[0]} on {platform[1]}, for which nvidia-pytriton has no wheel: deploy to AWS, "
+        "or use a Linux machine"
+    )
+
+
+@pytest.mark.parametrize("version", [Version(3, 10), Version(3, 13), Version(4, 11)])
+def test_another_python_is_refused(python: Any, version: Version) -> None:
+    python.version_info = version
+    with pytest.raises(LocalSageMakerError) as refused:
+        find_triton()
+    assert str(refused.value) == (
+        f"Python {version.major}.{version.minor} is not supported: use 3.11 or 3.12, the versions "
+        "that the local Triton has a Python backend for"
+    )
+
+
+def test_a_missing_wheel_is_refused(python: Any) -> None:
+    python.pytriton = None
+    with pytest.raises(LocalSageMakerError) as refused:
+        find_triton()
+    assert str(refused.value) == "nvidia-pytriton is not installed: run make install"
+
+
+def test_numpy_2_is_refused_because_tensors_come_back_empty(python: Any) -> None:
+    python.numpy = "2.4.6"
+    with pytest.raises(LocalSageMakerError) as refused:
+        find_triton()
+    assert str(refused.value) == (
+        "numpy 2.4.6 is installed, with which the local Triton's Python backend returns empty "
+        "tensors: run make install to get the pinned one"
+    )
+
+
+def test_a_missing_libpython_is_refused_with_the_package_that_has_it(python: Any) -> None:
+    (python.libraries / "libpython3.11.so.1.0").unlink()
+    with pytest.raises(LocalSageMakerError) as refused:
+        find_triton()
+    assert str(refused.value) == (
+        "libpython3.11.so.1.0 is not on this machine, which Triton's Python backend needs: install "
+        "it (Debian, Ubuntu: apt-get install libpython3.11) or use a Python built with "
+        "--enable-shared"
+    )
+
+
+def test_a_kernel_without_namespaces_is_no_error(python: Any) -> None:
+    python.isolated = False
+    assert not find_triton().isolated
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (0, True),
+        (1, False),
+        (FileNotFoundError("unshare"), False),
+        (subprocess.TimeoutExpired("unshare", 10), False),
+    ],
+)
+def test_servers_are_isolated_where_unshare_works(
+    monkeypatch: pytest.MonkeyPatch, outcome: int | Exception, expected: bool
+) -> None:
+    def run(command: list[str], **_: Any) -> SimpleNamespace:
+        assert command[0] == "unshare"
+        assert "--net" in command
+        if isinstance(outcome, Exception):
+            raise outcome
+        return SimpleNamespace(returncode=outcome)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert prerequisites._can_unshare() is expected
+
+
+def test_this_pythons_programs_come_first_on_the_search_path(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    assert search_path() == f"{sys.prefix}/bin:/usr/bin:/bin"
+    assert search_path(Path("/environment")) == "/environment/bin:/usr/bin:/bin"
+    monkeypatch.delenv("PATH")
+    assert search_path() == f"{sys.prefix}/bin:{os.defpath}"

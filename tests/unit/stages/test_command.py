@@ -1,0 +1,81 @@
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stages
+from stages import command, load
+
+
+def main(arguments: list[str]) -> int:
+    """Run `tritonsm stages` with arguments; return its exit code."""
+    parser = argparse.ArgumentParser()
+    command.add_to(parser.add_subparsers())
+    options = parser.parse_args(["stages", *arguments])
+    code: int = options.run(options)
+    return code
+
+
+def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert main(arguments) == 0
+    return capsys.readouterr().out
+
+
+def test_the_schema_for_editors_is_the_one_that_is_shipped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    # Where this fails: make schema
+    shipped = Path(stages.__file__).with_name("stage.schema.json").read_text()
+    assert printed(["--schema"], capsys) == shipped
+
+
+def test_every_stage_names_the_schema_for_editors_in_its_first_line() -> None:
+    folder = Path(stages.__file__).parent
+    for name in stages.stage_names():
+        first = (folder / f"{name}.yaml").read_text().splitlines()[0]
+        assert first == "# yaml-language-server: $schema=stage.schema.json", name
+
+
+def test_the_listing_has_a_line_for_each_stage(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [line.split() for line in printed([], capsys).splitlines()]
+    assert rows == [
+        [name, stage.region, stage.release, *", ".join(stage.endpoints).split()]
+        for name in stages.stage_names()
+        for stage in [stages.load_stage(name)]
+    ]
+    assert ["dev", "us-east-1", "25.09", "text"] in rows
+
+
+def test_a_stage_that_cannot_be_listed_is_an_error_and_the_others_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good = (load.FOLDER / "dev.yaml").read_text()
+    for name, content in {"a_b": good, "broken": "- a", "dev": good}.items():
+        (tmp_path / f"{name}.yaml").write_text(content)
+    monkeypatch.setattr(command, "stage_names", lambda: load.stage_names(tmp_path))
+    monkeypatch.setattr(command, "load_stage", lambda name: load.load_stage(name, tmp_path))
+    assert main([]) == 1
+    said = capsys.readouterr()
+    assert [it.split()[0] for it in said.out.splitlines()] == ["dev"]
+    name, broken = said.err.splitlines()
+    assert name.startswith("error: ")
+    assert "a_b.yaml: a stage's name" in name
+    assert "broken.yaml:1: write a mapping" in broken
+
+
+@pytest.mark.parametrize("arguments", [["stages"], ["stages", "--schema"]])
+def test_stages_are_checked_without_node_and_without_building_models(arguments: list[str]) -> None:
+    """The CDK starts node; the build's packages take seconds to import."""
+    program = (
+        "import argparse, sys; "
+        "sys.modules.update(dict.fromkeys(['aws_cdk', 'jsii', 'onnx', 'torch']));"
+        "from stages import command; parser = argparse.ArgumentParser();"
+        "command.add_to(parser.add_subparsers());"
+        f"options = parser.parse_args({arguments!r}); sys.exit(options.run(options))"
+    )
+    root = Path(stages.__file__).parents[1]
+    subprocess.run([sys.executable, "-c", program], cwd=root, check=True, capture_output=True)
