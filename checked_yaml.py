@@ -14,8 +14,6 @@ from pydantic_core import ErrorDetails
 Model = TypeVar("Model", bound=BaseModel)
 Keys = tuple[str | int, ...]
 """The keys that lead to a value, from the part that a validator checks, or from the file's top."""
-MAX_DEPTH = 50
-"""Levels of lists and mappings: far more than a schema of ours has, far fewer than Python calls."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def line_of(path: Path, *keys: str | int) -> int:
 class _Loader(yaml.SafeLoader):
     """A loader that notes what is YAML, and has no value that a schema could judge."""
 
-    def __init__(self, path: Path, content: bytes) -> None:
+    def __init__(self, path: Path, content: str) -> None:
         self.problems: list[Problem] = []
         self._path, self._trail = path, list[str]()
         super().__init__(content)
@@ -99,22 +97,17 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: Any, index: Any) -> Any:
         """Compose a node; `index` is its number in a list, its key in a mapping, or None."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        alias, line = isinstance(event, yaml.AliasEvent), event.start_mark.line + 1
         is_key, depth = parent is not None and index is None, len(self._trail)
-        if depth > MAX_DEPTH:
-            raise RecursionError
         self._trail += [] if index is None else [str(getattr(index, "value", index))]
         node: Any = super().compose_node(parent, index)
         self._trail += [node.value] if is_key and isinstance(node, yaml.ScalarNode) else []
-        if reason := _wrong_key(node, parent) if is_key else self._wrong_value(node, alias):
+        if reason := _wrong_key(node, parent) if is_key else self._wrong_value(node):
+            line = event.start_mark.line + 1
             self.problems.append(Problem(self._path, line, ".".join(self._trail), reason))
         del self._trail[depth:]
         return node
 
-    def _wrong_value(self, node: yaml.Node, alias: bool) -> str:
-        if alias:  # of a node that is not composed yet, it is inside
-            holds_itself = node.end_mark is None
-            return "holds itself through an alias: write the values out" if holds_itself else ""
+    def _wrong_value(self, node: yaml.Node) -> str:
         if node.tag not in self.yaml_constructors:
             return f"unknown tag {node.tag}: remove it"
         try:
@@ -138,7 +131,7 @@ def _wrong_key(key: yaml.Node, mapping: yaml.MappingNode) -> str:
 
 def _read(path: Path) -> tuple[yaml.MappingNode, Any]:
     """Return the nodes of a file, with their lines, and its value."""
-    content = path.read_bytes()
+    content = path.read_text(encoding="utf-8", errors="surrogateescape")
     line, reason = 1, "write a mapping of keys to values"
     try:
         loader = _Loader(path, content)
@@ -150,20 +143,12 @@ def _read(path: Path) -> tuple[yaml.MappingNode, Any]:
     except RecursionError:
         reason = "lists and mappings are nested too deeply: write fewer levels"
     except yaml.reader.ReaderError as error:
-        line, reason = _unreadable(content, error)
+        line = content.count("\n", 0, error.position) + 1
+        reason = "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         reason = f"not YAML: {error.problem}"
     raise InvalidFile([Problem(path, line, "", reason)])
-
-
-def _unreadable(content: bytes, error: yaml.reader.ReaderError) -> tuple[int, str]:
-    """Return the line and the reason: bytes that are no text, or a character that is none."""
-    if error.encoding == "unicode":
-        line = content.decode(errors="replace")[: error.position].count("\n") + 1
-        return line, f"YAML has no character U+{error.character:04X}: remove it"
-    line = content.count(b"\n", 0, error.position) + 1
-    return line, f"byte 0x{error.character:02x} is not UTF-8: save the file as UTF-8"
 
 
 def _locate(root: yaml.Node, keys: Keys) -> tuple[int, str]:
@@ -191,55 +176,36 @@ def _messages(detail: ErrorDetails, schema: type[BaseModel]) -> list[tuple[Keys,
     return error.errors if isinstance(error, LocatedErrors) else [((), _message(detail, schema))]
 
 
-_PLAIN = {
+_MESSAGES = {
     "missing": "missing: add this key",
     "too": "is empty: add one",
     "dict": "write keys below it, each with its value, not {}",
-    "int": "write a whole number, not {}",
-    "float": "write a number, not {}",
+    "model": "write keys below it, each with its value, not {}",
     "bool": "write true or false, not {}",
+    "string_type": "write a text in quotes, not {}",
+    "greater_than_equal": "{} is out of range: write {ge:g} or more",
+    "greater_than": "{} is out of range: write more than {gt:g}",
+    "less_than_equal": "{} is out of range: write {le:g} or less",
+    "value_error": "{error}",
+    "union_tag_not_found": "missing: write {discriminator}, and the keys that belong to it",
+    "union_tag_invalid": "{discriminator} is '{tag}'; write one of {expected_tags}",
 }
-"""Messages by the first words of pydantic's types of errors."""
+"""Messages by pydantic's types of errors, or the first words of several."""
 
 
 def _message(detail: ErrorDetails, schema: type[BaseModel]) -> str:
     value, place, kind = detail["input"], detail["loc"], detail["type"]
-    written = str(value).lower() if isinstance(value, bool) else repr(value)
-    written = "nothing" if value is None else written
-    match kind.split("_")[0]:
-        case "extra":
-            allowed = list(_schema_at(schema, place[:-1]).get("properties", {}))
-            close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
-            hint = f"write {close[0]}" if close else f"known keys: {', '.join(sorted(allowed))}"
-            return f"unknown key; {hint}"
-        case "union":
-            union = _schema_at(schema, place)["discriminator"]
-            key, known = union["propertyName"], ", ".join(union["mapping"])
-            if "tag" not in detail["ctx"]:
-                return f"missing: write `{key}` as one of {known}"
-            return f"{key} is '{detail['ctx']['tag']}'; write one of {known}"
-        case "value":
-            return detail["msg"].removeprefix("Value error, ")
-        case "greater" | "less":
-            return f"{value} is out of range: write {_range(_schema_at(schema, place))}"
-        case "model":
-            here = _schema_at(schema, place)
-            tag = here.get("discriminator", {}).get("propertyName")
-            first = [tag] if tag else here.get("required") or list(here["properties"])[:2]
-            return f"write keys below it, such as {', '.join(first)}, not {written}"
-        case word if word in _PLAIN and not (word == "too" and value):
-            return _PLAIN[word].format(written)
-    quoted = kind == "string_type" and not isinstance(value, list | dict | None)
-    fix = ": write it in quotes" if quoted else ""
-    return f"{detail['msg'][0].lower()}{detail['msg'][1:]}, not {value!r}{fix}"
-
-
-def _range(here: dict[str, Any]) -> str:
-    """Return the numbers that a schema allows, in words: `1 to 50`, `1 or more`, `more than 0`."""
-    above, least, most = (here.get(key) for key in ("exclusiveMinimum", "minimum", "maximum"))
-    if least is not None:
-        return f"{least} or more" if most is None else f"{least} to {most}"
-    return f"more than {above}" if most is None else f"more than {above}, at most {most}"
+    word = kind.split("_")[0]
+    if word == "extra":
+        allowed = list(_schema_at(schema, place[:-1]).get("properties", {}))
+        close = difflib.get_close_matches(str(place[-1]), allowed, n=1)
+        hint = f"write {close[0]}" if close else f"known keys: {', '.join(sorted(allowed))}"
+        return f"unknown key; {hint}"
+    written = "nothing" if value is None else repr(value)
+    if template := _MESSAGES.get(kind) or _MESSAGES.get(word):
+        return template.format(written, **detail.get("ctx", {}))
+    text = detail["msg"].replace("Input should be", "write")
+    return f"{text[0].lower()}{text[1:]}, not {written}"
 
 
 def _schema_at(schema: type[BaseModel], location: Keys) -> dict[str, Any]:

