@@ -174,9 +174,9 @@ class TritonEndpoint(EndpointBase):
     @jsii.member(jsii_name="connections")
     def connections(self) -> ec2.Connections:
         """The instances' security groups. Raises `ValueError` where there is no VPC."""
-        if self._network.connections is None:
+        if not self._network.groups:
             raise ValueError("connections: the instances are in no VPC: write vpc")
-        return self._network.connections
+        return ec2.Connections(security_groups=self._network.groups)
 
     @property
     @jsii.member(jsii_name="grantPrincipal")

@@ -52,7 +52,7 @@ class VpcAccess:
     ) -> None:
         self.problems = list[Problem]()
         self.own_group_id: str | None = None
-        self.connections: ec2.Connections | None = None
+        self.groups = list[ec2.ISecurityGroup]()
         self.vpc_config: sagemaker.CfnModel.VpcConfigProperty | None = None
         groups = list(security_groups or ())
         if vpc is None:
@@ -70,7 +70,7 @@ class VpcAccess:
             vpc=vpc,
         )
         self.own_group_id = own_group.security_group_id
-        self.connections = ec2.Connections(security_groups=groups or [own_group])
+        self.groups = groups or [own_group]
         subnets = _subnet_ids(vpc, vpc_subnets or ec2.SubnetSelection())
         if not LEAST_SUBNETS <= len(subnets) <= MOST_SUBNETS:
             what = f"{len(subnets)} chosen: choose {LEAST_SUBNETS} to {MOST_SUBNETS}, in two zones"
