@@ -121,19 +121,19 @@ class EndpointPlan:
             for prefix, target in prefixes.items()
         ]
 
-    def target_model(self, model: ModelPlan) -> str | None:
-        """Return the `TargetModel` that invokes a model; None where it is the only one."""
-        return model.target_model if self.config.hosting == "multi-model" else None
-
     @property
     def catalog(self) -> list[dict[str, Any]]:
-        """What clients must know of each model, as its catalog entry says it."""
+        """What clients must know of each model, as its catalog entry says it.
+
+        The only model is invoked without a `target_model`.
+        """
+        is_named = self.config.hosting == "multi-model"
         return [
             {
                 "model": model.name,
                 "version": model.version,
                 "endpoint": self.name,
-                "target_model": self.target_model(model),
+                "target_model": model.target_model if is_named else None,
                 "signature": model.signature.model_dump(),
             }
             for model in self.models
