@@ -150,20 +150,16 @@ def _read(path: Path) -> tuple[yaml.MappingNode, Any]:
     except RecursionError:
         reason = "lists and mappings are nested too deeply: write fewer levels"
     except yaml.reader.ReaderError as error:
-        line, reason = _unreadable(content, error)
+        if error.encoding == "unicode":
+            line += content.decode(errors="replace").count("\n", 0, error.position)
+            reason = f"YAML has no character U+{error.character:04X}: remove it"
+        else:
+            line += content.count(b"\n", 0, error.position)
+            reason = f"byte 0x{error.character:02x} is not UTF-8: save the file as UTF-8"
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         reason = f"not YAML: {error.problem}"
     raise InvalidFile([Problem(path, line, "", reason)])
-
-
-def _unreadable(content: bytes, error: yaml.reader.ReaderError) -> tuple[int, str]:
-    """Return the line and the reason: bytes that are no text, or a character that is none."""
-    if error.encoding == "unicode":
-        line = content.decode(errors="replace")[: error.position].count("\n") + 1
-        return line, f"YAML has no character U+{error.character:04X}: remove it"
-    line = content.count(b"\n", 0, error.position) + 1
-    return line, f"byte 0x{error.character:02x} is not UTF-8: save the file as UTF-8"
 
 
 def _locate(root: yaml.Node, keys: Keys) -> tuple[int, str]:
