@@ -37,10 +37,11 @@ def synthesise(
     config = load_stage(stage_name, folder)
     with at_lines_of_stage(stage_name, folder):
         plan = StagePlan.of(stage_name, config, python=python)
+        content = json.dumps(plan.as_json(), indent=1)
         add_stacks(app, plan)
         assembly = app.synth()
         check_templates(stage_name, assembly)
-    Path(assembly.directory, PLAN).write_text(json.dumps(plan.as_json(), indent=1) + "\n")
+    Path(assembly.directory, PLAN).write_text(f"{content}\n")
     return assembly
 
 

@@ -1,7 +1,6 @@
 """What CloudFormation takes of a template."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 from aws_cdk import Acknowledgment, App, Validations
@@ -29,34 +28,25 @@ def take_limits_over(app: App) -> None:
 
 
 def check_templates(stage_name: str, assembly: CloudAssembly) -> None:
-    """Raise `checked_yaml.LocatedErrors` for a template that CloudFormation refuses."""
-    problems = [
-        (keys, f"{problem}: {fix}")
-        for stack in assembly.stacks
-        for keys, fix in [_cause(stage_name, stack.stack_name)]
-        for problem in _problems(stack.stack_name, Path(stack.template_full_path).read_bytes())
-    ]
+    """Raise `checked_yaml.LocatedErrors` for templates that CloudFormation refuses.
+
+    They name the key of the list that makes a stack grow.
+    """
+    problems: list[tuple[checked_yaml.Keys, str]] = []
+    for stack in assembly.stacks:
+        short_name = stack.stack_name.removeprefix(f"{stage_name}-")
+        keys: checked_yaml.Keys = ("endpoints", short_name, "models")
+        fix = "serve some of the models from another endpoint of the stage"
+        if short_name == "models":
+            keys, fix = ("endpoints",), "write some endpoints into the file of another stage"
+        template = Path(stack.template_full_path).read_bytes()
+        resources = len(json.loads(template)["Resources"])
+        for size, most, unit in (
+            (resources, MAX_RESOURCES, "resources"),
+            (len(template), MAX_BYTES, "bytes"),
+        ):
+            if size > most:
+                problem = f"the template of {stack.stack_name} has {size:,} {unit}, CloudFormation"
+                problems.append((keys, f"{problem} takes {most:,}: {fix}"))
     if problems:
         raise checked_yaml.LocatedErrors(problems)
-
-
-def _problems(stack: str, template: bytes) -> Iterator[str]:
-    resources = len(json.loads(template)["Resources"])
-    if resources > MAX_RESOURCES:
-        yield f"the stack {stack} has {resources} resources, CloudFormation takes {MAX_RESOURCES}"
-    if len(template) > MAX_BYTES:
-        yield (
-            f"the template of the stack {stack} has {len(template):,} bytes, CloudFormation takes "
-            f"{MAX_BYTES:,}"
-        )
-
-
-def _cause(stage_name: str, stack: str) -> tuple[checked_yaml.Keys, str]:
-    """Return the key of the list that makes a stack grow, and what to do with it."""
-    name = stack.removeprefix(f"{stage_name}-")
-    if name == "models":
-        return ("endpoints",), "write some endpoints into the file of another stage"
-    return (
-        ("endpoints", name, "models"),
-        "serve some of the models from another endpoint of the stage",
-    )

@@ -121,19 +121,19 @@ class EndpointPlan:
             for prefix, target in prefixes.items()
         ]
 
-    def target_model(self, model: ModelPlan) -> str | None:
-        """Return the `TargetModel` that invokes a model; None where it is the only one."""
-        return model.target_model if self.config.hosting == "multi-model" else None
-
     @property
     def catalog(self) -> list[dict[str, Any]]:
-        """What clients must know of each model, as its catalog entry says it."""
+        """What clients must know of each model, as its catalog entry says it.
+
+        The only model is invoked without a `target_model`.
+        """
+        is_named = self.config.hosting == "multi-model"
         return [
             {
                 "model": model.name,
                 "version": model.version,
                 "endpoint": self.name,
-                "target_model": self.target_model(model),
+                "target_model": model.target_model if is_named else None,
                 "signature": model.signature.model_dump(),
             }
             for model in self.models
@@ -200,7 +200,6 @@ class StagePlan:
     name: str
     config: StageConfig
     endpoints: dict[str, EndpointPlan]
-    time_budget: TimeBudget
 
     @classmethod
     def of(cls, name: str, config: StageConfig, *, python: str | None = None) -> Self:
@@ -208,8 +207,7 @@ class StagePlan:
 
         `python` is the version that Python models run in, where it may be another than in the
         release's image. Raises `checked_yaml.LocatedErrors` with every model that is not there or
-        cannot be built, by its keys, or else with an update that a delivery has no time for, and
-        `BuildError` for a `python` that is no version.
+        cannot be built, by its keys, and `BuildError` for a `python` that is no version.
         """
         problems: list[Violation] = []
         endpoints = {}
@@ -226,11 +224,18 @@ class StagePlan:
                 endpoints[short_name] = plan
         if problems:
             raise checked_yaml.LocatedErrors(list(dict.fromkeys(problems)))
-        updates = {short_name: plan.longest_update for short_name, plan in endpoints.items()}
-        budget = TimeBudget.of(name, updates)
-        return cls(name=name, config=config, endpoints=endpoints, time_budget=budget)
+        return cls(name=name, config=config, endpoints=endpoints)
+
+    @property
+    def time_budget(self) -> TimeBudget:
+        """The longest that a delivery takes. Raises `checked_yaml.LocatedErrors`."""
+        updates = {name: plan.longest_update for name, plan in self.endpoints.items()}
+        return TimeBudget.of(self.name, updates)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the plan as preflights and deliveries read it in the cloud assembly."""
+        """Return the plan as preflights and deliveries read it in the cloud assembly.
+
+        Raises `checked_yaml.LocatedErrors` for an update that a delivery has no time for.
+        """
         plans = {short_name: plan.as_json() for short_name, plan in self.endpoints.items()}
         return {"stage": self.name, "endpoints": plans, "time_budget": asdict(self.time_budget)}

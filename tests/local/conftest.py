@@ -167,7 +167,7 @@ def checkout(
     bootstrap()
     checkout = Checkout(path, local_sagemaker)
     (path / BUILD_REQUIREMENTS).write_text("")  # they are installed here: pip takes a second to see
-    checkout.edit("constructs/triton_sagemaker/model_builder.py", *POLLED_OFTEN)
+    checkout.edit("constructs/triton_sagemaker/handler_function.py", *POLLED_OFTEN)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tree, "run_app", warm_app.run_app)
         yield checkout

@@ -492,19 +492,17 @@ def test_scaling_follows_concurrency_with_the_stage_s_cooldowns() -> None:
 
 @pytest.mark.parametrize("strategy", ["all-at-once", "canary", "linear", "rolling"])
 def test_scaling_limits_leave_the_endpoint_as_it_is(strategy: str) -> None:
-    # Else UpdateEndpoint would be called with the configuration that serves. A delivery has no time
-    # for a rolling update of more than two instances.
-    most = 2 if strategy == "rolling" else 8
-    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 1, "max_count": most}
-    scaling = {"min_count": 1, "max_count": 2, "max_rps": 9}
+    # Else UpdateEndpoint would be called with the configuration that serves.
+    night = {"at": "cron(0 20 ? * MON-FRI *)", "min_count": 2, "max_count": 9}
+    scaling = {"min_count": 2, "max_count": 4, "max_rps": 9}
 
     def endpoint(**more: Any) -> dict[str, Any]:
         update = {"strategy": strategy, "percent": 50, "wait_seconds": 60}
-        return dict(text_endpoint(update=update, instance_count=1, **more).find_resources(ENDPOINT))
+        return dict(text_endpoint(update=update, **more).find_resources(ENDPOINT))
 
     assert endpoint() == endpoint(scaling=scaling)
     assert endpoint() == endpoint(
-        scaling={**scaling, "max_count": most, "schedules": {"night": night}}
+        scaling={**scaling, "max_count": 8, "schedules": {"night": night}}
     )
 
 

@@ -76,7 +76,7 @@ def test_too_many_models_are_named_with_their_line_and_a_way_on(synth: Synth) ->
     (problem,) = refused.value.problems
     assert (problem.path.name, problem.line) == ("many.yaml", 7)
     assert str(problem).partition(": ")[2] == (
-        f"endpoints.text.models: the stack many-text has 501 resources, CloudFormation takes "
+        "endpoints.text.models: the template of many-text has 501 resources, CloudFormation takes "
         f"{MAX_RESOURCES}: serve some of the models from another endpoint of the stage"
     )
 
@@ -109,7 +109,7 @@ def test_a_template_of_more_bytes_than_cloudformation_takes_is_refused(tmp_path:
     assert refused(tmp_path, "prod-text", MAX_BYTES + 1) == [
         (
             ("endpoints", "text", "models"),
-            "the template of the stack prod-text has 1,000,001 bytes, CloudFormation takes "
+            "the template of prod-text has 1,000,001 bytes, CloudFormation takes "
             "1,000,000: serve some of the models from another endpoint of the stage",
         )
     ]

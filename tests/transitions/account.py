@@ -38,11 +38,11 @@ from local_sagemaker.sagemaker import endpoint as endpoint_module
 from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.service import control_plane
-from local_sagemaker.tests.conftest import FakeS3
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
 from tests.transitions.caller import Caller, Dice
 from tests.transitions.faults import Fault, What
 from tests.transitions.functions import (
+    S3,
     CodeBuild,
     CustomResource,
     NoInterfaces,
@@ -69,7 +69,7 @@ class Account:
     """What one stack is deployed to; one at a time, inside `accounts`."""
 
     def __init__(self, dice: Dice) -> None:
-        self.s3 = FakeS3()
+        self.s3 = S3()
         self.s3.objects["models", "here"] = b""
         self.fault = Fault()
         self._smallest: dict[str, int] = {}

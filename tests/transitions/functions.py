@@ -11,10 +11,12 @@ from typing import Any
 
 from botocore import xform_name
 from botocore.exceptions import ClientError
+from botocore.paginate import PageIterator
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.cloudformation import Created, ResourceType
 from local_sagemaker.errors import ApiError
+from local_sagemaker.tests.conftest import FakeS3
 
 CONSTRUCTS = Path(__file__).parents[2] / "constructs" / "triton_sagemaker"
 
@@ -49,10 +51,14 @@ class CustomResource(ResourceType):
             "StackId": f"arn:aws:cloudformation:us-east-1:000000000000:stack/{self._stack}/0a1b",
             **event,
         }
-        answer = self._function.on_event(event, None)
-        if not self._function.is_complete({**event, **answer}, None)["IsComplete"]:
+        if hasattr(self._function, "handle"):
+            begin = poll = self._function.handle
+        else:
+            begin, poll = self._function.on_event, self._function.is_complete
+        answer = begin(event, None)
+        if not poll({**event, **answer}, None)["IsComplete"]:
             self._wait()
-            assert self._function.is_complete({**event, **answer}, None)["IsComplete"]
+            assert poll({**event, **answer}, None)["IsComplete"]
         return answer["PhysicalResourceId"], {}
 
 
@@ -90,6 +96,13 @@ class Service:
         return ask
 
 
+class Pages(list[Record]):
+    """The pages of an answer, which boto3's own code searches."""
+
+    def search(self, expression: str) -> Iterator[Any]:
+        return PageIterator.search(self, expression)  # type: ignore[arg-type]
+
+
 class Parameters:
     """A client of SSM; `values` gives those of a path."""
 
@@ -100,8 +113,15 @@ class Parameters:
         assert operation == "get_parameters_by_path"
         return self
 
-    def paginate(self, *, Path: str) -> Iterator[Record]:  # noqa: N803
-        yield {"Parameters": [{"Value": it} for it in self._values(Path)]}
+    def paginate(self, *, Path: str) -> "Pages":  # noqa: N803
+        return Pages([{"Parameters": [{"Value": value} for value in self._values(Path)]}])
+
+
+class S3(FakeS3):
+    """A client of S3 whose listings can be searched."""
+
+    def paginate(self, *, Bucket: str, Prefix: str) -> "Pages":  # noqa: N803
+        return Pages(super().paginate(Bucket=Bucket, Prefix=Prefix))
 
 
 class NoInterfaces:
@@ -111,8 +131,8 @@ class NoInterfaces:
         assert operation == "describe_network_interfaces"
         return self
 
-    def paginate(self, **_: Any) -> Iterator[Record]:
-        yield {"NetworkInterfaces": []}
+    def paginate(self, **_: Any) -> "Pages":
+        return Pages([{"NetworkInterfaces": []}])
 
 
 class CodeBuild:
