@@ -21,7 +21,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(command: Callable[[], int]) -> int:
-    """Run a command with the local SageMaker; return its exit code, 1 where none is up, or stays up."""
+    """Run a command with the local SageMaker; return its exit code, or 1 without one."""
     try:
         with lifecycle.while_running(Folder.default(), enter()):
             return command()

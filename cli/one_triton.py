@@ -110,7 +110,7 @@ def _message(answered: str) -> str:
 
 @contextmanager
 def started(installation: TritonInstallation, archives: Path) -> Iterator[OneTriton]:
-    """Start a server, and end it with the block. Raises `LocalSageMakerError` where it does not start."""
+    """Start a server, and stop it after the block. Raises `LocalSageMakerError` if it fails."""
     with TemporaryDirectory(prefix="try-") as scratch:
         folder = Path(scratch)
         backends.install(installation, folder / "backends")

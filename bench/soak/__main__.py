@@ -1,7 +1,7 @@
 """An hour of load and faults, after which memory, handles, threads and processes are as they were.
 
-A local SageMaker of its own, in a temporary folder, serves more models than its instance holds, and one
-by instances that are scaled; both are updated, their archives replaced, their servers and stubs
+A local SageMaker in a temporary folder serves more models than its instance holds, and one by
+instances that are scaled; both are updated, their archives replaced, their servers and stubs
 killed, while clients ask and check each answer. Ends with 1 when no call is answered, when an
 answer is neither right nor explained by what was done, when a measure has grown, or when something
 is left once the endpoints are deleted. What is done when follows from the seed.

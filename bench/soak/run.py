@@ -70,7 +70,7 @@ def run(
     pause: float = 1.0,
     every: float = 5.0,
 ) -> Run:
-    """Load a local SageMaker, and do to it what is planned, for so long; boto3's clients must ask it.
+    """Put a local SageMaker under load and planned faults; boto3's clients must be set up for it.
 
     `pause` is the mean of seconds between two calls of a client, `every` those between two samples.
     """

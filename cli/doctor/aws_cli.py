@@ -1,4 +1,4 @@
-"""Whether the AWS CLI on PATH asks the local SageMaker, where `tritonsm env` has set the endpoint."""
+"""Whether the AWS CLI on PATH calls the local SageMaker once `tritonsm env` set the endpoint."""
 
 import re
 import shutil

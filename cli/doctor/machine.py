@@ -1,7 +1,7 @@
 """Whether this machine is large enough.
 
-Measured with `make demo` on 2 cores: 1.9 GiB of memory at most, 190 MB in `.local_sagemaker`, 54 files
-open in a process.
+Measured with `make demo` on 2 cores: 1.9 GiB of memory at most, 190 MB in `.local_sagemaker`, 54
+open files in a process.
 """
 
 import os

@@ -8,7 +8,8 @@ from cli.doctor.finding import Finding, ok, warning
 
 ENDPOINTS = re.compile("AWS_ENDPOINT_URL_[A-Z0-9_]+")
 """Of single services: each comes before AWS_ENDPOINT_URL (AWS SDKs and tools reference guide,
-feature-ss-endpoints), which is all that `--local` sets. Tried: the local SageMaker is not asked then."""
+feature-ss-endpoints), which is all that `--local` sets. Tried: such a
+service is then not called locally."""
 PROFILES = "AWS_PROFILE", "AWS_DEFAULT_PROFILE"
 PROXIES = "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"
 

@@ -20,8 +20,8 @@ def show(log: Path, *, lines: int, containing: str, follow: bool) -> None:
         file = log.open("rb")
     except FileNotFoundError:
         raise CommandError(
-            "the local SageMaker has no log: start it with tritonsm up; tritonsm logs NAME is the log of "
-            "an endpoint"
+            "the local SageMaker has no log: start it with tritonsm up; tritonsm logs NAME is the "
+            "log of an endpoint"
         ) from None
     with file:
         shown = [it for it in _lines(file) if containing in it]

@@ -1,4 +1,4 @@
-"""What the local SageMaker says of itself beyond AWS's APIs: its speed, and which models are loaded."""
+"""The state of the local SageMaker beyond AWS's APIs: its speed, and the loaded models."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ class LocalState:
 
     @classmethod
     def ask(cls, url: str) -> "LocalState":
-        """Return what the local SageMaker at a URL says; an old one, or a busy one, says nothing."""
+        """Return the state of the local SageMaker at a URL; an old or busy one gives none."""
         try:
             with LOOPBACK.open(url + PATH, timeout=SECONDS) as answer:
                 told = json.load(answer)

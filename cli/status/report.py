@@ -96,7 +96,7 @@ class Model:
     """A model of the catalog: `archive` is None on a single-model endpoint.
 
     `log_errors` is how many of Triton's errors name the model, in the report's minutes.
-    `loaded`, and models in memory that are not in the catalog, are known of the local SageMaker alone.
+    Only the local SageMaker knows `loaded`, and models in memory that are not in the catalog.
     """
 
     endpoint: str

@@ -47,8 +47,8 @@ class Fleet:
         """Start every variant and wait until its instances are healthy.
 
         `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them; `counts` are instances by variant. Raises `LocalSageMakerError` with the reason, also when
-        another thread calls `stop` before this returns; what was started then waits for `stop`.
+        them; `counts` are instances by variant. Raises `LocalSageMakerError` with the reason, also
+        when another thread calls `stop` before this returns; what was started waits for `stop`.
         """
         self._kinds = {
             it["VariantName"]: _Kind.of(host, endpoint, it, models[it["ModelName"]])

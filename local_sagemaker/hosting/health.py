@@ -27,7 +27,7 @@ PING_TIMEOUT_SECONDS = 30.0
 
 
 def most_failed_pings() -> int | None:
-    """Return the value of the variable, or None. Raises `LocalSageMakerError` for what is no number."""
+    """Return the variable's value, or None. Raises `LocalSageMakerError` unless it is a number."""
     value = os.environ.get(FAILED_PINGS)
     if not value:
         return None

@@ -94,7 +94,7 @@ class Instance:
         self._stopped = self._leaving = False
 
     def start(self) -> None:
-        """Start a server. Raises `LocalSageMakerError` when `stop` was called before it was started."""
+        """Start a server. Raises `LocalSageMakerError` when `stop` was called before."""
         running = self._begin()
         with self._changed:
             if not self._stopped:
@@ -106,9 +106,9 @@ class Instance:
     def wait_until_healthy(self, seconds: float) -> None:
         """Wait for the server that was started, and replace it from then on.
 
-        `seconds` are those that each server has to become healthy. Raises `LocalSageMakerError` when the
-        first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence is recorded
-        in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
+        `seconds` are those that each server has to become healthy. Raises `LocalSageMakerError`
+        when the first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence
+        is recorded in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
         test_sagemaker_endpoint_tag). What it wrote is in CloudWatch Logs.
         """
         try:

@@ -66,7 +66,7 @@ _numbers = itertools.count(1)
 
 
 def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
-    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` with what is wrong."""
+    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` if it cannot."""
     described = model.get("PrimaryContainer") or model["Containers"][0]
     capacity = Capacity.of(variant)
     folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"

@@ -70,7 +70,7 @@ class GpuTrace:
 
 
 def read(file: Path) -> dict[tuple[str, str], list[Load]]:
-    """Return the lines by endpoint and variant, in the order of time. Raises `LocalSageMakerError`."""
+    """Return the lines by endpoint and variant, by time. Raises `LocalSageMakerError`."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""What the tests of the local SageMaker share: a bucket, a way to wait, and SDK clients for handlers."""
+"""What the tests share: a bucket, a way to wait, and SDK clients for handlers."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""A local SageMaker for each module of tests, and a copy of this repository to change and deploy."""
+"""A local SageMaker for each test module, and a copy of this repository to change and deploy."""
 
 import itertools
 import os
@@ -58,7 +58,7 @@ class LocalSageMaker:
         )
 
     def target(self, of_image: str) -> str:
-        """Return a build target as it is named where models run in this local SageMaker's Python."""
+        """Return the name of a build target whose models run in this local SageMaker's Python."""
         return str(BuildTarget.parse(of_image).run_in(self.running.python))
 
 

@@ -28,7 +28,7 @@ from tests.local.permissions import beyond_the_ledger
 from tests.local.tiny_models import TIMES, write_python
 
 UNNAMED = "preflight called access-analyzer:POST on *"
-"""Preflight's one call of an API that the local SageMaker does not have: it cannot name the action."""
+"""Preflight's one call of an API that the local SageMaker lacks: it cannot name the action."""
 M5 = "ml.m5.xlarge for endpoint usage"
 STAGE = """
 account: "000000000000"

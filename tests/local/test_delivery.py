@@ -156,7 +156,7 @@ def test_a_change_is_delivered_while_not_one_call_fails(
 def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     repository: Repository, live: EndpointClient, tmp_path: Path
 ) -> None:
-    """The local SageMaker lets anybody write anywhere: what AWS's bucket policy denies is done here."""
+    """The local SageMaker lets anybody write: what AWS's bucket policy denies is done here."""
     s3 = boto3.client("s3")
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")

@@ -1,4 +1,4 @@
-"""Clients that behave badly, what others see of it, and what is left when the local SageMaker ends."""
+"""Clients that behave badly, what others see of it, and the end of the local SageMaker."""
 
 import json
 import os

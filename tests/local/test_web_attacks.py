@@ -1,4 +1,4 @@
-"""No web page reaches the local SageMaker: not its services, not ministack's, not ministack's own port.
+"""No web page reaches the local SageMaker: not its services, nor ministack's, nor its port.
 
 Each attack is also sent as a program sends it, to show that it would do harm.
 """
@@ -129,7 +129,8 @@ def test_the_page_is_for_who_enters_its_address_and_for_itself(victim: LocalSage
     port = victim.running.port
     own = f"http://127.0.0.1:{port}"
     for headers in ("Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin", f"Origin: {own}"):
-        sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
+        sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        sent += "Connection: close\r\n"
         assert ask(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
 
 

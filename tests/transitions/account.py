@@ -1,8 +1,8 @@
-"""An account in this process: ministack's CloudFormation, the local SageMaker's own services behind it.
+"""An account in this process: ministack's CloudFormation and the local SageMaker's services.
 
-Nothing waits and nothing runs beside anything else: what is on threads in the local SageMaker is done at
-once, so that the caller can ask after every step. But for scaling: every update of an endpoint that
-is scaled ends with it, and it goes on until something waits for it.
+Nothing waits and nothing runs beside anything else: what the local SageMaker does on threads is
+done at once, so that the caller can ask after every step. But for scaling: every update of an
+endpoint that is scaled ends with it, and it goes on until something waits for it.
 """
 
 import asyncio

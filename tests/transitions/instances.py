@@ -1,6 +1,6 @@
 """Stand-ins for what an instance runs: a server that answers, and archives that need no unpacking.
 
-Everything around them is the local SageMaker's own: fleets, instances, and both modes of containers.
+Everything around them is the local SageMaker's own: fleets, instances, both container modes.
 """
 
 from collections.abc import Callable

@@ -13,6 +13,7 @@ import yaml
 
 import platform_facts
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
+from local_sagemaker.prerequisites import IMAGE_PYTHON
 
 ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
@@ -156,3 +157,8 @@ def _imports(path: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level
     ]
     return {it.partition(".")[0] for it in names}
+
+
+def test_the_local_stage_is_of_the_release_whose_python_the_local_sagemaker_prefers() -> None:
+    stage = yaml.safe_load((ROOT / "stages" / "local.yaml").read_text())
+    assert str(platform_facts.release(stage["release"]).python).startswith(f"{IMAGE_PYTHON}.")

@@ -270,7 +270,10 @@ def test_the_record_has_the_variables_that_the_build_gets(codebuild: CodeBuild) 
             "LINUX_GPU_CONTAINER has no BUILD_GENERAL1_MEDIUM: "
             "choose one of BUILD_GENERAL1_SMALL, BUILD_GENERAL1_LARGE.",
         ),
-        ({"sourceTypeOverride": "GITHUB"}, "the local SageMaker builds from S3 sources, not from GITHUB"),
+        (
+            {"sourceTypeOverride": "GITHUB"},
+            "the local SageMaker builds from S3 sources, not from GITHUB",
+        ),
         (
             {"artifactsOverride": {"type": "S3", "location": "models"}},
             'Invalid artifacts: there is no name: write the artifact\'s, or "/"',
