@@ -25,9 +25,9 @@ import uvloop
 from local_sagemaker import lifecycle
 from local_sagemaker.environment import client_environment
 from local_sagemaker.folder import Folder, Running
-from tests.local.hosting import host, multi_model
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.tiny_models import pack
 from tests.local.loading import Server, server_in
-from tests.local.tiny_models import pack
 
 TURNS = 5
 LARGE = 6_000_000

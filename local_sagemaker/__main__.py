@@ -61,7 +61,7 @@ def add_to(commands: Commands) -> None:
     up.add_argument(
         "--gpu-trace",
         metavar="FILE",
-        help="what GPUs do, for the metrics of them; docs/examples/gpu_trace.csv shows how",
+        help="what GPUs do, for the metrics of them; docs/gpu_trace.csv is an example",
     )
     up.add_argument(
         "--quota",

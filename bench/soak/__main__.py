@@ -23,7 +23,7 @@ from bench.soak.run import Run, run
 from bench.soak.scene import MEMORY_MIB
 from bench.soak.warm_up import fill_logs
 from local_sagemaker.hosting.capacity import MEMORY
-from tests.local.conftest import local_sagemaker_in
+from local_sagemaker.tests.support.running import local_sagemaker_in
 
 LEAST_SAMPLES = 40
 """Of fewer, no trend is told."""

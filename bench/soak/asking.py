@@ -12,7 +12,7 @@ import numpy as np
 from botocore.exceptions import ClientError
 
 from bench.soak.record import Call, Record
-from tests.local.asking import ONCE
+from local_sagemaker.tests.support.asking import ONCE
 
 JSON = "application/json"
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="

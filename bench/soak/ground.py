@@ -12,7 +12,7 @@ from bench.soak.asking import Asker
 from bench.soak.record import Record
 from bench.soak.scene import MANY, ONE, Scene
 from local_sagemaker.folder import Folder
-from tests.local.asking import processes
+from local_sagemaker.tests.support.asking import processes
 
 POLL_SECONDS = 0.5
 UNANSWERED = "did not answer|has no healthy instance|timed out while waiting"

@@ -12,8 +12,8 @@ from bench.soak.ground import UNANSWERED, Ground, Lane, kill, until
 from bench.soak.record import NOT_READY
 from bench.soak.scene import BROKEN, BUCKET, MANY, MODELS, SLOW
 from local_sagemaker.hosting.model_store import name
-from tests.local.asking import processes
-from tests.local.tiny_models import times
+from local_sagemaker.tests.support.asking import processes
+from local_sagemaker.tests.support.tiny_models import times
 
 VICTIM, VICTIMS_FACTOR = "victim", 5
 STUB_DIED = "Stub process .* is not healthy"

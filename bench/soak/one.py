@@ -8,8 +8,8 @@ import boto3
 from bench.soak.asking import small_request
 from bench.soak.ground import UNANSWERED, Ground, Lane, until
 from bench.soak.scene import ALARM, FAULT, ONE
-from tests.local.alarming import put_rollback_alarm
-from tests.local.tiny_models import times
+from local_sagemaker.tests.support.endpoints import put_rollback_alarm
+from local_sagemaker.tests.support.tiny_models import times
 
 CANARY_SECONDS, FAILING_CANARY_SECONDS = 600, 3600
 """Of AWS's, for which a canary serves beside the old instances; the second ends by its alarm."""

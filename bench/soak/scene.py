@@ -9,8 +9,14 @@ from typing import Any
 
 import boto3
 
-from tests.local.hosting import configure, host, in_service, multi_model, single_model
-from tests.local.tiny_models import pack, times, write
+from local_sagemaker.tests.support.endpoints import (
+    configure,
+    host,
+    in_service,
+    multi_model,
+    single_model,
+)
+from local_sagemaker.tests.support.tiny_models import pack, times, write
 
 BUCKET, CAPTURED = "soak", "captured"
 MANY, ONE, PROJECT, ALARM = "many", "one", "soak", "one-errors"

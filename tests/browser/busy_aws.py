@@ -21,8 +21,8 @@ from local_sagemaker.folder import Folder
 from local_sagemaker.hosting.capacity import MEMORY
 from local_sagemaker.hosting.launch import INSTANCES
 from local_sagemaker.lifecycle import LOOPBACK
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import pack_python, times
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.tiny_models import pack_python, times
 
 ENDPOINT, VARIANT, BUCKET = "prod-text", "AllTraffic", "models"
 MODELS = ("minilm", "bert", "reranker", "clip")

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
 from release.delivery.archives import promote_from
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from release.tree import Tree
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, LocalSageMaker
+from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.permissions import callers
 from tests.local.repository import Repository
-from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
 
 TRIAL = """
 account: "000000000000"

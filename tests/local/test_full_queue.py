@@ -7,12 +7,13 @@ import boto3
 import pytest
 
 from local_sagemaker.quotas.account import FUNCTIONS, QUEUED_BUILDS, QUOTAS
+from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.delivery import archives, building
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
-from tests.local.conftest import Checkout, LocalSageMaker, local_sagemaker_in
+from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
-from tests.local.tiny_models import TIMES, write_python
 
 RUNNING = "Concurrently running builds for Linux/Medium environment"
 MODELS = ("one", "two", "three")

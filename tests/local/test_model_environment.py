@@ -7,9 +7,9 @@ from pathlib import Path
 import onnx.parser
 import pytest
 
+from local_sagemaker.tests.support.tiny_models import CONFIG, ENSEMBLE, TIMES, write
 from model_build.export import python_packages
 from tests.local.loading import Server, server_in
-from tests.local.tiny_models import CONFIG, ENSEMBLE, TIMES, write
 
 PACKED = """
 import numpy

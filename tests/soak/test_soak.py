@@ -8,7 +8,7 @@ from bench.soak.run import Run, run
 from bench.soak.scene import MEMORY_MIB
 from local_sagemaker.clock import SPEED
 from local_sagemaker.hosting.capacity import MEMORY
-from tests.local.conftest import local_sagemaker_in
+from local_sagemaker.tests.support.running import local_sagemaker_in
 
 SECONDS = 12  # in which everything begins; how long it takes depends on the machine
 

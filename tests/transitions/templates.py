@@ -10,10 +10,10 @@ from aws_cdk import App, Environment
 from pydantic import ValidationError
 
 from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build import ModelPlan, find_model, plan_model
 from stacks import CaptureStack, EndpointStack, ModelStack, NetworkStack
 from stages import StageConfig, plan
-from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,8 @@ import pytest
 from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import Clock, FakeLogs
-from local_sagemaker.tests.conftest import PATIENCE, ClientFor, eventually
+from local_sagemaker.tests.conftest import ClientFor
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 MakeCodeBuild = Callable[..., CodeBuild]
 GPU = {

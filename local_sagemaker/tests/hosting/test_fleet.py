@@ -18,8 +18,8 @@ from local_sagemaker.hosting.instance import Running
 from local_sagemaker.hosting.launch import Host, instances_at_most
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
-from local_sagemaker.tests.conftest import PATIENCE, eventually
 from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 
 class FakeTriton:

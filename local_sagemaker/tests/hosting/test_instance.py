@@ -19,7 +19,7 @@ from local_sagemaker.hosting.container import Call
 from local_sagemaker.hosting.instance import Instance, Running
 from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.triton import UnhealthyError
-from local_sagemaker.tests.conftest import PATIENCE, eventually
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 
 class FakeServer:

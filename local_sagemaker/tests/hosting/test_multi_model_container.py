@@ -16,8 +16,8 @@ from local_sagemaker.hosting.container import ModelStep, Phase, Report, Step
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.triton import Response
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.waiting import eventually
 
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
@@ -186,7 +186,7 @@ def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert folder == tmp_path / "models" / request["model_name"] / "model"
     assert (folder / "minilm" / "config.pbtxt").read_bytes() == bytes(100)
     assert invocation[:2] == ("POST", f"/models/{request['model_name']}/invoke")
-    assert s3.asked == [("models", f"text/{TARGET}")]
+    assert s3.downloads == [("models", f"text/{TARGET}")]
 
 
 def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
@@ -272,7 +272,7 @@ def test_later_invocations_neither_download_nor_load(
 ) -> None:
     for _ in range(3):
         invoke(container)
-    assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 3)
+    assert (len(s3.downloads), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 3)
     assert loaded(container) == [TARGET]
 
 
@@ -313,7 +313,7 @@ def test_many_first_invocations_share_one_load(
         eventually(lambda: triton.loads)
         assert loaded(container) == []
     assert [it.result() for it in answers] == [b"answer"] * 16
-    assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
+    assert (len(s3.downloads), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
 
 
 def test_another_model_is_served_while_one_loads(
@@ -508,7 +508,7 @@ def test_without_caching_a_model_goes_after_its_call(
         eventually(lambda: not container._unloads and not loaded(container))
         assert not triton.in_memory
         assert not list((tmp_path / "models").iterdir())
-    assert len(s3.asked) == 2
+    assert len(s3.downloads) == 2
 
 
 # Room for archives

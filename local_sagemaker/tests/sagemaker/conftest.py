@@ -14,7 +14,7 @@ from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.service import control_plane
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeInstance:

@@ -6,7 +6,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = {"EndpointName": "Text"}
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"

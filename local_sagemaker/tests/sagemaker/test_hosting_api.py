@@ -5,7 +5,6 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.sagemaker.conftest import (
     CONTAINER,
     VARIANT,
@@ -29,6 +28,7 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     update,
     variant_of,
 )
+from local_sagemaker.tests.support.waiting import eventually
 
 # Creation
 

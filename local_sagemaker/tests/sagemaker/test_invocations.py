@@ -21,8 +21,9 @@ from local_sagemaker.members import SUPPORTED
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.invocations import OPERATIONS, PATH, Invocations
-from local_sagemaker.tests.conftest import ClientFor, eventually, served
+from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
+from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = "/endpoints/Text/invocations"
 NOT_CAPTURED: Any = None

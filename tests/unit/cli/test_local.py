@@ -14,7 +14,7 @@ import cdk_cli
 from cli import local
 from local_sagemaker import lifecycle
 from local_sagemaker.folder import Folder, Running
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 UNTIL_KILLED = "import signal; signal.pause()"
 # As Node.js from PyPI: a program that starts another one, which goes on without it.

@@ -1,11 +1,14 @@
 """Models that load in no time, for tests about what happens around a model."""
 
 import io
+import itertools
 import socket
 import tarfile
 import threading
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 CONFIG = """
 backend: "python"
@@ -53,41 +56,6 @@ ensemble_scheduling { step [
 ] }
 """
 
-LINE_RECIPE = """
-description: A line through the origin, exported by PyTorch
-files:
-  line/1/model.onnx:
-    to: onnx
-    source: export.py:line
-    opset: 18
-    gate: { max_absolute_difference: 1.0e-6 }
-"""
-LINE_CONFIG = """
-backend: "onnxruntime"
-max_batch_size: 8
-input [ { name: "INPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
-output [ { name: "OUTPUT__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
-"""
-LINE_EXPORT = '''
-"""A line."""
-
-import torch
-
-from model_build import TorchModel
-
-
-def line(_):
-    return TorchModel(
-        module=torch.nn.Linear(1, 1),
-        inputs={"INPUT__0": torch.float32},
-        outputs=("OUTPUT__0",),
-        axes={"INPUT__0": {"batch": (1, 4)}},
-        sample=lambda sizes, generator: {
-            "INPUT__0": torch.randn(sizes["batch"], 1, generator=generator)
-        },
-    )
-'''
-
 
 def write(folder: Path, files: dict[str, str]) -> Path:
     """Write texts below a model's folder by their paths; return the folder."""
@@ -102,18 +70,6 @@ def write_python(folder: Path, code: str) -> Path:
     """Write a complete repository of one Python model, named as its folder."""
     name = folder.name
     return write(folder, {f"{name}/config.pbtxt": CONFIG, f"{name}/1/model.py": code})
-
-
-def write_line(folder: Path) -> Path:
-    """Write `line`, an ONNX model that a build exports and holds against PyTorch."""
-    return write(
-        folder,
-        {
-            "recipe.yaml": LINE_RECIPE,
-            "export.py": LINE_EXPORT,
-            "line/config.pbtxt": LINE_CONFIG,
-        },
-    )
 
 
 def write_ensemble(folder: Path) -> Path:
@@ -204,3 +160,11 @@ class Gate:
                     else:
                         self._waiting.append(model)
                 self._reached.set()
+
+
+@contextmanager
+def gates() -> Iterator[Callable[[], Gate]]:
+    """Make gates below a folder that the sandbox of models does not hide."""
+    numbers = itertools.count()
+    with TemporaryDirectory(dir="/var/tmp") as folder, ExitStack() as opened:
+        yield lambda: opened.enter_context(closing(Gate(Path(folder, str(next(numbers))))))

@@ -10,10 +10,10 @@ import boto3
 import pytest
 
 from local_sagemaker.hosting.capacity import MEMORY
-from tests.local.asking import Asker, Failure, meanwhile
-from tests.local.conftest import LocalSageMaker
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import pack_python, times
+from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import pack_python, times
 
 BUCKET = "shop-models"
 MEMORY_MIB = "100"

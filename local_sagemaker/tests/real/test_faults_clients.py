@@ -15,11 +15,11 @@ import pytest
 
 from local_sagemaker import lifecycle
 from local_sagemaker.hosting.invocation import MAX_BODY_BYTES
-from local_sagemaker.tests.conftest import eventually, runs
-from tests.local.asking import Asker, processes
-from tests.local.conftest import LocalSageMaker
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import CONFIG, pack, pack_python, times, write
+from local_sagemaker.tests.support.asking import Asker, processes
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import CONFIG, pack, pack_python, times, write
+from local_sagemaker.tests.support.waiting import eventually, runs
 
 BUCKET = "shop-models"
 CLIENTS = 20  # more than Triton has threads

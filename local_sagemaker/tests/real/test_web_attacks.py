@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from local_sagemaker.tests.conftest import eventually
-from tests.local.conftest import LocalSageMaker
-from tests.local.web_attacks import BUCKET, KEY, SECRET, attacks, prepare, state
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.support.web_attacks import BUCKET, KEY, SECRET, attacks, prepare, state
 
 BROWSERS = {
     "of another site": {"Origin": "http://evil.example", "Sec_Fetch_Site": "cross-site"},

@@ -8,12 +8,16 @@ import boto3
 import pytest
 
 from local_sagemaker.clock import SPEED
-from local_sagemaker.tests.conftest import eventually
-from tests.local.alarming import put_rollback_alarm
-from tests.local.asking import Asker, Failure, processes
-from tests.local.conftest import LocalSageMaker
-from tests.local.hosting import configure, host, single_model
-from tests.local.tiny_models import pack_python, times
+from local_sagemaker.tests.support.asking import Asker, Failure, processes
+from local_sagemaker.tests.support.endpoints import (
+    configure,
+    host,
+    put_rollback_alarm,
+    single_model,
+)
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET, ENDPOINT, ALARM = "shop-models", "shop", "shop-errors"
 INSTANCES = 2  # of which a canary may be half

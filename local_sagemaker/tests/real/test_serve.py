@@ -20,8 +20,8 @@ from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_M
 from local_sagemaker.hosting.serve import Command, multi_model, single_model
 from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import TritonInstallation, find_triton
-from local_sagemaker.tests.conftest import eventually
-from tests.local.tiny_models import CONFIG, TIMES, write, write_ensemble
+from local_sagemaker.tests.support.tiny_models import CONFIG, TIMES, write, write_ensemble
+from local_sagemaker.tests.support.waiting import eventually
 
 IMAGE = "sagemaker-tritonserver:24.09-py3"
 QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}

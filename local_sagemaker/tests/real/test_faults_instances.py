@@ -10,11 +10,11 @@ import boto3
 import pytest
 
 from local_sagemaker.hosting.model_store import name
-from local_sagemaker.tests.conftest import eventually
-from tests.local.asking import Asker, Failure, meanwhile, processes
-from tests.local.conftest import LocalSageMaker
-from tests.local.hosting import host, multi_model, single_model
-from tests.local.tiny_models import EXIT, Gate, pack_python, times
+from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile, processes
+from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import EXIT, Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET = "shop-models"
 SERVER, STUB = "tritonserver", "triton_python_backend_stub"

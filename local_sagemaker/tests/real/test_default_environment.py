@@ -17,9 +17,9 @@ from local_sagemaker.hosting.instance import Instance
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import find_triton
-from local_sagemaker.tests.conftest import PATIENCE, eventually
-from tests.local.test_faults_hangs import BUCKET, Bucket, Caller
-from tests.local.tiny_models import CANNOT_LOAD, Gate, pack_python, times
+from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Bucket, Caller
+from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 PINGS = 10
 """More than the three in a row after which a container was replaced."""

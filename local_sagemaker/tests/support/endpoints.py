@@ -57,3 +57,22 @@ def single_model(archive: str, *, default_model: str) -> dict[str, Any]:
         "ModelDataUrl": archive,
         "Environment": {**QUIET, "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": default_model},
     }
+
+
+def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
+    """Have an alarm on the errors of a configuration's instances."""
+    cloudwatch: Any = boto3.client("cloudwatch")
+    place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
+    cloudwatch.put_metric_alarm(
+        AlarmName=name,
+        Namespace="AWS/SageMaker",
+        MetricName="InvocationModelErrors",
+        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Statistic="Average",
+        Period=60,
+        EvaluationPeriods=3,
+        DatapointsToAlarm=2,
+        Threshold=0.2,
+        ComparisonOperator="GreaterThanThreshold",
+        TreatMissingData="notBreaching",
+    )

@@ -11,11 +11,19 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.conftest import eventually
-from tests.local.asking import Asker, meanwhile
-from tests.local.conftest import LocalSageMaker
-from tests.local.hosting import configure, host, multi_model, single_model
-from tests.local.tiny_models import CANNOT_LOAD, CONFIG, Gate, pack, pack_python, times, write
+from local_sagemaker.tests.support.asking import Asker, meanwhile
+from local_sagemaker.tests.support.endpoints import configure, host, multi_model, single_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import (
+    CANNOT_LOAD,
+    CONFIG,
+    Gate,
+    pack,
+    pack_python,
+    times,
+    write,
+)
+from local_sagemaker.tests.support.waiting import eventually
 
 BUCKET = "shop-archives"
 NOT_EXTRACTED, NOT_LOADED = (400, "ValidationError"), (424, "ModelError")

@@ -22,8 +22,9 @@ from local_sagemaker.hosting.instance import TIMED_OUT, Instance
 from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.launch import Host
 from local_sagemaker.prerequisites import find_triton
-from local_sagemaker.tests.conftest import PATIENCE, FakeS3
-from tests.local.tiny_models import Gate, pack_python, times
+from local_sagemaker.tests.support.fake_s3 import FakeS3
+from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import PATIENCE
 
 BUCKET = "shop-models"
 SOON = 0.5  # seconds, after which a call that hangs is given up
