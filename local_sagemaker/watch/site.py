@@ -21,14 +21,13 @@ from local_sagemaker.watch.schema import State
 PREFIX = "/_local_sagemaker/"
 
 PAGE = Path(__file__).parent / "page"
-UPLOT = Path(__file__).parents[2] / "node_modules" / "uplot" / "dist"
 FILES = {
     "": PAGE / "index.html",
     **{it.name: it for it in sorted(PAGE.iterdir()) if it.suffix in (".css", ".js", ".svg")},
-    "uplot.js": UPLOT / "uPlot.esm.js",
-    "uplot.css": UPLOT / "uPlot.min.css",
+    "uplot.js": PAGE / "uplot" / "uPlot.esm.js",
+    "uplot.css": PAGE / "uplot" / "uPlot.min.css",
 }
-"""By what follows the prefix. The charts are drawn by uPlot, which package.json pins."""
+"""Files by the path below the prefix. uPlot 1.6.32 (MIT), as npm has it, draws the charts."""
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",

@@ -96,7 +96,8 @@ def test_readme_names_the_two_commands() -> None:
 
 
 def test_readme_and_docs_link_to_files_that_exist() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    pages = (page for root in (ROOT, ROOT / "local_sagemaker") for page in root.glob("docs/*.md"))
+    for page in (ROOT / "README.md", ROOT / "local_sagemaker" / "README.md", *pages):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
