@@ -110,8 +110,8 @@ clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask t
 	@python -m pytest tests/clients
 
 .PHONY: soak-test
-soak-test: install ## have a local SageMaker go through the faults of bench.soak once, and find nothing left
-	@python -m pytest tests/soak
+soak-test: install ## have a local SageMaker go through the faults of its soak once, and find nothing left
+	@python -m pytest local_sagemaker/bench/tests
 
 .PHONY: browser-test
 browser-test: install $(BROWSER)/.installed ## look at review.html and the local SageMaker's page in headless Chromium, which must be on PATH

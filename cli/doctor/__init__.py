@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cli.doctor import aws_cli, local, machine, packages, shell, triton
 from cli.doctor.finding import Finding, State
-from local_sagemaker.folder import Folder
+from local_sagemaker import Folder
 
 if TYPE_CHECKING:  # what is not installed is found, and not needed
     from model_build.commands.arguments import Commands

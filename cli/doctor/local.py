@@ -5,8 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from cli.doctor.finding import Finding, ok, warning
-from local_sagemaker.folder import Folder, Running
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker import LOOPBACK, Folder, Running
 
 CHECK = "local SageMaker"
 AGAIN = "tritonsm down; tritonsm up"

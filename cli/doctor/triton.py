@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError
 
 from cli.doctor.finding import Finding, missing, ok, warning
-from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker import LocalSageMakerError
 from local_sagemaker.prerequisites import TritonInstallation, find_triton
 
 CHECK = "local Triton"

@@ -19,7 +19,7 @@ from cli.logs import emulator, groups, shown
 from cli.logs.lines import ERRORS
 from cli.logs.tail import EARLIEST, Event, Tail, pattern
 from cli.names import stage_of
-from local_sagemaker.folder import Folder
+from local_sagemaker import Folder
 from model_build.commands.arguments import Commands
 from release.preflight.clients import client
 from release.tree import Tree

@@ -23,7 +23,7 @@ from cli.status.local_state import LocalState
 from cli.status.report import Report
 from cli.status.scope import Scope
 from cli.status.tables import tables
-from local_sagemaker.folder import Folder
+from local_sagemaker import Folder
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.status.report import Loaded, Model
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker import LOOPBACK
 
 PATH = "/_local_sagemaker/state"
 SECONDS = 5

@@ -90,10 +90,12 @@ class MultiModelContainer:
         seen_at: Path,
         memory: int,
         caches: bool = True,
+        load_seconds: float = LOAD_SECONDS,
         report: Report = lambda *_: None,
     ) -> None:
         self._triton, self._store, self._seen_at = triton, store, seen_at
         self._memory, self._caches, self._report = memory, caches, report
+        self._load_seconds = load_seconds
         self._changed = threading.Condition()
         self._weighing, self._alone = threading.Lock(), threading.Lock()
         self._loading = threading.BoundedSemaphore(LOADS_AT_ONCE)
@@ -231,7 +233,7 @@ class MultiModelContainer:
             "/models",
             body=json.dumps({"model_name": name(target_model), "url": str(url)}).encode(),
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
-            timeout=LOAD_SECONDS,
+            timeout=self._load_seconds,
         )
         if response.status == 200:
             self._took(Step.LOAD, target_model, begun)

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-
-GPU_TRACE = "LOCAL_SAGEMAKER_GPU_TRACE"
-"""Variable of `up`: the path of such a file."""
+from local_sagemaker.settings import GPU_TRACE
 
 COLUMNS = ["seconds", "endpoint", "variant", "utilization", "memory"]
 

@@ -13,8 +13,8 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.quotas.account import QUOTAS
+from local_sagemaker import ACCOUNT, REGION
+from local_sagemaker.settings import QUOTAS
 from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.preflight.__main__ import main

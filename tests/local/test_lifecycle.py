@@ -17,7 +17,7 @@ import pytest
 from botocore.config import Config
 
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
-from local_sagemaker.environment import ACCOUNT
+from local_sagemaker import ACCOUNT
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.builds import log_of_the_last_build

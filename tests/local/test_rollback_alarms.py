@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.clock import SPEED
+from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.alarming import errors_of_present_instances, rollback_alarms

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient, EndpointError, UnknownModel
-from local_sagemaker.clock import SPEED
+from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
 from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout

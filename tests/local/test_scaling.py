@@ -20,8 +20,7 @@ from cli.status.asked import report
 from cli.status.local_state import LocalState
 from cli.status.scope import Scope
 from endpoint_client import EndpointClient
-from local_sagemaker.clock import SPEED
-from local_sagemaker.metrics.gpu_trace import GPU_TRACE
+from local_sagemaker.settings import GPU_TRACE, SPEED
 from local_sagemaker.tests.support.asking import meanwhile, processes
 from local_sagemaker.tests.support.running import LocalSageMaker
 from local_sagemaker.tests.support.tiny_models import TIMES, write_python

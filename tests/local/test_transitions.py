@@ -10,8 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.clock import SPEED
-from local_sagemaker.hosting.launch import INSTANCES
+from local_sagemaker.settings import INSTANCES, SPEED
 from local_sagemaker.tests.support.asking import ONCE
 from local_sagemaker.tests.support.tiny_models import pack
 from tests.local.conftest import Checkout

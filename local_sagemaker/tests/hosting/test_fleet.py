@@ -15,7 +15,7 @@ from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import GIB, Capacity
 from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import Running
-from local_sagemaker.hosting.launch import Host, instances_at_most
+from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.tests.hosting.conftest import tar_gz
@@ -549,30 +549,6 @@ def test_nothing_is_said_where_each_instance_has_its_process(
 ) -> None:
     started(host, "text", config({}), {"m": model()}, counts)
     assert caplog.text == ""
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"), [(None, 2), ("", 2), ("1", 1), ("4", 4), ("12", 12)]
-)
-def test_a_variable_says_how_many_processes_there_are_at_most(
-    monkeypatch: pytest.MonkeyPatch, value: str | None, expected: int
-) -> None:
-    monkeypatch.delenv("LOCAL_SAGEMAKER_INSTANCES", raising=False)
-    if value is not None:
-        monkeypatch.setenv("LOCAL_SAGEMAKER_INSTANCES", value)
-    assert instances_at_most() == expected
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2"])
-def test_a_variable_that_is_no_number_is_refused(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
-    monkeypatch.setenv("LOCAL_SAGEMAKER_INSTANCES", value)
-    with pytest.raises(LocalSageMakerError) as refused:
-        instances_at_most()
-    assert (
-        str(refused.value) == f"LOCAL_SAGEMAKER_INSTANCES is {value!r}: write how many, such as 4"
-    )
 
 
 def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(

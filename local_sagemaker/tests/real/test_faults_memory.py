@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.hosting.capacity import MEMORY
+from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile
 from local_sagemaker.tests.support.endpoints import host, multi_model
 from local_sagemaker.tests.support.running import LocalSageMaker

@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.clock import SPEED
+from local_sagemaker.settings import SPEED
 from local_sagemaker.tests.support.asking import Asker, Failure, processes
 from local_sagemaker.tests.support.endpoints import (
     configure,

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import cdk_cli
+import local_sagemaker
 from cli import local
-from local_sagemaker import lifecycle
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker import Folder, Running
 from local_sagemaker.tests.support.waiting import eventually
 
 UNTIL_KILLED = "import signal; signal.pause()"
@@ -48,7 +48,6 @@ def running(
     monkeypatch.setattr(
         "os.environ", dict(os.environ)
     )  # a command points it at the local SageMaker
-    monkeypatch.setattr(lifecycle, "LOOK_SECONDS", 0.01)
     folder, made = Folder.default(), Running(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
     folder.remember(made)
@@ -88,10 +87,10 @@ def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(running: R
 
 
 def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(running: Running) -> None:
-    with lifecycle.while_running(Folder.default(), running):
+    with local_sagemaker.while_running(Folder.default(), running):
         pass
     with (
         pytest.raises(KeyboardInterrupt),
-        lifecycle.while_running(Folder.default(), running),
+        local_sagemaker.while_running(Folder.default(), running),
     ):
         raise KeyboardInterrupt

@@ -20,9 +20,7 @@ import pytest
 from cli import doctor
 from cli.doctor import aws_cli, local, machine, packages, shell, triton
 from cli.doctor.finding import Finding, State, missing, ok, warning
-from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker import LOOPBACK, Folder, LocalSageMakerError, Running
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
 from tests.unit.test_repository import ROOT
 

@@ -18,8 +18,8 @@ from cli.logs import shown
 from cli.logs.lines import Line, line
 from cli.logs.tail import Event
 from cli.look import Parser
+from local_sagemaker import Folder
 from local_sagemaker.cloudwatch.log_events import matcher
-from local_sagemaker.folder import Folder
 from tests.unit.test_repository import ROOT
 
 TRITON = 'I1122 07:22:55.355629 2 sagemaker_server.cc:241] "say \\"hello\\""'

@@ -15,9 +15,7 @@ from cli import status
 from cli.errors import CommandError
 from cli.status.local_state import LocalState
 from cli.status.report import Endpoint, Load, Model, Report, Variant
-from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker import LOOPBACK, Folder, LocalSageMakerError, Running
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from bench.soak.run import Run, run
-from bench.soak.scene import MEMORY_MIB
-from local_sagemaker.clock import SPEED
-from local_sagemaker.hosting.capacity import MEMORY
+from local_sagemaker.bench.soak.run import Run, run
+from local_sagemaker.bench.soak.scene import MEMORY_MIB
+from local_sagemaker.settings import MEMORY, SPEED
 from local_sagemaker.tests.support.running import local_sagemaker_in
 
 SECONDS = 12  # in which everything begins; how long it takes depends on the machine

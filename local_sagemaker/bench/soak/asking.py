@@ -11,7 +11,7 @@ import boto3
 import numpy as np
 from botocore.exceptions import ClientError
 
-from bench.soak.record import Call, Record
+from local_sagemaker.bench.soak.record import Call, Record
 from local_sagemaker.tests.support.asking import ONCE
 
 JSON = "application/json"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from bench.soak.plan import LATEST, plan
-from bench.soak.record import Call, Record
+from local_sagemaker.bench.soak.plan import LATEST, plan
+from local_sagemaker.bench.soak.record import Call, Record
 
 GONE = "424 ModelError the container did not answer"
 

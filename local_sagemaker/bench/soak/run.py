@@ -8,16 +8,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from bench.soak.account import Account
-from bench.soak.asking import Asker, client, kept, not_kept, request
-from bench.soak.ground import Ground, Lane
-from bench.soak.many import Many
-from bench.soak.one import One
-from bench.soak.plan import plan
-from bench.soak.processes import FRONT, MINISTACK, Sample, sample
-from bench.soak.record import Record
-from bench.soak.scene import MANY, MODELS, ONE, Scene
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker import Folder, Running
+from local_sagemaker.bench.soak.account import Account
+from local_sagemaker.bench.soak.asking import Asker, client, kept, not_kept, request
+from local_sagemaker.bench.soak.ground import Ground, Lane
+from local_sagemaker.bench.soak.many import Many
+from local_sagemaker.bench.soak.one import One
+from local_sagemaker.bench.soak.plan import plan
+from local_sagemaker.bench.soak.processes import FRONT, MINISTACK, Sample, sample
+from local_sagemaker.bench.soak.record import Record
+from local_sagemaker.bench.soak.scene import MANY, MODELS, ONE, Scene
 
 CLIENTS = 4
 """One of them makes a connection for each call."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import boto3
 
-from bench.soak.scene import MANY, ONE
+from local_sagemaker.bench.soak.scene import MANY, ONE
 from local_sagemaker.cloudwatch.retention import MOST_EVENTS
 
 LINES_AT_ONCE = 2_000

@@ -7,8 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.soak.flatness import Tolerance
-from local_sagemaker.folder import Folder
+from local_sagemaker import Folder
+from local_sagemaker.bench.soak.flatness import Tolerance
 
 MIB = 1 << 20
 PROC, SHARED_MEMORY = Path("/proc"), Path("dev/shm")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bench.soak.flatness import Tolerance, trend
+from local_sagemaker.bench.soak.flatness import Tolerance, trend
 
 MEMORY = Tolerance(constant=4, share=0.02)
 SECONDS = range(0, 3600, 5)

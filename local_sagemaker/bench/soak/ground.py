@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.soak.asking import Asker
-from bench.soak.record import Record
-from bench.soak.scene import MANY, ONE, Scene
-from local_sagemaker.folder import Folder
+from local_sagemaker import Folder
+from local_sagemaker.bench.soak.asking import Asker
+from local_sagemaker.bench.soak.record import Record
+from local_sagemaker.bench.soak.scene import MANY, ONE, Scene
 from local_sagemaker.tests.support.asking import processes
 
 POLL_SECONDS = 0.5

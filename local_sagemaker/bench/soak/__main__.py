@@ -17,12 +17,12 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 from rich.table import Table
 
-from bench.soak.flatness import NOT_JUDGED, trend
-from bench.soak.processes import MEASURES
-from bench.soak.run import Run, run
-from bench.soak.scene import MEMORY_MIB
-from bench.soak.warm_up import fill_logs
-from local_sagemaker.hosting.capacity import MEMORY
+from local_sagemaker.bench.soak.flatness import NOT_JUDGED, trend
+from local_sagemaker.bench.soak.processes import MEASURES
+from local_sagemaker.bench.soak.run import Run, run
+from local_sagemaker.bench.soak.scene import MEMORY_MIB
+from local_sagemaker.bench.soak.warm_up import fill_logs
+from local_sagemaker.settings import MEMORY
 from local_sagemaker.tests.support.running import local_sagemaker_in
 
 LEAST_SAMPLES = 40
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.soak", description=__doc__)
+    parser = argparse.ArgumentParser(prog="local_sagemaker.bench.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60, help="how long (60)")
     parser.add_argument("--seed", type=int, default=1, help="what is done when (1)")
     parser.add_argument(

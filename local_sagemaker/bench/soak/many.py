@@ -7,10 +7,10 @@ import threading
 from collections import deque
 from pathlib import Path
 
-from bench.soak.asking import request, small_request
-from bench.soak.ground import UNANSWERED, Ground, Lane, kill, until
-from bench.soak.record import NOT_READY
-from bench.soak.scene import BROKEN, BUCKET, MANY, MODELS, SLOW
+from local_sagemaker.bench.soak.asking import request, small_request
+from local_sagemaker.bench.soak.ground import UNANSWERED, Ground, Lane, kill, until
+from local_sagemaker.bench.soak.record import NOT_READY
+from local_sagemaker.bench.soak.scene import BROKEN, BUCKET, MANY, MODELS, SLOW
 from local_sagemaker.hosting.model_store import name
 from local_sagemaker.tests.support.asking import processes
 from local_sagemaker.tests.support.tiny_models import times

@@ -5,9 +5,9 @@ from typing import Any
 
 import boto3
 
-from bench.soak.ground import Ground, Lane, until
-from bench.soak.scene import MANY, PROJECT, VARIANT
-from local_sagemaker.lifecycle import LOOPBACK
+from local_sagemaker import LOOPBACK
+from local_sagemaker.bench.soak.ground import Ground, Lane, until
+from local_sagemaker.bench.soak.scene import MANY, PROJECT, VARIANT
 
 
 class Account:

@@ -5,9 +5,9 @@ from typing import Any
 
 import boto3
 
-from bench.soak.asking import small_request
-from bench.soak.ground import UNANSWERED, Ground, Lane, until
-from bench.soak.scene import ALARM, FAULT, ONE
+from local_sagemaker.bench.soak.asking import small_request
+from local_sagemaker.bench.soak.ground import UNANSWERED, Ground, Lane, until
+from local_sagemaker.bench.soak.scene import ALARM, FAULT, ONE
 from local_sagemaker.tests.support.endpoints import put_rollback_alarm
 from local_sagemaker.tests.support.tiny_models import times
 
