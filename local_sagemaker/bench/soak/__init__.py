@@ -1,1 +1,1 @@
-"""An hour of load and faults on one local SageMaker: `python -m local_sagemaker.bench.soak`."""
+"""Load and faults on one local SageMaker: `python -m local_sagemaker.bench.soak`."""

@@ -1,144 +1,87 @@
-"""What the processes of a local SageMaker take: memory, handles, threads, files, by their roles."""
+"""Memory, handles and threads of the front and of ministack, and what is left of instances."""
 
 import os
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 
 from local_sagemaker import Folder
-from local_sagemaker.bench.soak.flatness import Tolerance
 
+PROC = Path("/proc")
+FRONT, MINISTACK = "front", "ministack"
 MIB = 1 << 20
-PROC, SHARED_MEMORY = Path("/proc"), Path("dev/shm")
-FRONT, MINISTACK, BROKERS, SERVERS, STUBS, OTHERS = (
-    *("front", "ministack", "brokers"),
-    *("tritonserver", "stubs", "others"),
-)
-"""Roles: `others` are builds, Lambda functions, and what a server is started by."""
+WARM_UP = 0.25
+"""Share of a run in which caches fill and pools grow."""
+POOLED = 80
+"""Threads and connections that pools keep: the front has 64 threads for operations, for one."""
+GROWTH = {
+    f"{FRONT} memory": 8.0,
+    f"{MINISTACK} memory": 16.0,
+    **{f"{role} {kind}": 12.0 for role in (FRONT, MINISTACK) for kind in ("handles", "threads")},
+    "processes": 6.0,
+    "zombies": 2.0,
+    "files": 100.0,
+}
+"""Measures, and how much each may grow after the warm-up: memory in MiB."""
 
-Sample = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """What is sampled, and how much of it may come; without a tolerance it is only shown.
-
-    Servers, stubs and brokers come and go, with their memory: of them nothing is judged while they
-    work, only that nothing is left.
-    """
-
-    name: str
-    unit: str
-    tolerance: Tolerance | None = None
-
-
-_MEMORY = Tolerance(constant=4, share=0.02)
-_MEMORY_OF_LOGS = Tolerance(constant=8, share=0.02)  # those of builds fill for longer than it warms
-_HANDLES = Tolerance(constant=8, share=0.1)
-MEASURES = (
-    Measure(f"{FRONT} memory", "MiB", _MEMORY),
-    Measure(f"{FRONT} handles", "", _HANDLES),
-    Measure(f"{FRONT} sockets", "", _HANDLES),
-    Measure(f"{FRONT} threads", "", _HANDLES),
-    Measure(f"{MINISTACK} memory", "MiB", _MEMORY_OF_LOGS),
-    Measure(f"{MINISTACK} handles", "", _HANDLES),
-    Measure(f"{MINISTACK} sockets", "", _HANDLES),
-    Measure(f"{MINISTACK} threads", "", _HANDLES),
-    Measure(f"{BROKERS} memory", "MiB"),
-    Measure(f"{SERVERS} memory", "MiB"),
-    Measure(f"{STUBS} memory", "MiB"),
-    Measure("processes", "", Tolerance(constant=6, share=0.1)),
-    Measure("zombies", "", Tolerance(constant=2)),
-    Measure("shared memory", "segments", Tolerance(constant=6, share=0.2)),
-    Measure("folder", "files", Tolerance(constant=100, share=0.02)),
-    Measure("folder size", "MiB", Tolerance(constant=40, share=0.1)),  # what is captured goes again
-)
+Sample = Counter[str]
 
 
 def sample(folder: Folder, front: int) -> Sample:
-    """Return every measure of the local SageMaker whose first process is `front`."""
-    found: Sample = defaultdict(float, dict.fromkeys((it.name for it in MEASURES), 0.0))
-    for pid in _tree(front):
+    """Return the measures of a local SageMaker, whose first process is `front`."""
+    values: Sample = Counter()
+    for process in _session(front):
         with suppress(OSError):  # it has just ended
-            _add(found, pid)
-    for place in _shared_memory(front):
-        with suppress(OSError):
-            found["shared memory"] += _count(place)
-    for path in _files(folder.root):
-        with suppress(OSError):
-            found["folder size"] += path.lstat().st_size / MIB
-            found["folder"] += 1
-    return {it.name: round(found[it.name], 2) for it in MEASURES}
+            values["processes"] += 1
+            values["zombies"] += _fields(process)[0] == "Z"
+            words = (process / "cmdline").read_text().split("\0")
+            role = FRONT if "serve" in words else MINISTACK if "emulate" in words else ""
+            if role:
+                pages = int((process / "statm").read_text().split()[1])
+                values[f"{role} memory"] += pages * os.sysconf("SC_PAGE_SIZE") // MIB
+                values[f"{role} threads"] += len(list((process / "task").iterdir()))
+                values[f"{role} handles"] += len(list((process / "fd").iterdir()))
+    values["files"] = sum(len(files) for _, _, files in os.walk(folder.root))
+    return values
 
 
-def _tree(root: int) -> Iterator[int]:
-    children = defaultdict(list)
+def growth(samples: list[Sample]) -> dict[str, tuple[float, float]]:
+    """Return each measure's median in the first and the last third after the warm-up."""
+    later = samples[int(len(samples) * WARM_UP) :]
+    third = max(1, len(later) // 3)
+    return {
+        name: (
+            median(values[name] for values in later[:third]),
+            median(values[name] for values in later[-third:]),
+        )
+        for name in GROWTH
+    }
+
+
+def left(before: Sample, after: Sample) -> list[str]:
+    """Return what is left of deleted endpoints, without what pools keep."""
+    pooled = {name: POOLED for name in GROWTH if name.endswith(("handles", "threads"))}
+    allowed = {"processes": 0, "zombies": 0, **pooled}
+    return [
+        f"{after[name]} {name}, {before[name]} before"
+        for name, more in allowed.items()
+        if after[name] > before[name] + more
+    ]
+
+
+def _session(front: int) -> list[Path]:
+    """Return the process and its descendants, which it starts in sessions of their own."""
+    parents: dict[int, int] = {}
     for process in PROC.glob("[0-9]*"):
         with suppress(OSError):
-            children[int(_stat(process)[1])].append(int(process.name))
-    waiting = [root]
-    while waiting:
-        yield (pid := waiting.pop())
-        waiting += children[pid]
+            parents[int(process.name)] = int(_fields(process)[1])
+    tree = {front}
+    while more := {pid for pid, parent in parents.items() if parent in tree} - tree:
+        tree |= more
+    return [PROC / str(pid) for pid in tree]
 
 
-def _add(found: Sample, pid: int) -> None:
-    process = PROC / str(pid)
-    found["processes"] += 1
-    if _stat(process)[0] == "Z":
-        found["zombies"] += 1
-        return
-    role = _role(process)
-    pages = int((process / "statm").read_text().split()[1])
-    found[f"{role} memory"] += pages * os.sysconf("SC_PAGE_SIZE") / MIB
-    found[f"{role} threads"] += _count(process / "task")
-    handles = [_target(it) for it in (process / "fd").iterdir()]
-    found[f"{role} handles"] += len(handles)
-    found[f"{role} sockets"] += sum(it.startswith("socket:") for it in handles)
-
-
-def _role(process: Path) -> str:
-    program = (process / "exe").readlink().name
-    words = (process / "cmdline").read_text().split("\0")
-    if program == "tritonserver":
-        return SERVERS
-    if program == "triton_python_backend_stub":
-        return STUBS
-    if any(it.endswith("hosting/broker.py") for it in words):
-        return BROKERS
-    if "local_sagemaker" in words:
-        return {"serve": FRONT, "emulate": MINISTACK}[words[words.index("local_sagemaker") + 1]]
-    return OTHERS
-
-
-def _shared_memory(front: int) -> set[Path]:
-    """Return where servers have their segments: each its own place, or all this machine's."""
-    places = {}
-    for pid in _tree(front):
-        with suppress(OSError):
-            if _role(PROC / str(pid)) == SERVERS:
-                place = PROC / str(pid) / "root" / SHARED_MEMORY
-                places[place.stat().st_dev] = place
-    return set(places.values())
-
-
-def _files(root: Path) -> Iterator[Path]:
-    for place, _, files in os.walk(root):
-        yield from (Path(place) / it for it in files)
-
-
-def _count(folder: Path) -> int:
-    return sum(1 for _ in folder.iterdir())
-
-
-def _stat(process: Path) -> list[str]:
+def _fields(process: Path) -> list[str]:
     """Return what follows the name, which may have spaces: state and parent first (proc(5))."""
     return (process / "stat").read_text().rpartition(")")[2].split()
-
-
-def _target(handle: Path) -> str:
-    with suppress(OSError):
-        return str(handle.readlink())
-    return ""

@@ -1,4 +1,4 @@
-"""A run: clients, deeds and samples at once, and what is left of it at the end."""
+"""A run: clients, faults and samples at the same time, and what is left at the end."""
 
 import random
 import threading
@@ -9,134 +9,95 @@ from dataclasses import dataclass
 from functools import partial
 
 from local_sagemaker import Folder, Running
-from local_sagemaker.bench.soak.account import Account
-from local_sagemaker.bench.soak.asking import Asker, client, kept, not_kept, request
-from local_sagemaker.bench.soak.ground import Ground, Lane
-from local_sagemaker.bench.soak.many import Many
-from local_sagemaker.bench.soak.one import One
-from local_sagemaker.bench.soak.plan import plan
-from local_sagemaker.bench.soak.processes import FRONT, MINISTACK, Sample, sample
-from local_sagemaker.bench.soak.record import Record
+from local_sagemaker.bench.soak.calls import CheckingClient, Record, random_size
+from local_sagemaker.bench.soak.faults import Faults, Lane
+from local_sagemaker.bench.soak.processes import Sample, left, sample
 from local_sagemaker.bench.soak.scene import MANY, MODELS, ONE, Scene
 
 CLIENTS = 4
-"""One of them makes a connection for each call."""
-
-POOLED = 80
-"""Threads and connections that pools keep: the front has 64 threads for operations, for one."""
-
-REST_SECONDS = 60
-"""What is given back late, as of clients that have just gone, has so long."""
-
 HOT = 3
-"""Models of which most calls are, so that the others are cold when they are asked for."""
+"""Models that get most calls, so that the others are cold when they are called."""
+FIRST_TURNS = 0.6
+"""Share of a run by which every fault has had its first turn, so that a short one has all."""
+REST_SECONDS = 60
+"""For what is given back late, such as connections of clients that have just left."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What happened, and the samples by their second; `before` and `after` any endpoint."""
+    """What happened; `before` and `after` are samples without any endpoint."""
 
     record: Record
-    samples: list[tuple[float, Sample]]
+    samples: list[Sample]
     before: Sample
     after: Sample
 
-    @property
-    def left(self) -> list[str]:
-        """What is there `after`, and was not `before`."""
-        return left(self.before, self.after)
 
+def run(folder: Folder, running: Running, *, seconds: float, seed: int, every: float = 5.0) -> Run:
+    """Put a local SageMaker under load and faults; boto3's clients must be set up for it.
 
-def left(before: Sample, after: Sample) -> list[str]:
-    """Return what is left of endpoints: handles and threads of pools are allowed for."""
-    allowed = {
-        **dict.fromkeys(("processes", "zombies", "shared memory"), 0),
-        **{f"{role} handles": POOLED for role in (FRONT, MINISTACK)},
-        **{f"{role} threads": POOLED for role in (FRONT, MINISTACK)},
-    }
-    return [
-        f"{after[name]:.0f} {name}, {before[name]:.0f} before"
-        for name, more in allowed.items()
-        if after[name] > before[name] + more
-    ]
-
-
-def run(
-    folder: Folder,
-    running: Running,
-    *,
-    seconds: float,
-    seed: int,
-    pause: float = 1.0,
-    every: float = 5.0,
-) -> Run:
-    """Put a local SageMaker under load and planned faults; boto3's clients must be set up for it.
-
-    `pause` is the mean of seconds between two calls of a client, `every` those between two samples.
+    The faults follow from the seed; `every` are the seconds between two samples.
     """
-    look = partial(sample, folder, running.pid)
-    scene, record, stop = Scene(), Record(), threading.Event()
+    record = Record()
+    scene, caller, stop = Scene(record), CheckingClient(record), threading.Event()
     scene.sagemaker.list_endpoints()
-    before = look()
+    before = sample(folder, running.pid)
     scene.open()
-    kept_client = client()
-    asker = Asker(record, kept(kept_client), scene.factors)
-    raw = Asker(record, not_kept(running.port), scene.factors)
-    ground = Ground(scene, asker, folder, running.port)
-    many = Many(ground)
+    faults, began = Faults(scene, caller, folder, running), time.monotonic()
     clients = [
-        threading.Thread(
-            target=_ask, args=(raw if number == 0 else asker, stop, pause, seed + number)
-        )
+        threading.Thread(target=_call, args=(caller, stop, random.Random(seed + number)))
         for number in range(CLIENTS)
     ]
     lanes = [
-        threading.Thread(target=_do, args=(record, lane, seconds, seed + number))
-        for number, lane in enumerate((many.lane, One(ground).lane, Account(ground).lane))
+        threading.Thread(target=_do, args=(record, lane, began, seconds, random.Random(seed)))
+        for lane in faults.lanes
     ]
     for thread in clients + lanes:
         thread.start()
     samples = []
-    while any(it.is_alive() for it in lanes):
-        samples.append((round(record.now(), 1), look()))
+    while any(lane.is_alive() for lane in lanes):
+        samples.append(sample(folder, running.pid))
         time.sleep(every)
     stop.set()
     for thread in clients:
         thread.join()
-    many.close()
+    faults.close()
     scene.close()
-    kept_client.close()
-    after = look()
-    for _ in range(REST_SECONDS):
-        if not left(before, after):
-            break
+    caller.close()
+    end = time.monotonic() + REST_SECONDS
+    while left(before, after := sample(folder, running.pid)) and time.monotonic() < end:
         time.sleep(1)
-        after = look()
     return Run(record, samples, before, after)
 
 
-def _ask(asker: Asker, stop: threading.Event, pause: float, seed: int) -> None:
-    chance = random.Random(seed)
-    while not stop.wait(chance.expovariate(1 / pause)):
-        endpoint = MANY if chance.random() < 0.7 else ONE
-        hot = chance.random() < 0.7
-        model = chance.choice(MODELS[:HOT] if hot else MODELS[HOT:]) if endpoint == MANY else ""
-        _watched(asker.record, partial(asker.ask, endpoint, model, request(chance)))
+def _call(caller: CheckingClient, stop: threading.Event, chance: random.Random) -> None:
+    while not stop.wait(chance.expovariate(1)):
+        hot = MODELS[:HOT] if chance.random() < 0.7 else MODELS[HOT:]
+        endpoint, model = (MANY, chance.choice(hot)) if chance.random() < 0.7 else (ONE, "")
+        call = partial(caller.call, endpoint, model, numbers=random_size(chance))
+        _watched(caller.record, endpoint, call)
 
 
-def _do(record: Record, lane: Lane, seconds: float, seed: int) -> None:
-    pauses = {what: pause for what, (pause, _) in lane.items()}
-    for planned in plan(pauses, seconds=seconds, seed=seed):
-        if record.now() > seconds and record.done[planned.what]:
+def _do(record: Record, lane: Lane, began: float, seconds: float, chance: random.Random) -> None:
+    """Do what a lane has, each kind at random distances, as radioactive decays have."""
+    due = {
+        name: chance.uniform(0, min(pause, FIRST_TURNS * seconds))
+        for name, (pause, _) in lane.items()
+    }
+    while due:
+        name = min(due, key=due.__getitem__)
+        second = due.pop(name)
+        pause, fault = lane[name]
+        if second > seconds or (time.monotonic() - began > seconds and record.faults[name]):
             continue  # the machine was too slow for the whole plan
-        time.sleep(max(0.0, planned.second - record.now()))
-        _, deed = lane[planned.what]
-        _watched(record, partial(deed, random.Random(planned.seed)))
-        record.happened(planned.what)
+        time.sleep(max(0.0, second - (time.monotonic() - began)))
+        _watched(record, name, partial(fault, chance))
+        record.faults[name] += 1
+        due[name] = second + chance.expovariate(1 / pause)
 
 
-def _watched(record: Record, work: Callable[[], object]) -> None:
+def _watched(record: Record, name: str, work: Callable[[], object]) -> None:
     try:
         work()
-    except Exception:  # whatever it is, it is not what was planned
-        record.surprise(traceback.format_exc())
+    except Exception:  # whatever it is, nothing has planned it
+        record.unexplained.append(f"{name}: {traceback.format_exc()}")
