@@ -56,7 +56,7 @@ class TritonServer:
     def load(self, model: str) -> None:
         """Unpack an archive and load it. Raise `ServingError`."""
         logged = self._log_size()
-        call = self.running.container.begin(model)
+        call = self.running.container.acquire(model)
         try:
             if call.load:
                 call.load.result()
@@ -66,7 +66,7 @@ class TritonServer:
         except OSError as error:
             raise self._error("Triton has ended", str(error), logged) from None
         finally:
-            self.running.container.end(call)
+            self.running.container.release(call)
 
     def invoke(
         self, model: str, body: bytes, content_type: str, *, timeout: float = INVOKE_SECONDS
@@ -74,7 +74,7 @@ class TritonServer:
         """Return the answer of a model, which is loaded first. Raise `ServingError`."""
         self.load(model)
         logged = self._log_size()
-        call = self.running.container.begin(model)
+        call = self.running.container.acquire(model)
         try:
             response = self.running.triton.request(
                 "POST",
@@ -86,7 +86,7 @@ class TritonServer:
         except OSError as error:
             raise self._error("Triton does not answer", str(error), logged) from None
         finally:
-            self.running.container.end(call)
+            self.running.container.release(call)
         if response.status != 200:
             message = response.body.decode(errors="replace")
             raise self._error(f"Triton answers {response.status}", message, logged)

@@ -162,7 +162,7 @@ class Instance:
         healthy, no model ready or nothing answered in time.
         """
         running = self._healthy or await self._in_service()
-        call = running.container.begin(invocation.target_model)
+        call = running.container.acquire(invocation.target_model)
         try:
             if call.target_model is not None:
                 invocation.model_was_loaded = call.load is None
@@ -172,7 +172,7 @@ class Instance:
             with _measuring(partial(setattr, invocation, "model_seconds")):
                 await _exchange(running.triton.connections, call.path, invocation)
         finally:
-            running.container.end(call)
+            running.container.release(call)
 
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""

@@ -60,11 +60,11 @@ class FakeServer:
         self.dead.set()
         self.healthy.set()
 
-    def begin(self, target_model: str | None) -> Call:
+    def acquire(self, target_model: str | None) -> Call:
         self.calls += 1
         return Call(str(self.number), target_model, self.load)
 
-    def end(self, _: Call) -> None:
+    def release(self, _: Call) -> None:
         self.calls -= 1
 
     def has(self, target_model: str | None) -> bool:
