@@ -19,8 +19,9 @@ from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import Connections
 from local_sagemaker.hosting.container import INVOKE_SECONDS, Container
+from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.health import wait_for_failure
-from local_sagemaker.hosting.invocation import Invocation, model_error
+from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each

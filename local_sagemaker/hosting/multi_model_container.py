@@ -14,7 +14,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import Call, ModelStatus, ModelStep, Phase, Report, Step
-from local_sagemaker.hosting.invocation import model_error
+from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.triton import Response, Triton
 

@@ -16,8 +16,8 @@ from local_sagemaker.hosting import health
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Call
+from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.instance import Instance, Running
-from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.triton import UnhealthyError
 from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 

@@ -96,7 +96,7 @@ class Caller:
             b"x-amzn-sagemaker-target-model": f"{model}.tar.gz".encode(),
         }
         invocation = Invocation(headers, receive, send)
-        await invocation.begin()
+        await invocation.receive()
         await self._asked.invoke(invocation)
         return float(json.loads(answer)["outputs"][0]["data"][0])
 

@@ -56,12 +56,12 @@ class FakeFleet:
             raise self._fleets.unscalable.pop(0)
         self.counts = dict(counts)
 
-    def begin(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
+    def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
         self.weights = dict(weights)
         self.busy += 1
         return FakeInstance(self.config)
 
-    def end(self, _: FakeInstance) -> None:
+    def release(self, _: FakeInstance) -> None:
         self.busy -= 1
 
     def drain(self, timeout: float) -> None:

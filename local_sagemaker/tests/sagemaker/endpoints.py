@@ -37,14 +37,14 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
 
 def answers(hosting: Hosting) -> str:
     """Return the configuration whose instances answer."""
-    fleet, instance = hosting.begin("Text")
-    fleet.end(instance)
+    fleet, instance = hosting.route("Text")
+    fleet.release(instance)
     return str(instance.text)  # type: ignore[attr-defined]
 
 
 def refuses_to_serve(hosting: Hosting) -> ApiError:
     with pytest.raises(ApiError) as refused:
-        hosting.begin("Text")
+        hosting.route("Text")
     return refused.value
 
 

@@ -264,12 +264,12 @@ def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
     create(hosting)
     in_service(hosting)
     old = fleets.started[0]
-    fleet, instance = hosting.begin("Text")
+    fleet, instance = hosting.route("Text")
     assert fleet is old  # type: ignore[comparison-overlap]
     assert old.busy == 1
     update(hosting)
     in_service(hosting)
-    fleet.end(instance)
+    fleet.release(instance)
     assert old.busy == 0
 
 

@@ -11,12 +11,8 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import invocation
-from local_sagemaker.hosting.invocation import (
-    MAX_BODY_BYTES,
-    ClientGoneError,
-    Invocation,
-    model_error,
-)
+from local_sagemaker.hosting.container_response import MAX_BODY_BYTES, model_error
+from local_sagemaker.hosting.invocation import ClientGoneError, Invocation
 from local_sagemaker.members import SUPPORTED
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.hosting_api import Hosting

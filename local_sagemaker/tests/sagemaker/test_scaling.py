@@ -34,7 +34,7 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    fleet: Any = hosting.begin("Text")[0]
+    fleet: Any = hosting.route("Text")[0]
     assert fleet.weights == {"only": 0.25}
 
 
