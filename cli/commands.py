@@ -21,7 +21,6 @@ class Command:
 GROUPS: dict[str, tuple[Command, ...]] = {
     "begin": (
         Command("demo", "deploy MiniLM on this machine, ask it, clean up", "cli.demo.__main__"),
-        Command("doctor", "what this machine has and lacks", "cli.doctor"),
         Command("new", "write a model's folder, or a stage's file, that works as it is", "cli.new"),
     ),
     "models": (
@@ -80,7 +79,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
     "what is deployed": (
         Command(
             "status",
-            "endpoints, their load, models, alarms, scaling",
+            "endpoints, models, alarms, and what differs from a delivery",
             "cli.status",
             speaks_to_aws=True,
         ),
@@ -90,7 +89,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
             "cli.history",
             speaks_to_aws=True,
         ),
-        Command("logs", "what endpoints and builds say", "cli.logs", speaks_to_aws=True),
         Command("invoke", "ask a model", "cli.invoke", speaks_to_aws=True),
         Command(
             "publish",

@@ -6,8 +6,3 @@ from collections.abc import Iterable
 def stage_of(name: str, stages: Iterable[str]) -> str | None:
     """Return the stage that a name is of: dev-eu-text is of dev-eu, though there be a dev."""
     return max((it for it in stages if name.startswith(f"{it}-")), key=len, default=None)
-
-
-def short(identifier: str) -> str:
-    """Return how an instance or a build is called where there is little room, such as i-0a1b2."""
-    return identifier[:7]

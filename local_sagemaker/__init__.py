@@ -1,6 +1,6 @@
 """SageMaker endpoints of NVIDIA Triton on one machine: the AWS API, with a real Triton behind it.
 
-This module, `prerequisites`, `serving`, `settings` and `metrics.names` are the package's API.
+This module, `prerequisites`, `serving` and `settings` are the package's API.
 """
 
 from local_sagemaker.environment import ACCOUNT, PYTHON_VARIABLE, REGION, client_environment

@@ -1,6 +1,7 @@
 """The environment in which AWS clients, and the cdk CLI, speak to the local SageMaker."""
 
 import os
+import re
 
 from local_sagemaker.folder import Folder, Running
 
@@ -8,6 +9,9 @@ ACCOUNT = "000000000000"
 REGION = "us-east-1"
 PYTHON_VARIABLE = "TRITON_PYTHON"
 LOOPBACK = "127.0.0.1"
+SERVICE_ENDPOINT = re.compile("AWS_ENDPOINT_URL_[A-Z0-9_]+")
+"""A variable for one service, which precedes AWS_ENDPOINT_URL (AWS SDKs and Tools Reference Guide,
+feature-ss-endpoints)."""
 
 
 def client_environment(running: Running, folder: Folder) -> dict[str, str]:
@@ -19,6 +23,7 @@ def client_environment(running: Running, folder: Folder) -> dict[str, str]:
     """
     return {
         "AWS_ENDPOINT_URL": running.url,
+        **dict.fromkeys(filter(SERVICE_ENDPOINT.fullmatch, os.environ), running.url),
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_REGION": REGION,

@@ -8,36 +8,39 @@ import boto3
 import stage_record
 from cli.model_bucket import model_bucket
 from cli.names import stage_of
-from cli.status.scope import Scope
 from release.delivery.live_differences import Problem, live_differences
 from release.preflight.clients import client
 from stage_record import Outcome
 
 
 def differences(
-    session: boto3.Session, scope: Scope, endpoints: Iterable[str], in_catalog: Iterable[str]
+    session: boto3.Session,
+    stage: str | None,
+    stages: Iterable[str],
+    endpoints: Iterable[str],
+    in_catalog: Iterable[str],
 ) -> list[Problem]:
-    """Return what differs of endpoints in scope. Raises `ClientError`.
+    """Return the differences of one stage, or of every stage with an endpoint or catalog entry.
 
-    Endpoints that the catalog has, or the last delivery of one stage, should exist.
+    Endpoints of the catalog, and of the stage's last delivery, should exist. Raises `ClientError`.
     """
-    by_stage: dict[str, set[str]] = {scope.stage: set()} if scope.stage else {}
+    by_stage: dict[str, set[str]] = {stage: set()} if stage else {}
     for name in {*endpoints, *in_catalog}:
-        if stage := scope.stage or stage_of(name, scope.stages):
-            by_stage.setdefault(stage, set()).add(name)
+        if owner := stage or stage_of(name, stages):
+            by_stage.setdefault(owner, set()).add(name)
     cloudformation, s3 = client(session, "cloudformation"), client(session, "s3")
     problems = []
-    for stage, names in by_stage.items():
-        bucket = model_bucket(cloudformation, stage)
+    for each, names in by_stage.items():
+        bucket = model_bucket(cloudformation, each)
         expected = names.intersection(in_catalog)
-        if bucket and scope.stage:
+        if bucket and stage:
             expected |= _delivered_endpoints(s3, bucket, stage)
-        problems += live_differences(session, stage, names, bucket, expected=expected)
+        problems += live_differences(session, each, names, bucket, expected=expected)
     return problems
 
 
 def _delivered_endpoints(s3: Any, bucket: str, stage: str) -> set[str]:
-    """Return the endpoints of the newest delivery that ended well, and had models."""
+    """Return the endpoints of the newest successful delivery that have models."""
     deliveries = (event for event in stage_record.read(s3, bucket) if event.commit)
     for event in deliveries:
         if event.result == Outcome.DELIVERED:

@@ -1,79 +1,43 @@
-"""What `tritonsm status` knows: its `--json` has these members, and times as ISO 8601 in UTC.
+"""What `tritonsm status` reports: its `--json` has these members, and times as ISO 8601 in UTC."""
 
-What is not known, or has no meaning, is None.
-"""
-
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, TypeVar
 
+import boto3
+from botocore.exceptions import ClientError
+
+from cli.names import stage_of
+from cli.status.differences import differences
+from release import parameters
+from release.delivery.catalog_differences import parse_entry
 from release.delivery.live_differences import Problem
+from release.preflight.answers import DENIED, why
+from release.preflight.clients import client
 
+TARGET_TRACKING = "TargetTracking-"
+"""How the names of Application Auto Scaling's own alarms begin: one of them is in ALARM whenever
+fewer instances would do. Source: its user guide, "Target tracking scaling policies"; the name is as
+users have shown it (aws/amazon-sagemaker-operator-for-k8s)."""
 
-@dataclass(frozen=True)
-class Policy:
-    """A target tracking policy: what it follows, of each instance, and to what.
-
-    `unit` is "a minute", "at once", "%" or nothing; `value` is the mean of the last minutes that
-    have data, as alarms have them.
-    """
-
-    name: str
-    measure: str
-    value: float | None
-    target: float
-    unit: str
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Limits of the number of instances, and what it follows between them."""
-
-    min: int
-    max: int
-    policies: list[Policy]
-
-
-@dataclass(frozen=True)
-class Load:
-    """What a variant did in the report's minutes.
-
-    `calls_a_minute` is their mean; errors are how many there were. Latencies are milliseconds, the
-    highest of a minute. `cpu_percent` and the like are means, of 100 for each vCPU or GPU;
-    `disk_percent` is the highest, of the fullest instance.
-    `loaded_models` is the most that an instance had.
-    """
-
-    calls_a_minute: float | None = None
-    errors_4xx: int | None = None
-    errors_5xx: int | None = None
-    model_errors: int | None = None
-    latency_p50_ms: float | None = None
-    latency_p95_ms: float | None = None
-    latency_p99_ms: float | None = None
-    overhead_ms: float | None = None
-    cpu_percent: float | None = None
-    memory_percent: float | None = None
-    gpu_percent: float | None = None
-    gpu_memory_percent: float | None = None
-    disk_percent: float | None = None
-    loaded_models: int | None = None
+T = TypeVar("T")
+Record = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A production variant: `weight` is its share of calls among the others' weights."""
+    """A production variant; `weight` is its share of the calls."""
 
     name: str
     weight: float | None
     instances: int
     desired_instances: int
-    scaling: Scaling | None
-    load: Load
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """An endpoint; `reason` is why it failed."""
+    """An endpoint; `reason` is SageMaker's FailureReason."""
 
     name: str
     status: str
@@ -82,95 +46,140 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Loaded:
-    """A model in the memory of an instance; `memory_bytes` is what its processes hold."""
-
-    variant: str
-    instance: str
-    state: str
-    memory_bytes: int | None
-
-
-@dataclass(frozen=True)
 class Model:
-    """A model of the catalog: `archive` is None on a single-model endpoint.
-
-    `log_errors` is how many of Triton's errors name the model, in the report's minutes.
-    Only the local SageMaker knows `loaded`, and models in memory that are not in the catalog.
-    """
+    """A model of the catalog; `archive` is None on a single-model endpoint."""
 
     endpoint: str
     name: str
     version: str
     archive: str | None
-    loaded: list[Loaded] | None
-    in_catalog: bool = True
-    log_errors: int | None = None
-
-
-@dataclass(frozen=True)
-class Requests:
-    """What Triton counts of a model in the report's minutes, where the stage publishes that.
-
-    `label` is CloudWatch's name of the series, from whatever dimensions it has; `result` is
-    "answered" or "failed".
-    """
-
-    endpoint: str
-    label: str
-    result: str
-    count: float
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """An alarm that is not OK.
-
-    Of an alarm of the app, `severity` is critical, warning or rollback, `section` is the runbook's,
-    and `value` and `limit` are in `unit`; `value` is the newest that was evaluated.
-    """
+    """An alarm that is not OK; `reason` is CloudWatch's StateReason."""
 
     name: str
     state: str
     since: datetime | None
-    reason: str
-    severity: str | None = None
-    endpoint: str | None = None
-    measure: str | None = None
-    value: float | None = None
-    limit: float | None = None
-    unit: str = ""
-    section: str | None = None
-
-
-@dataclass(frozen=True)
-class Activity:
-    """What Application Auto Scaling did, in its own words."""
-
-    time: datetime
-    endpoint: str
-    variant: str
     description: str
-    cause: str
-    status: str
-    message: str | None
+    reason: str
 
 
 @dataclass(frozen=True)
 class Report:
-    """All of it. `since` and `until` bound the full minutes of the load.
+    """`denied` names what the caller has no permission for; the rest is complete."""
 
-    `not_asked` says what AWS does not let the caller know; `differences` how stacks, endpoints,
-    catalog and bucket differ from the live templates; `requests` is empty where Triton's own
-    counters are not published, and None where the caller may not ask.
-    """
-
-    since: datetime
-    until: datetime
     endpoints: list[Endpoint]
-    models: list[Model]
-    alarms: list[Alarm]
-    activities: list[Activity]
-    not_asked: list[str]
+    models: list[Model] = field(default_factory=list)
+    alarms: list[Alarm] = field(default_factory=list)
     differences: list[Problem] = field(default_factory=list)
-    requests: list[Requests] | None = None
+    denied: list[str] = field(default_factory=list)
+
+
+def read_report(session: boto3.Session, stage: str | None, stages: list[str]) -> Report:
+    """Return the report on a stage of several, or on everything in the account and region.
+
+    Raises `ClientError` and `BotoCoreError`.
+    """
+    denied: list[str] = []
+
+    def permitted(subject: str, read: Callable[[], list[T]]) -> list[T]:
+        try:
+            return read()
+        except ClientError as error:
+            if error.response["Error"].get("Code") not in DENIED:
+                raise
+            denied.append(f"{subject}: {why(error)}")
+            return []
+
+    def in_scope(name: str) -> bool:
+        return stage is None or stage_of(name, stages) == stage
+
+    prefix = f"{stage}-" if stage else ""
+    ssm, cloudwatch = client(session, "ssm"), client(session, "cloudwatch")
+    endpoints = [
+        _endpoint(record)
+        for record in _described_endpoints(client(session, "sagemaker"), prefix)
+        if in_scope(record["EndpointName"])
+    ]
+    models = permitted("models", lambda: _catalog(ssm, stage))
+    alarms = permitted("alarms", lambda: list(_active_alarms(cloudwatch, prefix)))
+    names = [endpoint.name for endpoint in endpoints]
+    in_catalog = {model.endpoint for model in models}
+    return Report(
+        endpoints=endpoints,
+        models=models,
+        alarms=[alarm for alarm in alarms if in_scope(alarm.name)],
+        differences=permitted(
+            "differences", lambda: differences(session, stage, stages, names, in_catalog)
+        ),
+        denied=denied,
+    )
+
+
+def _described_endpoints(sagemaker: Any, prefix: str) -> Iterator[Record]:
+    """Yield the answers of DescribeEndpoint by name; an endpoint deleted meanwhile is left out."""
+    narrowed = {"NameContains": prefix} if prefix else {}
+    pages = sagemaker.get_paginator("list_endpoints")
+    for page in pages.paginate(SortBy="Name", SortOrder="Ascending", **narrowed):
+        for summary in page["Endpoints"]:
+            try:
+                yield sagemaker.describe_endpoint(EndpointName=summary["EndpointName"])
+            except ClientError as error:
+                if "Could not find" not in error.response["Error"]["Message"]:
+                    raise
+
+
+def _endpoint(record: Record) -> Endpoint:
+    return Endpoint(
+        name=record["EndpointName"],
+        status=record["EndpointStatus"],
+        reason=record.get("FailureReason"),
+        variants=[
+            Variant(
+                name=variant["VariantName"],
+                weight=variant.get("CurrentWeight"),
+                instances=variant.get("CurrentInstanceCount", 0),
+                desired_instances=variant.get("DesiredInstanceCount", 0),
+            )
+            for variant in record.get("ProductionVariants", ())
+        ],
+    )
+
+
+def _catalog(ssm: Any, stage: str | None) -> list[Model]:
+    """Return the models of valid catalog entries; broken entries are reported as differences."""
+    root = f"{parameters.ROOT}{stage}/" if stage else parameters.ROOT
+    pages = ssm.get_paginator("get_parameters_by_path").paginate(Path=root, Recursive=True)
+    models = []
+    for parameter in (parameter for page in pages for parameter in page["Parameters"]):
+        is_entry = parameter["Name"].count("/") == 4  # /triton/STAGE/ENDPOINT/MODEL
+        if is_entry and (entry := parse_entry(parameter["Value"])):
+            models.append(
+                Model(entry["endpoint"], entry["model"], entry["version"], entry["target_model"])
+            )
+    return sorted(models, key=lambda model: (model.endpoint, model.name))
+
+
+def _active_alarms(cloudwatch: Any, prefix: str) -> Iterator[Alarm]:
+    """Yield alarms that are not OK, except those of scaling.
+
+    CloudFormation names alarms after their stack (user guide, aws-properties-name), and stacks are
+    named after their stage.
+    """
+    narrowed = {"AlarmNamePrefix": prefix} if prefix else {}
+    pages = cloudwatch.get_paginator("describe_alarms").paginate(
+        AlarmTypes=["MetricAlarm", "CompositeAlarm"], **narrowed
+    )
+    for page in pages:
+        for record in (*page.get("MetricAlarms", ()), *page.get("CompositeAlarms", ())):
+            scaling = record["AlarmName"].startswith(TARGET_TRACKING)
+            if record["StateValue"] != "OK" and not scaling:
+                yield Alarm(
+                    name=record["AlarmName"],
+                    state=record["StateValue"],
+                    since=record.get("StateTransitionedTimestamp"),
+                    description=record.get("AlarmDescription", ""),
+                    reason=record.get("StateReason", ""),
+                )

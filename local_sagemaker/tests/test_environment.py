@@ -47,3 +47,13 @@ def test_loopback_is_asked_without_a_proxy_beside_the_hosts_that_are_already(
     monkeypatch.setenv(name, ".example.com, 127.0.0.1")
     environment = client_environment(running, folder)
     assert environment["NO_PROXY"] == environment["no_proxy"] == ".example.com,127.0.0.1"
+
+
+def test_the_endpoint_of_a_single_service_is_the_local_sagemaker_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", "https://s3.example.com")
+    environment = client_environment(
+        Running(pid=1, port=4566, python="3.10"), Folder(Path("/state"))
+    )
+    assert environment["AWS_ENDPOINT_URL_S3"] == "http://127.0.0.1:4566"

@@ -6,7 +6,8 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Browser, sync_playwright
 
-from cli.doctor.packages import CHROMIUM
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+"""Programs that `make browser-test` looks for, in this order."""
 
 WIDTHS = (390, 768, 1600)
 """Of a phone, a tablet and a wide screen, in pixels; pages are looked at in each."""

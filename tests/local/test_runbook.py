@@ -106,13 +106,8 @@ def instances(endpoint: str) -> int:
 def test_a_slow_model_is_seen_and_gets_more_instances(on_call: OnCall) -> None:
     with invoked_all_the_while(lambda: ask("slow")):
         eventually(lambda: alarm_goes_off("p99 model latency"))
-        told = on_call.follow("LatencyP50, LatencyP99", "math")
-    (row,) = (it.split() for it in told.splitlines() if it.startswith("critical"))
-    assert row[:2] == ["critical", "live-math"]
-    value, limit = (float(row[n - 1]) for n, it in enumerate(row) if it == "ms")
-    assert 300 <= value < 300_000  # in microseconds it would be more
-    assert limit == 100
-    assert "LatencyP50," in row
+        printed = on_call.follow("LatencyP50, LatencyP99", "math")
+    assert "critical: p99 model latency of live-math" in printed
     assert instances("math") == 3
 
 
@@ -130,11 +125,8 @@ def test_a_full_disk_is_seen_and_gets_new_instances(on_call: OnCall) -> None:
 
     with invoked_all_the_while(fill):
         eventually(lambda: alarm_goes_off("critical: storage in use"))
-        told = on_call.follow("Disk", "math")
-    assert any(
-        line.startswith("critical") and "storage in use" in line and "95 %" in line
-        for line in told.splitlines()
-    ), told
+        printed = on_call.follow("Disk", "math")
+    assert "critical: storage in use of live-math" in printed
     assert instances("math") == 4
 
 

@@ -5,7 +5,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,7 @@ import boto3
 import numpy as np
 import pytest
 
-from cli.logs.groups import groups
-from cli.logs.lines import line
-from cli.logs.tail import EARLIEST, Tail, pattern
-from cli.status.asked import report
-from cli.status.local_state import LocalState
-from cli.status.scope import Scope
+from cli.status.report import read_report
 from endpoint_client import EndpointClient
 from local_sagemaker.settings import GPU_TRACE, SPEED
 from local_sagemaker.tests.support.asking import meanwhile, processes
@@ -159,31 +153,13 @@ def test_what_containers_and_builds_write_is_in_cloudwatch_logs(scaled: Checkout
     assert any(lines(it["logGroupName"], "Phase complete: BUILD") for it in groups)
 
 
-def test_status_and_logs_say_what_scaling_and_triton_have_done(scaled: Checkout) -> None:
-    session = scaled.aws.session("status")
-    state = LocalState.ask(scaled.aws.running.url)
-    found = report(session, Scope("scaled", ["scaled"]), now=datetime.now(UTC), local=state)
-    assert found.not_asked == []
-    endpoint = next(it for it in found.endpoints if it.name == ENDPOINT)
+def test_status_reads_the_local_sagemaker(scaled: Checkout) -> None:
+    report = read_report(scaled.aws.session("status"), "scaled", ["scaled"])
+    assert report.denied == []
+    endpoint = next(endpoint for endpoint in report.endpoints if endpoint.name == ENDPOINT)
     (variant,) = endpoint.variants
     assert (endpoint.status, variant.instances) == ("InService", 1)
-    assert variant.scaling
-    (policy,) = variant.scaling.policies
-    assert (variant.scaling.max, policy.measure, policy.target) == (3, "invocations", 3)
-    assert policy.value is not None
-    model = next(it for it in found.models if it.endpoint == ENDPOINT)
-    assert model.loaded
-    assert [it.state for it in model.loaded] == ["loaded"]
-    assert found.activities[0].description == "Setting desired instance count to 1."
-
-    logs: Any = session.client("logs")
-    (group,) = groups(session, ENDPOINT, ["scaled"])
-    (event,) = Tail(logs, group, pattern=pattern("successfully loaded")).last(1, EARLIEST)
-    assert line(event.message).level == "info"
-    assert event.stream.startswith(f"{VARIANT}/i-")
-    (builds, *_) = groups(session, "scaled/builds", ["scaled"])
-    (event,) = Tail(logs, builds, pattern=pattern("Phase complete: BUILD")).last(1, EARLIEST)
-    assert event.message.startswith("[Container]")
+    assert ENDPOINT in {model.endpoint for model in report.models}
 
 
 def test_a_gpu_policy_acts_on_what_a_trace_says(trace: Path, scaled: Checkout) -> None:

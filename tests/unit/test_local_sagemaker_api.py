@@ -7,7 +7,7 @@ from pathlib import Path
 from lint.lines import is_test, python_files
 
 ROOT = Path(__file__).parents[2]
-PUBLIC = {"", "metrics.names", "prerequisites", "serving", "settings"}
+PUBLIC = {"", "prerequisites", "serving", "settings"}
 SUPPORT = "tests.support."
 """What its tests share with the app's."""
 
@@ -16,7 +16,6 @@ IN_PROCESS = {
     "tests/browser/watched.py": "answers for the page without any endpoint",
     "tests/synth/api/models.py": "holds templates against the constraints of botocore's models",
     "tests/transitions/": "runs hundreds of updates without servers, threads or waits",
-    "tests/unit/cli/logs/": "CloudWatch's patterns, of which this is the only implementation here",
 }
 """Tests that drive internals, and why."""
 

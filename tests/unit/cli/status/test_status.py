@@ -1,92 +1,62 @@
-"""The command `tritonsm status`."""
+"""The command `tritonsm status`, and its tables."""
 
 import argparse
-import io
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 
 import pytest
 
 from cli import status
-from cli.errors import CommandError
-from cli.status.local_state import LocalState
-from cli.status.report import Endpoint, Load, Model, Report, Variant
-from local_sagemaker import LOOPBACK, Folder, LocalSageMakerError, Running
+from cli.status.report import Alarm, Endpoint, Model, Report, Variant
+from local_sagemaker import Folder, LocalSageMakerError, Running
+from release.delivery.live_differences import Problem
 from tests.unit.test_repository import ROOT
 
 NOW = datetime(2026, 11, 22, 10, 6, tzinfo=UTC)
-VARIANT = Variant("AllTraffic", 1.0, 1, 1, None, Load(calls_a_minute=6.0))
-REPORT = Report(
-    NOW, NOW, [Endpoint("dev-text", "InService", None, [VARIANT])], [], [], [], not_asked=[]
-)
+REPORT = Report([Endpoint("dev-text", "InService", None, [Variant("AllTraffic", 1.0, 1, 2)])])
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What reports were asked of: a region, a scope and a local state."""
-    seen: list[tuple[Any, ...]] = []
+    """The region and the stage of every report."""
+    calls: list[tuple[Any, ...]] = []
 
-    def report(session: Any, scope: Any, *, now: datetime, local: Any) -> Report:
-        seen.append((session.region_name, scope.stage, local))
+    def read_report(session: Any, stage: str | None, stages: list[str]) -> Report:
+        calls.append((session.region_name, stage))
         return REPORT
 
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(status, "report", report)
-    return seen
+    monkeypatch.setattr(status, "read_report", read_report)
+    return calls
 
 
-def _run(stage: str | None = None, **given: bool) -> int:
-    options = {"local": False, "json": False, "watch": False, **given}
-    return status.run(argparse.Namespace(stage=stage, **options))
+def _run(stage: str | None = None, *, json: bool = False) -> int:
+    return status.run(argparse.Namespace(stage=stage, local=False, json=json))
 
 
-def test_a_stage_is_asked_in_its_region(
-    calls: list[Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert _run("prod") == 0
-    assert calls == [("us-east-1", "prod", None)]
-    assert "dev-text  InService" in capsys.readouterr().out
-
-
-def test_lines_are_whole_in_a_pipe(
-    calls: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Rich takes a pipe for 80 columns, in which no path could be searched for."""
+def _printed(monkeypatch: pytest.MonkeyPatch, capsys: Any, report: Report) -> str:
     monkeypatch.delenv("COLUMNS", raising=False)
-    archive = f"minilm-{'0' * 100}.tar.gz"
-    models = [Model("dev-text", "minilm", "1", archive, None)]
-    monkeypatch.setattr(status, "report", lambda *_, **__: replace(REPORT, models=models))
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(status, "read_report", lambda *_: report)
     assert _run("prod") == 0
-    assert archive in capsys.readouterr().out
+    output: str = capsys.readouterr().out
+    return output
 
 
-def test_json_has_every_member_and_times_with_their_zone(
+def test_a_stage_is_read_in_its_region(
     calls: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _run("prod", json=True) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert list(told) == [
-        *(
-            "since",
-            "until",
-            "endpoints",
-            "models",
-            "alarms",
-            "activities",
-            "not_asked",
-            "differences",
-            "requests",
-        )
+    assert _run("prod") == 0
+    assert calls == [("us-east-1", "prod")]
+    assert capsys.readouterr().out.splitlines()[1].split() == [
+        *("dev-text", "InService", "AllTraffic", "1/2")
     ]
-    assert told["until"] == "2026-11-22T10:06:00+00:00"
-    assert told["endpoints"][0]["variants"][0]["load"]["calls_a_minute"] == 6.0
 
 
-def test_without_a_stage_it_is_the_local_sagemaker(
+def test_without_a_stage_the_local_sagemaker_is_read(
     calls: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
 ) -> None:
     monkeypatch.setattr(Folder, "default", lambda: Folder(tmp_path))
@@ -94,36 +64,52 @@ def test_without_a_stage_it_is_the_local_sagemaker(
         _run()
     monkeypatch.setattr("os.environ", {})
     monkeypatch.setattr(Running, "is_alive", lambda _: True)
-    monkeypatch.setattr(LocalState, "ask", lambda url: LocalState(60, {url: {}}))
     Folder(tmp_path).remember(Running(pid=1, port=4566, python="3.10"))
     assert _run() == 0
-    assert calls == [("us-east-1", None, LocalState(60, {"http://127.0.0.1:4566": {}}))]
-    assert capsys.readouterr().out.splitlines()[0] == (
-        f"local SageMaker at http://127.0.0.1:4566, log {tmp_path}/emulator.log"
-    )
+    assert calls == [("us-east-1", None)]
+    assert capsys.readouterr().out.splitlines()[0] == "local SageMaker at http://127.0.0.1:4566"
 
 
-def test_nothing_is_drawn_again_and_again_where_there_is_no_terminal(calls: list[Any]) -> None:
-    with pytest.raises(CommandError, match="--watch draws on a terminal"):
-        _run("prod", watch=True)
-    assert calls == []
-
-
-def test_a_local_sagemaker_that_says_nothing_of_itself_is_one_without_a_state(
-    monkeypatch: pytest.MonkeyPatch,
+def test_json_has_every_member_and_times_with_their_zone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answers = iter(
-        [io.BytesIO(b'{"speed": 60.0, "endpoints": [{"name": "a"}]}'), io.BytesIO(b"<Error/>")]
+    alarm = Alarm("dev-a", "ALARM", NOW, "critical", "Because.")
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(status, "read_report", lambda *_: replace(REPORT, alarms=[alarm]))
+    assert _run("prod", json=True) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(report) == ["endpoints", "models", "alarms", "differences", "denied"]
+    assert report["alarms"][0]["since"] == "2026-11-22T10:06:00+00:00"
+
+
+def test_lines_are_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Rich takes a pipe for 80 columns, in which no path could be searched for."""
+    archive = f"minilm-{'0' * 100}.tar.gz"
+    report = replace(REPORT, models=[Model("dev-text", "minilm", "1", archive)])
+    assert archive in _printed(monkeypatch, capsys, report)
+
+
+def test_everything_that_is_wrong_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    report = Report(
+        endpoints=[
+            replace(REPORT.endpoints[0], status="Failed", reason="No space."),
+            Endpoint("dev-ab", "InService", None, [Variant(n, 2.0, 1, 1) for n in "AB"]),
+        ],
+        alarms=[
+            Alarm("dev-1", "ALARM", NOW, "critical: share of 5xx answers of dev-text", "Crossed."),
+            Alarm("dev-2", "ALARM", NOW, "", "Crossed \x1b[2J."),
+        ],
+        differences=[Problem("dev-text", "the stack is gone", "make deliver STAGE=dev")],
+        denied=["models: not allowed to ask (ssm:GetParametersByPath)"],
     )
+    output = _printed(monkeypatch, capsys, report)
+    assert "dev-text Failed: No space." in output
+    assert "dev-ab    InService  A           2       1/1" in output
+    assert "dev-text: the stack is gone\n  make deliver STAGE=dev" in output
+    assert "critical: share of 5xx answers of dev-text" in output
+    assert "dev-2: Crossed \\x1b[2J." in output
+    assert "no permission: models: not allowed to ask" in output
 
-    def answer(url: str, timeout: float) -> Any:
-        assert url == "http://127.0.0.1:1/_local_sagemaker/state"
-        try:
-            return next(answers)
-        except StopIteration:
-            raise URLError("refused") from None
 
-    monkeypatch.setattr(LOOPBACK, "open", answer)
-    url = "http://127.0.0.1:1"
-    assert LocalState.ask(url) == LocalState(60.0, {"a": {"name": "a"}})
-    assert LocalState.ask(url) == LocalState.ask(url) == LocalState()
+def test_an_account_without_endpoints_says_so(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    assert _printed(monkeypatch, capsys, Report([])) == "no endpoint is deployed\n"
