@@ -280,15 +280,15 @@ def test_while_an_invocation_is_counted_in_nothing_of_the_endpoint_changes(
     in_service(hosting)
     free = []
 
-    begin = fleets.started[0].begin
+    choose = fleets.started[0].choose
 
     def watched(*arguments: Any, **options: Any) -> Any:
         other = threading.Thread(target=lambda: free.append(hosting._lock.acquire(blocking=False)))
         other.start()
         other.join()
-        return begin(*arguments, **options)
+        return choose(*arguments, **options)
 
-    monkeypatch.setattr(fleets.started[0], "begin", watched)
+    monkeypatch.setattr(fleets.started[0], "choose", watched)
     assert answers(hosting) == "one"
     assert free == [False]
 

@@ -89,13 +89,13 @@ def test_an_invocation_names_its_targets_to_the_fleet(
     endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, Any]] = []
-    begin = fleets.started[0].begin
+    choose = fleets.started[0].choose
 
     def kept(weights: dict[str, float], **targets: Any) -> FakeInstance:
         asked.append({"weights": weights, **targets})
-        return begin(weights)
+        return choose(weights)
 
-    monkeypatch.setattr(fleets.started[0], "begin", kept)
+    monkeypatch.setattr(fleets.started[0], "choose", kept)
     client = client_for("sagemaker-runtime", endpoint)
     client.invoke_endpoint(
         EndpointName="Text", Body=b"", TargetModel="m-1.tar.gz", TargetVariant="only"
