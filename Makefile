@@ -110,15 +110,15 @@ clients-test: install $(CLIENTS)/v2/.installed $(CLIENTS)/v3/.installed ## ask t
 	@python -m pytest tests/clients
 
 .PHONY: soak-test
-soak-test: install ## have a local SageMaker go through the faults of bench.soak once, and find nothing left
-	@python -m pytest tests/soak
+soak-test: install ## have a local SageMaker go through the faults of its soak once, and find nothing left
+	@python -m pytest local_sagemaker/bench/tests
 
 .PHONY: browser-test
 browser-test: install $(BROWSER)/.installed ## look at review.html and the local SageMaker's page in headless Chromium, which must be on PATH
 	@PYTHONPATH=$(BROWSER) python -m pytest tests/browser
 
 .PHONY: browser-image
-browser-image: install $(BROWSER)/.installed ## make the images of docs/images anew; ONLY=review, or page (five minutes)
+browser-image: install $(BROWSER)/.installed ## make the images of the docs anew; ONLY=review, or page (five minutes)
 	@PYTHONPATH=$(BROWSER) python -m tests.browser $(ONLY)
 
 .PHONY: mutants
@@ -178,15 +178,16 @@ rollback: install ## deploy the commit that served a stage before: STAGE=prod
 	@./tritonsm rollback-stage --stage $(STAGE) $(if $(TAKE_OVER),--take-over)
 
 .PHONY: dist
-dist: install-cdk ## build the sdist and the wheel of the client and the construct library into dist/
-	@./distribution.sh dist
+dist: install-cdk ## build sdists and wheels into dist/: the client with the construct library, the local SageMaker
+	@./distribution.sh . dist
+	@./distribution.sh local_sagemaker dist
 
 .PHONY: dist-test
-dist-test: dist ## use the wheel in a newer Python: NEWER=python3.14
+dist-test: dist ## use the client's wheel in a newer Python: NEWER=python3.14
 	@rm -rf $(DIST)
 	@$(NEWER) -m venv $(DIST)
 	@$(DIST)/bin/python $(PIP) --quiet --requirement tests/distribution/requirements.txt
-	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index dist/*.whl
+	@$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-index dist/triton_sagemaker-*.whl
 	@CDK_OUTDIR=$(DIST)/cdk.out $(DIST)/bin/python -I docs/examples/own_app.py
 	@$(DIST)/bin/python -I -c 'import endpoint_client, platform_facts, sys; print("the wheel serves Python", sys.version)'
 

@@ -11,8 +11,7 @@ from botocore.exceptions import ClientError
 import cdk_cli
 from cli.demo.building import newest_line
 from cli.errors import CommandError, exit_code
-from local_sagemaker.environment import ACCOUNT
-from local_sagemaker.folder import Folder
+from local_sagemaker import ACCOUNT, Folder
 from model_build.commands.arguments import Commands
 from release.tree import Tree
 from stages import load_stage

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from botocore.exceptions import BotoCoreError, ClientError
 
 import checked_yaml
-from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker import LocalSageMakerError
 from model_build import BuildError
 from release.delivery.errors import NotDelivered
 from release.tree import CheckoutError
@@ -19,7 +19,6 @@ class CommandError(Exception):
 
 
 SAID = (
-    ApiError,
     BuildError,
     CheckoutError,
     CommandError,

@@ -5,10 +5,8 @@ import os
 import sys
 from collections.abc import Callable
 
-from local_sagemaker import lifecycle
-from local_sagemaker.environment import client_environment
-from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+import local_sagemaker
+from local_sagemaker import Folder, LocalSageMakerError, Running, client_environment
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -21,9 +19,9 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def run(command: Callable[[], int]) -> int:
-    """Run a command with the local SageMaker; return its exit code, 1 where none is up, or stays up."""
+    """Run a command with the local SageMaker; return its exit code, or 1 without one."""
     try:
-        with lifecycle.while_running(Folder.default(), enter()):
+        with local_sagemaker.while_running(Folder.default(), enter()):
             return command()
     except LocalSageMakerError as error:
         print(f"error: {error}", file=sys.stderr)

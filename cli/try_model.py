@@ -14,11 +14,11 @@ from pathlib import Path
 
 from cli import answers, inputs
 from cli.errors import exit_code
-from cli.one_triton import OneTriton, started
 from cli.progress import Steps
 from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, decode, encode
 from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model
@@ -62,15 +62,15 @@ def run(options: argparse.Namespace) -> int:
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
     body, content_type = encode(entry, inputs.chosen(options.input, entry, beside), binary=True)
-    installation, steps = find_triton(), Steps()
-    target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
+    python, steps = find_triton().model_python.version, Steps()
+    target = BuildTarget(release=RELEASE).run_in(python)
     archive = TRIED / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)
     with ExitStack() as ended:
         with steps.step("start", "a Triton"):
-            triton = ended.enter_context(started(installation, archive.parent))
+            triton = ended.enter_context(serve(archive.parent))
         with steps.step("load", archive.name):
             triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
@@ -103,7 +103,7 @@ def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Ste
 
 
 def _ask(
-    triton: OneTriton, target_model: str, body: bytes, content_type: str
+    triton: TritonServer, target_model: str, body: bytes, content_type: str
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """Return the answer, and seconds of the first call and of a warm one."""
     times = []

@@ -1,1 +1,23 @@
-"""The stacks of this repository on a laptop: an AWS emulator, and a real Triton behind it."""
+"""SageMaker endpoints of NVIDIA Triton on one machine: the AWS API, with a real Triton behind it.
+
+This module, `prerequisites`, `serving` and `settings` are the package's API.
+"""
+
+from local_sagemaker.environment import ACCOUNT, PYTHON_VARIABLE, REGION, client_environment
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.folder import Folder, Running
+from local_sagemaker.lifecycle import LOOPBACK, down, up, while_running
+
+__all__ = [
+    "ACCOUNT",
+    "LOOPBACK",
+    "PYTHON_VARIABLE",
+    "REGION",
+    "Folder",
+    "LocalSageMakerError",
+    "Running",
+    "client_environment",
+    "down",
+    "up",
+    "while_running",
+]

@@ -10,16 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
-from local_sagemaker import lifecycle
-from local_sagemaker.clock import SPEED, speed_here
+from local_sagemaker import lifecycle, settings
 from local_sagemaker.environment import client_environment
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder
-from local_sagemaker.hosting.capacity import DISK, MEMORY
-from local_sagemaker.hosting.health import FAILED_PINGS, most_failed_pings
-from local_sagemaker.hosting.launch import INSTANCES, instances_at_most
-from local_sagemaker.metrics.gpu_trace import GPU_TRACE, GpuTrace
-from local_sagemaker.quotas.account import QUOTAS, AccountQuotas, quotas_here
+from local_sagemaker.metrics.gpu_trace import GpuTrace
+from local_sagemaker.quotas.account import AccountQuotas, quotas_here
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a parser's `add_subparsers` returns."""
@@ -42,7 +38,7 @@ def add_to(commands: Commands) -> None:
         "up",
         help="start it on loopback, with nothing deployed",
         description="Start the local SageMaker on loopback, with nothing deployed.",
-        epilog=f"Variables {MEMORY} and {DISK} set what every instance has.",
+        epilog=f"Variables {settings.MEMORY} and {settings.DISK} set what every instance has.",
     )
     up.add_argument("--port", type=int, help="default: a free one")
     up.add_argument(
@@ -61,7 +57,7 @@ def add_to(commands: Commands) -> None:
     up.add_argument(
         "--gpu-trace",
         metavar="FILE",
-        help="what GPUs do, for the metrics of them; docs/examples/gpu_trace.csv shows how",
+        help="what GPUs do, for the metrics of them; docs/gpu_trace.csv is an example",
     )
     up.add_argument(
         "--quota",
@@ -107,21 +103,21 @@ def _up(options: argparse.Namespace) -> None:
     folder = Folder.default()
     trace = options.gpu_trace and str(Path(options.gpu_trace).resolve())
     variables = {
-        INSTANCES: options.instances,
-        SPEED: options.speed,
-        FAILED_PINGS: options.failed_pings,
-        GPU_TRACE: trace,
+        settings.INSTANCES: options.instances,
+        settings.SPEED: options.speed,
+        settings.FAILED_PINGS: options.failed_pings,
+        settings.GPU_TRACE: trace,
     }
     for name, value in variables.items():
         if value is not None:
             os.environ[name] = value
     if options.quota:
-        os.environ[QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
-    most = instances_at_most()
+        os.environ[settings.QUOTAS] = json.dumps(dict(map(_quota, options.quota)))
+    most = settings.instances_at_most()
     if quotas := quotas_here():
         AccountQuotas(quotas)
-    speed_here()  # what is wrong is said before anything starts
-    most_failed_pings()
+    settings.speed()  # errors come before anything starts
+    settings.whole_number(settings.FAILED_PINGS)
     GpuTrace.here()
     running = lifecycle.up(folder, port=options.port)
     print(f"local SageMaker at {running.url}, log {folder.log}")

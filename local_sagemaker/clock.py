@@ -1,42 +1,14 @@
 """How AWS's time passes here: waits and periods are shortened, the rest takes the time it takes."""
 
 import logging
-import math
-import os
 import threading
 import time
 from collections.abc import Callable
-
-from local_sagemaker.errors import LocalSageMakerError
-
-SPEED = "LOCAL_SAGEMAKER_SPEED"
-"""Variable of `up`: how many seconds of AWS's waits and periods pass in one second here.
-
-Waits: of updates, between two looks at alarms, cooldowns. Periods: of metrics and alarms. They
-have one speed, since an update bakes for as many periods of its alarms as on AWS.
-"""
 
 _DEFAULT = 60.0
 _SHORTEST_PAUSE = 0.05
 
 _log = logging.getLogger(__name__)
-
-
-def speed_here() -> float:
-    """Return what the variable says, or 60. Raises `LocalSageMakerError` for what is no speed."""
-    value = os.environ.get(SPEED)
-    if not value:
-        return _DEFAULT
-    try:
-        number = float(value)
-    except ValueError:
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise LocalSageMakerError(
-            f"{SPEED} is {value!r}: write a number above 0, such as 60, of seconds of AWS's waits "
-            "and periods that pass in one second"
-        )
-    return number
 
 
 class Clock:

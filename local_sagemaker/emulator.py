@@ -8,7 +8,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from local_sagemaker.clock import speed_here
+from local_sagemaker import settings
 from local_sagemaker.folder import Folder
 from local_sagemaker.front.request_guard import RequestGuard
 from local_sagemaker.hosting.broker import stdin_closed
@@ -33,7 +33,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     """
     if FUNCTIONS in (quotas := quotas_here()):
         os.environ["LAMBDA_ACCOUNT_CONCURRENCY"] = str(quotas[FUNCTIONS])
-    speed = speed_here()
+    speed = settings.speed()
     os.environ.update(
         GATEWAY_PORT=str(port),
         IOT_MTLS_ENABLED="0",  # it would listen on a port of its own

@@ -18,8 +18,8 @@ def client_environment(running: Running, folder: Folder) -> dict[str, str]:
     """Return the variables that point any AWS SDK and the cdk CLI at a running local SageMaker.
 
     The last tells the app for which Python its builds pack. Those before it undo what a shell may
-    have set and clients would follow past the local SageMaker: a proxy, which botocore and the cdk CLI
-    ask for 127.0.0.1 too, and endpoints of other kinds, which the CLI refuses beside a URL.
+    have set and clients would follow past the local SageMaker: a proxy, which botocore and the cdk
+    CLI use for 127.0.0.1 too, and endpoints of other kinds, which the CLI refuses beside a URL.
     """
     return {
         "AWS_ENDPOINT_URL": running.url,

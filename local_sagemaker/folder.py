@@ -1,4 +1,4 @@
-"""The one folder where the local SageMaker keeps everything: state, logs, builds, downloaded models."""
+"""The one folder of a local SageMaker: state, logs, builds, downloaded models."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _CLOCK_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Running:
-    """A local SageMaker that was started: its process, where it listens, and the Python of its models.
+    """A running local SageMaker: its process, where it listens, and the Python of its models.
 
     `python` is a version such as 3.10.
     """
@@ -64,7 +64,7 @@ class Folder:
 
     @property
     def lock(self) -> Path:
-        """What whoever starts a local SageMaker locks: beside the folder, which is deleted meanwhile."""
+        """The file that a start locks: beside the folder, which is deleted meanwhile."""
         return self.root.with_name(f"{self.root.name}.lock")
 
     @property
@@ -126,7 +126,7 @@ class Folder:
         return running if ours else None
 
     def found_running(self) -> Running:
-        """Return the local SageMaker that runs on this folder. Raises `LocalSageMakerError` where none does."""
+        """Return the local SageMaker on this folder. Raises `LocalSageMakerError` if none runs."""
         running = self.running()
         if running is None:
             raise LocalSageMakerError("no local SageMaker is running: start it with tritonsm up")

@@ -1,4 +1,4 @@
-"""What happens on the local SageMaker, for whoever watches: told where it happens, kept elsewhere."""
+"""Events of the local SageMaker for its page: reported where they happen, kept elsewhere."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

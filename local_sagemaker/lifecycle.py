@@ -32,8 +32,8 @@ LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 def up(folder: Folder, *, port: int | None = None) -> Running:
     """Start the local SageMaker on loopback and return it when it answers.
 
-    `port` is free to choose; without one, a free port is taken. Raises `LocalSageMakerError` when one
-    runs already on this folder or is being started, the port is taken, or something that Triton
+    `port` is free to choose; without one, a free port is taken. Raises `LocalSageMakerError` when
+    one runs already on this folder or is being started, the port is taken, or something that Triton
     needs is missing; nothing is left running then.
     """
     with _alone(folder):
@@ -90,7 +90,7 @@ def down(folder: Folder) -> bool:
 
 @contextmanager
 def while_running(folder: Folder, running: Running) -> Iterator[None]:
-    """Interrupt the block, as Ctrl-C does, when the local SageMaker ends. Raises `LocalSageMakerError` then.
+    """Interrupt the block, as Ctrl-C does, and raise `LocalSageMakerError` when the process ends.
 
     The cdk CLI asks again and again for minutes, and says nothing.
     """
@@ -115,8 +115,8 @@ def while_running(folder: Folder, running: Running) -> Iterator[None]:
         watching.join()
     if gone.is_set():
         raise LocalSageMakerError(
-            f"the local SageMaker has ended: {folder.log} says why, and tritonsm up starts a new one, "
-            "with nothing deployed"
+            f"the local SageMaker has ended: {folder.log} says why, and tritonsm up starts a new "
+            "one, with nothing deployed"
         )
 
 

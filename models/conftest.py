@@ -4,7 +4,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,17 +16,11 @@ import pytest
 from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 from tritonclient.utils import np_to_triton_dtype
 
-from cli.one_triton import FolderAsS3
-from local_sagemaker.hosting import multi_model_container
-from local_sagemaker.hosting.archives import S3Prefix
-from local_sagemaker.hosting.capacity import GIB
-from local_sagemaker.hosting.model_store import ModelStore
-from local_sagemaker.hosting.multi_model_container import TARGET_MODEL, MultiModelContainer
-from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker import serving
 from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.serving import TritonServer
 from model_build import BuildTarget
 from model_build import __main__ as model_build
-from tests.local.loading import server_in
 
 RELEASE = "24.09"  # the SageMaker one closest to the local Triton
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
@@ -47,33 +41,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @dataclass(frozen=True)
-class Server:
-    """A Triton, and the multi-model container around it."""
-
-    triton: Triton
-    container: MultiModelContainer
-
-    def invoke(self, target_model: str, *, body: bytes, kind: str) -> Response:
-        """Have an invocation answered, once its model is loaded."""
-        call = self.container.begin(target_model)
-        try:
-            if call.load:
-                call.load.result()
-            headers = {"Content-Type": kind, TARGET_MODEL: target_model}
-            return self.triton.request(
-                "POST", call.path, body=body, headers=headers, timeout=PATIENCE
-            )
-        finally:
-            self.container.end(call)
-
-
-@dataclass(frozen=True)
 class ServedModel:
     """A built model that a multi-model container can load."""
 
     archive: Path
     manifest: dict[str, Any]
-    server: Server
+    server: TritonServer
 
     def ask(self, inputs: Arrays) -> Arrays:
         """Send one binary request as SageMaker forwards it."""
@@ -85,8 +58,7 @@ class ServedModel:
         names = [it["name"] for it in self.manifest["signature"]["outputs"]]
         wanted = [InferRequestedOutput(name, binary_data=True) for name in names]
         body, length = InferenceServerClient.generate_request_body(tensors, outputs=wanted)
-        answer = self.server.invoke(self.archive.name, body=body, kind=f"{BINARY}{length}")
-        assert answer.status == 200, answer.body.decode()
+        answer = self.server.invoke(self.archive.name, body, f"{BINARY}{length}", timeout=PATIENCE)
         header = int(answer.headers["Content-Type"].removeprefix(BINARY))
         result = InferenceServerClient.parse_response_body(answer.body, header_length=header)
         return {name: result.as_numpy(name) for name in names}
@@ -98,26 +70,13 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory, archives: Path) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("instance")
-    s3: Any = FolderAsS3(archives)
-    with ExitStack() as ended:
-        triton = ended.enter_context(server_in(folder)).triton
-        patch = ended.enter_context(pytest.MonkeyPatch.context())
-        patch.setattr(multi_model_container, "LOAD_SECONDS", PATIENCE)
-        store = ModelStore(
-            s3,
-            prefix=S3Prefix("models", ""),
-            folder=folder / "models",
-            backends=folder / "backends",
-            limit=64 * GIB,
-        )
-        container = MultiModelContainer(triton, store, seen_at=folder / "models", memory=64 * GIB)
-        yield Server(triton, container)
+def server(archives: Path) -> Iterator[TritonServer]:
+    with serving.serve(archives, load_seconds=PATIENCE) as server:
+        yield server
 
 
 @pytest.fixture(scope="session")
-def serve(archives: Path, server: Server) -> Callable[[Path], ServedModel]:
+def serve(archives: Path, server: TritonServer) -> Callable[[Path], ServedModel]:
     """Build a model of this folder, once, for the container to load."""
 
     @cache

@@ -10,12 +10,12 @@ from typing import Any
 import boto3
 import pytest
 
+from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
+from local_sagemaker.tests.support.running import local_sagemaker_in
 from model_build.export import weights
 from model_build.progress import Printer
 from model_build.publishing.catalog import Catalog
 from model_build.recipe import read
-from tests.local.conftest import local_sagemaker_in
-from tests.local.hosting import host, multi_model, single_model
 
 MODELS = Path(__file__).parent
 ROOT = MODELS.parent

@@ -19,10 +19,10 @@ import torch
 from packaging.version import Version
 
 import platform_facts
-from local_sagemaker.hosting import backends
 
 MODELS = Path(__file__).parent
-STAND_IN = Path(backends.__file__).parent / "dali" / "requirements.txt"
+ROOT = Path(__file__).parents[1]
+STAND_IN = ROOT / "local_sagemaker" / "hosting" / "backends" / "dali" / "requirements.txt"
 RELEASES = [it for it in platform_facts.releases() if it.name >= "24.09"]
 
 

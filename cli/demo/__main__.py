@@ -14,13 +14,17 @@ from typing import TypeAlias
 import numpy as np
 
 import cdk_cli
+import local_sagemaker
 from cli.demo.building import newest_line
 from cli.demo.invocations import SENTENCES, WARM_CALLS, Answers, Array, ask
 from cli.demo.steps import StepFailed, step
-from local_sagemaker import lifecycle
-from local_sagemaker.environment import ACCOUNT, REGION, client_environment
-from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder
+from local_sagemaker import (
+    ACCOUNT,
+    REGION,
+    Folder,
+    LocalSageMakerError,
+    client_environment,
+)
 
 STAGE, ENDPOINT, MODEL = "local", "text", "minilm"
 REFERENCE = "models.minilm.tests.reference"
@@ -54,22 +58,22 @@ def run_demo(options: argparse.Namespace) -> int:
     folder = Folder.default()
     try:
         with step("start the local SageMaker on loopback"):
-            running = lifecycle.up(folder)
+            running = local_sagemaker.up(folder)
         os.environ.update(client_environment(running, folder))
         try:
-            with lifecycle.while_running(folder, running):
+            with local_sagemaker.while_running(folder, running):
                 _deploy_and_ask(folder)
                 if not options.keep:
                     _destroy(folder)
         except BaseException:
             signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C would leave it half-done
-            lifecycle.down(folder)
+            local_sagemaker.down(folder)
             raise
         if options.keep:
             print(KEPT.format(url=running.url, page=running.page))
         else:
             with step("stop the local SageMaker"):
-                lifecycle.down(folder)
+                local_sagemaker.down(folder)
     except (StepFailed, LocalSageMakerError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

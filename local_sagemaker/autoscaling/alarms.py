@@ -85,8 +85,8 @@ def metric(key: TargetKey, configuration: Record, kind: str) -> Metric:
     if missing:  # a metric of metric math
         raise ApiError(
             "ValidationException",
-            f"CustomizedMetricSpecification without {missing[0]}: the local SageMaker has no metric "
-            "math.",
+            f"CustomizedMetricSpecification without {missing[0]}: the local SageMaker has no "
+            "metric math.",
         )
     unit = {"Unit": customized["Unit"]} if "Unit" in customized else {}
     return {

@@ -61,8 +61,8 @@ class Expression:
         match = _IF.fullmatch(texts[0]) if len(texts) == 1 else None
         if match is None:
             raise ValueError(
-                "The local SageMaker computes one IF(metric < number, value, value) for an alarm, not "
-                f"{' and '.join(texts) or 'none'}."
+                "The local SageMaker computes one IF(metric < number, value, value) for an alarm, "
+                f"not {' and '.join(texts) or 'none'}."
             )
         condition, comparison, limit, if_true, if_false = match.groups()
         for operand in filter(None, (condition, if_true, if_false)):

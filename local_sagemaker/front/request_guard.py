@@ -1,9 +1,9 @@
 """Which HTTP requests the local SageMaker answers: those of programs on this machine.
 
-Whoever reaches the local SageMaker can run commands as its user (CodeBuild, Lambda), and nothing checks a
-signature. A web page in the user's browser could reach it, because browsers send requests to any
-address. So a browser gets the page below `/_local_sagemaker/` and nothing else, and that only when no
-other site has caused the request.
+Whoever reaches the local SageMaker can run commands as its user (CodeBuild, Lambda), and nothing
+checks a signature. A web page in the user's browser could reach it, because browsers send requests
+to any address. So a browser gets the page below `/_local_sagemaker/` and nothing else, and that
+only when no other site has caused the request.
 
 Sources: browsers name the page that causes a request in `Origin` (Fetch standard, "Origin header")
 and `Sec-Fetch-Site` (W3C, Fetch Metadata Request Headers); scripts cannot set or remove either.
@@ -90,7 +90,7 @@ def rejection(scope: Any, *, has_page: bool) -> str | None:
     elif method in ("GET", "HEAD") and _acts(scope["query_string"]):
         return f"{method} acts on nothing: POST the Action, as the AWS CLI and SDKs do."
     if _MINISTACK.match(path) and not _MINISTACK_ANSWERS.fullmatch(f"{method} {path}"):
-        return f"{path} is closed: to begin with an empty local SageMaker, run tritonsm down, tritonsm up."
+        return f"{path} is closed: for an empty local SageMaker, run tritonsm down, tritonsm up."
     return None
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from local_sagemaker import settings
 from local_sagemaker.autoscaling.service import AutoScaling
-from local_sagemaker.clock import Clock, Ticker, speed_here
+from local_sagemaker.clock import Clock, Ticker
 from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.ecr.registries import registries
 from local_sagemaker.folder import Folder
@@ -16,8 +17,7 @@ from local_sagemaker.front.calls import Calls
 from local_sagemaker.hosting import backends
 from local_sagemaker.hosting.container import ModelStep
 from local_sagemaker.hosting.container_logs import ContainerLogs
-from local_sagemaker.hosting.health import most_failed_pings
-from local_sagemaker.hosting.launch import Host, instances_at_most
+from local_sagemaker.hosting.launch import Host
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.metrics.gpu_trace import GpuTrace
 from local_sagemaker.metrics.instances import EVERY_SECONDS, InstanceMetrics
@@ -67,7 +67,7 @@ class Services:
             return made
 
         s3, iam, cloudwatch = acting_as("endpoint", "s3"), client("iam"), client("cloudwatch")
-        speed, quotas = speed_here(), AccountQuotas(quotas_here())
+        speed, quotas = settings.speed(), AccountQuotas(quotas_here())
         collected, events, traffic = Collected(speed), Events(), Traffic()
         count, show = model_report(collected), model_events(events.tell)
 
@@ -86,11 +86,11 @@ class Services:
                 folder.backends,
                 folder.instances,
                 s3,
-                instances=instances_at_most(),
+                instances=settings.instances_at_most(),
                 report=report,
                 follow=self._logs.follow,
                 tell=events.tell,
-                most_failed_pings=most_failed_pings(),
+                most_failed_pings=settings.whole_number(settings.FAILED_PINGS),
             ),
             fleet=partial(PrivateFleet, interfaces),
             clock=lambda: Clock(speed),
@@ -126,7 +126,7 @@ class Services:
             events=events,
             traffic=traffic,
             speed=speed,
-            most=instances_at_most(),
+            most=settings.instances_at_most(),
         )
         self.site = Site(watch.state)
         self.control_planes = (

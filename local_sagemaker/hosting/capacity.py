@@ -8,11 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from local_sagemaker.errors import LocalSageMakerError
-
-MEMORY = "LOCAL_SAGEMAKER_INSTANCE_MEMORY_MIB"
-DISK = "LOCAL_SAGEMAKER_INSTANCE_DISK_MIB"
-"""Variables of `up` that say what every instance has, in MiB, whatever its type."""
+from local_sagemaker.settings import DISK, MEMORY, whole_number
 
 MIB, GIB = 1 << 20, 1 << 30
 
@@ -36,12 +32,14 @@ class Capacity:
     def of(cls, variant: dict[str, Any]) -> "Capacity":
         """Return what an instance of a production variant has, and this machine can give it.
 
-        Raises `LocalSageMakerError` when a variable of `up` is no number of MiB.
+        The variables of `settings` are in MiB, of every instance. Raise `LocalSageMakerError` where
+        one is no number.
         """
         machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         memory = min(_memory(variant.get("InstanceType", "")) or machine, machine)
         disk = variant.get("VolumeSizeInGB", _VOLUME_GIB) * GIB
-        return cls(memory=_variable(MEMORY) or memory, disk=_variable(DISK) or disk)
+        sizes = ((whole_number(name) or 0) * MIB for name in (MEMORY, DISK))
+        return cls(*(size or own for size, own in zip(sizes, (memory, disk), strict=True)))
 
 
 def resident_bytes(session: int) -> int:
@@ -88,12 +86,3 @@ def _memory(instance_type: str) -> int | None:
         return None
     letter, family, times = match.groups()
     return _XLARGE_GIB[letter or family] * int(times or 1) * GIB
-
-
-def _variable(name: str) -> int | None:
-    value = os.environ.get(name)
-    if not value:
-        return None
-    if not re.fullmatch("[1-9][0-9]*", value):
-        raise LocalSageMakerError(f"{name} is {value!r}: write a number of MiB, such as 4096")
-    return int(value) * MIB

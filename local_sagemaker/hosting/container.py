@@ -86,10 +86,10 @@ class Call:
 class Container(Protocol):
     """What knows where invocations are answered, in one of SageMaker's modes."""
 
-    def begin(self, target_model: str | None) -> Call:
-        """Count an invocation as under way, until `end`. Raises `ApiError`."""
+    def acquire(self, target_model: str | None) -> Call:
+        """Count an invocation as under way, until `release`. Raises `ApiError`."""
 
-    def end(self, call: Call) -> None:
+    def release(self, call: Call) -> None:
         """Count an invocation as answered."""
 
     def has(self, target_model: str | None) -> bool:

@@ -47,8 +47,8 @@ class Fleet:
         """Start every variant and wait until its instances are healthy.
 
         `config` is an EndpointConfig and `models` are the Models by name, as the API describes
-        them; `counts` are instances by variant. Raises `LocalSageMakerError` with the reason, also when
-        another thread calls `stop` before this returns; what was started then waits for `stop`.
+        them; `counts` are instances by variant. Raises `LocalSageMakerError` with the reason, also
+        when another thread calls `stop` before this returns; what was started waits for `stop`.
         """
         self._kinds = {
             it["VariantName"]: _Kind.of(host, endpoint, it, models[it["ModelName"]])
@@ -88,14 +88,14 @@ class Fleet:
         with self._changed:
             return list(self._all)
 
-    def begin(
+    def choose(
         self,
         weights: Mapping[str, float],
         *,
         target_model: str | None = None,
         target_variant: str | None = None,
     ) -> Instance:
-        """Choose the instance that shall answer an invocation, and count it until `end`.
+        """Choose the instance that shall answer an invocation, and count it until `release`.
 
         `weights` are by variant. Raises `ApiError`.
         """
@@ -106,7 +106,7 @@ class Fleet:
             instance.most_calls = max(instance.most_calls, instance.calls)
         return instance
 
-    def end(self, instance: Instance) -> None:
+    def release(self, instance: Instance) -> None:
         """Count an invocation as answered."""
         with self._changed:
             instance.calls -= 1

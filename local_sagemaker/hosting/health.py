@@ -11,29 +11,13 @@ the variable SAGEMAKER_TRITON_PING_MODE: replaced after some failures, it would 
 load. So failures are reported, and containers are replaced for them only where that is asked for.
 """
 
-import os
-import re
 from collections.abc import Callable
 
-from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.triton import Triton
 
-FAILED_PINGS = "LOCAL_SAGEMAKER_FAILED_PINGS"
-"""Variable of `up`: failed pings in a row after which a container is replaced; default: none."""
-
 PING_SECONDS = 5.0
 PING_TIMEOUT_SECONDS = 30.0
-
-
-def most_failed_pings() -> int | None:
-    """Return the value of the variable, or None. Raises `LocalSageMakerError` for what is no number."""
-    value = os.environ.get(FAILED_PINGS)
-    if not value:
-        return None
-    if not re.fullmatch("[1-9][0-9]*", value):
-        raise LocalSageMakerError(f"{FAILED_PINGS} is {value!r}: write how many, such as 3")
-    return int(value)
 
 
 def wait_for_failure(

@@ -19,8 +19,9 @@ from local_sagemaker.happenings import Kind
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import Connections
 from local_sagemaker.hosting.container import INVOKE_SECONDS, Container
+from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.health import wait_for_failure
-from local_sagemaker.hosting.invocation import Invocation, model_error
+from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.triton import Triton, UnhealthyError
 
 # How long a container that ends again and again is left alone: 100 ms and then twice as long each
@@ -94,7 +95,7 @@ class Instance:
         self._stopped = self._leaving = False
 
     def start(self) -> None:
-        """Start a server. Raises `LocalSageMakerError` when `stop` was called before it was started."""
+        """Start a server. Raises `LocalSageMakerError` when `stop` was called before."""
         running = self._begin()
         with self._changed:
             if not self._stopped:
@@ -106,9 +107,9 @@ class Instance:
     def wait_until_healthy(self, seconds: float) -> None:
         """Wait for the server that was started, and replace it from then on.
 
-        `seconds` are those that each server has to become healthy. Raises `LocalSageMakerError` when the
-        first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence is recorded
-        in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
+        `seconds` are those that each server has to become healthy. Raises `LocalSageMakerError`
+        when the first does not, in AWS's words (aws/sagemaker-python-sdk#787; the first sentence
+        is recorded in cloud-custodian/cloud-custodian at df800e9e94, tests/data/placebo,
         test_sagemaker_endpoint_tag). What it wrote is in CloudWatch Logs.
         """
         try:
@@ -162,7 +163,7 @@ class Instance:
         healthy, no model ready or nothing answered in time.
         """
         running = self._healthy or await self._in_service()
-        call = running.container.begin(invocation.target_model)
+        call = running.container.acquire(invocation.target_model)
         try:
             if call.target_model is not None:
                 invocation.model_was_loaded = call.load is None
@@ -172,7 +173,7 @@ class Instance:
             with _measuring(partial(setattr, invocation, "model_seconds")):
                 await _exchange(running.triton.connections, call.path, invocation)
         finally:
-            running.container.end(call)
+            running.container.release(call)
 
     def stop(self) -> None:
         """End the server, also one that is starting, and start no more."""

@@ -1,19 +1,21 @@
 """One invocation: a request that is streamed to a container, and the answer streamed back."""
 
 import asyncio
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from local_sagemaker.errors import ApiError
-from local_sagemaker.hosting.connections import PART, Connection
+from local_sagemaker.hosting.connections import Connection
+from local_sagemaker.hosting.container_response import (
+    MAX_BODY_BYTES,
+    ContainerResponse,
+    model_error,
+    refuse_large_response,
+)
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
-
-MAX_BODY_BYTES = 6_291_456
-"""Of a request and of an answer; source: InvokeEndpoint's API reference."""
 
 DISCARD_SECONDS = 30
 """For which a body is read on that nobody needs any more. A connection that is closed with bytes
@@ -31,13 +33,6 @@ _PASSED_ON = frozenset(
 )
 """Headers that reach the container. Source: InvokeEndpoint's API reference, "strips all POST
 headers except those supported by the API"; that the inference id is among them has no source."""
-
-_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]+")
-_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
-_OF_THIS_MACHINE = re.compile(
-    r"(?<![\w/])/(?!opt/ml/)(?:[^/\s\"'\\]+/)*?(?=backends/|python3\.\d+/|site-packages/)"
-)
-"""Where this machine keeps what a container has elsewhere: backends and Python's packages."""
 
 _RETURNED = (b"content-type", b"content-length", b"x-amzn-sagemaker-custom-attributes")
 
@@ -85,7 +80,7 @@ class Invocation:
         """The request's ContentType, or nothing."""
         return self._text(b"content-type") or ""
 
-    async def begin(self) -> None:
+    async def receive(self) -> None:
         """Receive the body's first part, and learn its size; one without a size is read whole.
 
         Raises `ApiError` for a body that is too large, and `ClientGoneError`.
@@ -109,25 +104,23 @@ class Invocation:
         serves the next request. Raises `ApiError` for an answer that is no success,
         `ClientGoneError`, and `OSError` or `EOFError` when the container breaks off.
         """
-        kept = b"".join(b"%b: %b\r\n" % it for it in self._headers.items() if it[0] in _PASSED_ON)
+        passed_on = (item for item in self._headers.items() if item[0] in _PASSED_ON)
+        headers = b"".join(b"%b: %b\r\n" % item for item in passed_on)
         head = b"POST %b HTTP/1.1\r\nHost: localhost\r\n%bContent-Length: %d\r\n\r\n"
-        connection.writer.write(head % (path.encode(), kept, self._size) + self._first)
-        status, headers = await self._upload_rest(connection)
-        if b"content-length" in headers:
-            _refuse_large_answer(int(headers[b"content-length"]))
-        if status != 200:
-            raise model_error(status, b"".join([it async for it in _body(connection, headers)]))
-        found = [(name, headers[name]) for name in _RETURNED if name in headers]
-        if any(_CONTROL.search(value) for _, value in found):
-            raise _not_understood(ValueError("a header has a control character"))
-        await self.begin_answer(found + self.answer_headers)
-        part = b""
-        async for following in _body(connection, headers):
-            if part:
-                await self.send_part(part, more=True)
-            part = following
-        await self.send_part(part, more=False)
-        return not self.unread and headers.get(b"connection", b"").lower() != b"close"
+        connection.writer.write(head % (path.encode(), headers, self._size) + self._first)
+        response = ContainerResponse(connection)
+        await self._upload_rest(connection, response)
+        length = response.headers.get(b"content-length")
+        if length:
+            refuse_large_response(int(length))
+        if response.status != 200:
+            parts = [part async for part, _ in response.body()]
+            raise model_error(response.status, b"".join(parts))
+        kept = [(name, response.headers[name]) for name in _RETURNED if name in response.headers]
+        await self.begin_answer(kept + self.answer_headers)
+        async for part, more in response.body():
+            await self.send_part(part, more=more)
+        return not self.unread and response.keeps_connection
 
     async def receive_part(self) -> bytes:
         """Return the next part of the body. Raises `ClientGoneError`."""
@@ -153,10 +146,10 @@ class Invocation:
         """Send a part of the answer, as fast as the client takes it."""
         await self._send({"type": "http.response.body", "body": part, "more_body": more})
 
-    async def _upload_rest(self, connection: Connection) -> "_Head":
+    async def _upload_rest(self, connection: Connection, response: ContainerResponse) -> None:
         """Send the body no faster than the container takes it, and until it answers at most."""
         if not self.unread:
-            return await _answer_head(connection)
+            return await response.read_head()
 
         async def upload() -> None:
             with suppress(OSError):  # a container that does not read on may have answered
@@ -164,13 +157,13 @@ class Invocation:
                     await connection.writer.drain()
                     connection.writer.write(await self.receive_part())
 
-        answered = asyncio.ensure_future(_answer_head(connection))
+        answered = asyncio.ensure_future(response.read_head())
         uploading = asyncio.ensure_future(upload())
         try:
             await asyncio.wait({answered, uploading}, return_when=asyncio.FIRST_COMPLETED)
             if not answered.done():
                 uploading.result()  # raises what it failed with
-            return await answered
+            await answered
         finally:
             answered.cancel()
             uploading.cancel()
@@ -179,87 +172,6 @@ class Invocation:
     def _text(self, name: bytes) -> str | None:
         value = self._headers.get(name)
         return None if value is None else value.decode("latin-1")
-
-
-def model_error(status: int, body: bytes) -> ApiError:
-    """Return the error with which InvokeEndpoint passes on a container's refusal.
-
-    Without the folders of this machine, which a Python model's traceback names.
-    """
-    message = _OF_THIS_MACHINE.sub("", body.decode(errors="replace"))
-    kind = "client" if 400 <= status < 500 else "server"  # 0 is what never came
-    return ApiError(
-        "ModelError",
-        f'Received {kind} error ({status}) from primary with message "{message}"',
-        status=424,
-        OriginalStatusCode=status,
-        OriginalMessage=message,
-    )
-
-
-_Head = tuple[int, dict[bytes, bytes]]
-"""An answer's status, and its headers by their names in lower case; a length is a number."""
-
-
-async def _answer_head(connection: Connection) -> _Head:
-    try:
-        first, *lines = (await connection.reader.readuntil(b"\r\n\r\n"))[:-4].split(b"\r\n")
-        split = (line.partition(b":") for line in lines)
-        headers = {name.lower(): it.strip() for name, _, it in split}
-        status = int(first.split(b" ")[1])
-    except (ValueError, LookupError, asyncio.LimitOverrunError) as error:
-        raise _not_understood(error) from None
-    if not headers.get(b"content-length", b"0").isdigit():
-        raise _not_understood(ValueError(f"its length is {headers[b'content-length']!r}"))
-    return status, headers
-
-
-async def _body(connection: Connection, headers: Mapping[bytes, bytes]) -> AsyncIterator[bytes]:
-    """Yield an answer's body in parts. Triton's SageMaker server always says its length."""
-    if b"content-length" in headers:
-        async for part in _bytes(connection, int(headers[b"content-length"])):
-            yield part
-        return
-    so_far = 0
-    while size := await _chunk_size(connection):
-        _refuse_large_answer(so_far := so_far + size)
-        async for part in _bytes(connection, size):
-            yield part
-        await connection.reader.readexactly(2)
-    await _line(connection)
-
-
-async def _bytes(connection: Connection, left: int) -> AsyncIterator[bytes]:
-    while left:
-        part = await connection.reader.read(min(left, PART))
-        if not part:
-            raise EOFError("the container broke off")
-        left -= len(part)
-        yield part
-
-
-async def _chunk_size(connection: Connection) -> int:
-    line = await _line(connection)
-    if not _CHUNK_SIZE.fullmatch(line):
-        raise _not_understood(ValueError(f"a chunk begins with {line[:20]!r}"))
-    return int(line, 16)
-
-
-async def _line(connection: Connection) -> bytes:
-    try:
-        return (await connection.reader.readuntil(b"\r\n"))[:-2]
-    except asyncio.LimitOverrunError as error:
-        raise _not_understood(error) from None
-
-
-def _not_understood(error: Exception) -> ConnectionError:
-    return ConnectionError(f"the container's answer is not understood: {error!r}")
-
-
-def _refuse_large_answer(size: int) -> None:
-    if size > MAX_BODY_BYTES:
-        message = f"the answer has {size} bytes, more than {MAX_BODY_BYTES}"
-        raise model_error(500, message.encode())
 
 
 def _refuse_too_large(size: int) -> None:

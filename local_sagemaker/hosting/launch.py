@@ -1,8 +1,6 @@
 """How an instance begins: a variant and its Model, as the API describes them, become a server."""
 
 import itertools
-import os
-import re
 import shutil
 import uuid
 from collections.abc import Callable
@@ -19,7 +17,7 @@ from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStep, Report
 from local_sagemaker.hosting.instance import DOWNLOADED, Running
 from local_sagemaker.hosting.model_store import ModelStore
-from local_sagemaker.hosting.multi_model_container import MultiModelContainer
+from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.prerequisites import TritonInstallation
@@ -27,26 +25,16 @@ from local_sagemaker.prerequisites import TritonInstallation
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-INSTANCES = "LOCAL_SAGEMAKER_INSTANCES"
-"""Variable that says how many processes stand for a variant's instances at most."""
-
 KEPT_LOGS = 50
 """Of servers that have ended, the latest; what they wrote is in CloudWatch Logs, too."""
-
-
-def instances_at_most() -> int:
-    """Return what the variable says, or 2. Raises `LocalSageMakerError` for what is no number."""
-    value = os.environ.get(INSTANCES) or "2"
-    if not re.fullmatch("[1-9][0-9]*", value):
-        raise LocalSageMakerError(f"{INSTANCES} is {value!r}: write how many, such as 4")
-    return int(value)
 
 
 @dataclass(frozen=True)
 class Host:
     """What instances are made of, the same for every endpoint; `instances` is a variant's most.
 
-    A container is replaced after `most_failed_pings` in a row, or never for that.
+    A container is replaced after `most_failed_pings` in a row, or never for that. A model may load
+    for `load_seconds`.
     `report` is told by endpoint, variant and instance what happens to models, `follow` what a
     server writes, and `tell` what happens to instances and endpoints.
     """
@@ -60,13 +48,14 @@ class Host:
     follow: Callable[[str, str, str, Triton], None] = lambda *_: None
     tell: Tell = untold
     most_failed_pings: int | None = None
+    load_seconds: float = LOAD_SECONDS
 
 
 _numbers = itertools.count(1)
 
 
 def begin(host: Host, endpoint: str, variant: dict[str, Any], model: dict[str, Any]) -> Running:
-    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` with what is wrong."""
+    """Begin an instance of an endpoint's variant. Raises `LocalSageMakerError` if it cannot."""
     described = model.get("PrimaryContainer") or model["Containers"][0]
     capacity = Capacity.of(variant)
     folder = host.folder / f"{endpoint}-{variant['VariantName']}-{next(_numbers)}"
@@ -120,6 +109,7 @@ def _begin_multi_model(
         seen_at=seen_at,
         memory=capacity.memory,
         caches=caching != "Disabled",
+        load_seconds=host.load_seconds,
         report=report,
     )
     return Running(triton, container, folder, capacity)

@@ -3,9 +3,9 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, wait
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.archives import TooLargeError
 from local_sagemaker.hosting.capacity import MIB
 from local_sagemaker.hosting.container import Call, ModelStatus, ModelStep, Phase, Report, Step
-from local_sagemaker.hosting.invocation import model_error
+from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.triton import Response, Triton
 
@@ -38,12 +38,12 @@ LOADS_AT_ONCE = 4
 
 @dataclass
 class _Model:
-    """A model that was asked for: the one load that all wait for, and the calls under way.
+    """A model that was called: its load, which all calls share, and the calls in progress.
 
-    It is in its phase since a time of the clock.
+    It is in its phase since a time in Unix seconds.
     """
 
-    load: Future[None]
+    load: Future[None] = field(default_factory=Future)
     calls: int = 0
     answered: int = 0
     phase: Phase = Phase.DOWNLOADING
@@ -55,7 +55,7 @@ class _Model:
         return self.phase is Phase.LOADED
 
     def enter(self, phase: Phase) -> None:
-        """Be in a phase from now on."""
+        """Enter a phase."""
         self.phase, self.since = phase, time.time()
 
 
@@ -71,7 +71,7 @@ class MultiModelContainer:
     POST /models, POST /models/{name}/invoke, DELETE /models/{name}).
 
     Models stay in memory and on disk until there is no room for another one: `memory` is in bytes,
-    the store knows how much disk there is. Then those without a call under way go, the least
+    the store knows how much disk there is. Then those without a call in progress go, the least
     recently used first. Source: developer guide, "Multi-model endpoints" (unused models are
     unloaded when the memory's utilisation is high, and deleted when the volume is full) and the
     container contract (a load that is answered with 507 starts it). Which of the unused ones go
@@ -79,7 +79,8 @@ class MultiModelContainer:
     Unless the container `caches`, a model goes after each call, from disk too. Source: "Set
     SageMaker AI multi-model endpoint model caching behavior".
 
-    `seen_at` is where the server finds the store's folder. `report` is told of each step.
+    Loads queue for `LOADS_AT_ONCE` threads. `seen_at` is where the server has the store's folder.
+    `report` gets each step.
     """
 
     def __init__(
@@ -90,21 +91,23 @@ class MultiModelContainer:
         seen_at: Path,
         memory: int,
         caches: bool = True,
+        load_seconds: float = LOAD_SECONDS,
         report: Report = lambda *_: None,
     ) -> None:
         self._triton, self._store, self._seen_at = triton, store, seen_at
         self._memory, self._caches, self._report = memory, caches, report
-        self._changed = threading.Condition()
-        self._weighing, self._alone = threading.Lock(), threading.Lock()
-        self._loading = threading.BoundedSemaphore(LOADS_AT_ONCE)
+        self._load_seconds = load_seconds
+        self._loads = ThreadPoolExecutor(LOADS_AT_ONCE)
+        self._weighing = threading.Lock()
+        self._changed = threading.Condition()  # guards what follows
         self._models: dict[str, _Model] = {}  # the least recently used first
-        self._unloads: dict[str, Future[None]] = {}  # those under way
-        self._unloading: dict[str, _Model] = {}
+        self._leaving: dict[str, _Model | None] = {}  # None: from the volume alone
+        self._loading, self._alone = 0, False
 
-    def begin(self, target_model: str | None) -> Call:
-        """Count a call as under way, and begin to load its model unless it is there.
+    def acquire(self, target_model: str | None) -> Call:
+        """Count a call as in progress, and queue the load of its model unless it is there.
 
-        Raises `ApiError` without a TargetModel.
+        Raise `ApiError` without a TargetModel.
         """
         if not target_model:
             raise ApiError(
@@ -112,34 +115,34 @@ class MultiModelContainer:
                 "TargetModel is a required input for inference on a multi-model endpoint.",
             )
         with self._changed:
-            model = self._models.pop(target_model, None) or self._begin_load(target_model)
+            model = self._models.pop(target_model, None)
+            if model is None:
+                model = _Model()
+                model.load = self._loads.submit(self._run_load, target_model, model)
             self._models[target_model] = model  # the most recently used
             model.calls += 1
         load = None if model.loaded else model.load
         return _ModelCall(f"/models/{name(target_model)}/invoke", target_model, load, model)
 
-    def end(self, call: Call) -> None:
+    def release(self, call: Call) -> None:
         """Count a call as answered; its model goes now if none is cached."""
         assert isinstance(call, _ModelCall)
         with self._changed:
             call.model.calls -= 1
             call.model.answered += 1
-            if not call.model.calls:
-                self._changed.notify_all()
+            self._changed.notify_all()
         if not self._caches:
-            unload = threading.Thread(target=self._unload_called, args=(call.target_model,))
-            unload.daemon = True
-            unload.start()
+            self._loads.submit(self._unload_unused, call.target_model)
 
     @property
     def loaded_models(self) -> int:
         """How many models are in memory."""
         with self._changed:
-            return sum(it.loaded for it in self._models.values())
+            return sum(model.loaded for model in self._models.values())
 
     @property
     def disk_bytes(self) -> int:
-        """What its models take of the volume."""
+        """The bytes of its models on the volume."""
         return self._store.used()
 
     def has(self, target_model: str | None) -> bool:
@@ -147,58 +150,67 @@ class MultiModelContainer:
         return target_model in self._models
 
     def statuses(self) -> list[ModelStatus]:
-        """Return the models that were asked for and have not been unloaded."""
+        """Return the models that were called and have not been unloaded."""
         sizes = self._store.sizes()
         with self._changed:
             return [
                 ModelStatus(
                     target,
-                    it.phase,
-                    since=it.since,
-                    calls=it.calls,
-                    answered=it.answered,
+                    model.phase,
+                    since=model.since,
+                    calls=model.calls,
+                    answered=model.answered,
                     bytes=sizes.get(target, 0),
                     folder=name(target),
                 )
-                for models in (self._models, self._unloading)
-                for target, it in models.items()
+                for models in (self._models, self._leaving)
+                for target, model in models.items()
+                if model
             ]
 
-    def _begin_load(self, target_model: str) -> _Model:
-        model, unload = _Model(Future()), self._unloads.get(target_model)
-        arguments = (target_model, model, unload)
-        threading.Thread(target=self._run_load, args=arguments, daemon=True).start()
-        return model
-
-    def _run_load(self, target_model: str, model: _Model, unload: Future[None] | None) -> None:
+    def _run_load(self, target_model: str, model: _Model) -> None:
         try:
-            if unload:
-                wait([unload])
+            with self._changed:
+                self._changed.wait_for(lambda: target_model not in self._leaving)
             self._load(target_model, model)
         except Exception as error:
             self._report(ModelStep(Step.FAIL, target_model, why=str(error)))
             with self._changed:  # the next invocation tries again
                 del self._models[target_model]
                 self._changed.notify_all()
-            model.load.set_exception(error)
-        else:
-            with self._changed:
-                model.enter(Phase.LOADED)
-                self._changed.notify_all()
-            model.load.set_result(None)
+            raise
+        with self._changed:
+            model.enter(Phase.LOADED)
+            self._changed.notify_all()
 
     def _load(self, target_model: str, model: _Model) -> None:
-        with self._loading:
+        with self._turn():
             self._download(target_model)
             model.enter(Phase.LOADING)
             self._report(ModelStep(Step.LOADING, target_model))
             response = self._try_load(target_model)
         if response.status == 507:
-            with self._no_other_load():
+            with self._turn(alone=True):  # what is loaded beside it takes memory too
                 while response.status == 507 and self._unload_when_unused(target_model):
                     response = self._try_load(target_model)
         if response.status not in (200, 409):  # 409: it is loaded already
             raise model_error(response.status, response.body)
+
+    @contextmanager
+    def _turn(self, *, alone: bool = False) -> Iterator[None]:
+        """Wait until no load is `alone`; if this one is, until there is no other either."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._alone)
+            self._alone = alone
+            self._changed.wait_for(lambda: not (alone and self._loading))
+            self._loading += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._loading -= 1
+                self._alone = self._alone and not alone
+                self._changed.notify_all()
 
     def _download(self, target_model: str) -> None:
         self._report(ModelStep(Step.DOWNLOADING, target_model))
@@ -231,7 +243,7 @@ class MultiModelContainer:
             "/models",
             body=json.dumps({"model_name": name(target_model), "url": str(url)}).encode(),
             headers={"Content-Type": "application/json", TARGET_MODEL: target_model},
-            timeout=LOAD_SECONDS,
+            timeout=self._load_seconds,
         )
         if response.status == 200:
             self._took(Step.LOAD, target_model, begun)
@@ -256,95 +268,67 @@ class MultiModelContainer:
                     return f"out of memory: {used // MIB} of {self._memory // MIB} MiB are used"
         return None
 
-    @contextmanager
-    def _no_other_load(self) -> Iterator[None]:
-        """Wait until nothing else is being loaded: what is beside it takes memory too."""
-        with self._alone:
-            for _ in range(LOADS_AT_ONCE):
-                self._loading.acquire()
-            try:
-                yield
-            finally:
-                self._loading.release(LOADS_AT_ONCE)
-
-    def _unload_called(self, target_model: str) -> None:
-        with self._loading:
-            self._unload_unused(target_model)
-
     def _unload_when_unused(self, room_for: str) -> bool:
-        """Unload a model as soon as one is unused; False if none is loaded."""
+        """Unload a model as soon as one is unused; return False if none is loaded."""
 
-        def loaded() -> list[_Model]:
-            return [it for it in self._models.values() if it.loaded]
+        def calls() -> list[int]:
+            return [model.calls for model in self._models.values() if model.loaded]
 
         while not self._unload_unused(room_for=room_for):
             with self._changed:
-                self._changed.wait_for(lambda: not all(it.calls for it in loaded()) or not loaded())
-                if not loaded():
+                self._changed.wait_for(lambda: not all(calls()) or not calls())
+                if not calls():
                     return False
         return True
 
     def _unload_unused(self, only: str | None = None, *, room_for: str | None = None) -> bool:
-        """Take the least recently used model that nobody uses out of memory; False if none is.
+        """Unload the least recently used model without a call; return False if there is none.
 
         Its files stay on disk if models are cached, until the volume is full.
         """
-
-        def unused() -> Iterator[str]:
-            for target, model in self._models.items():
-                if model.loaded and not model.calls and only in (None, target):
-                    yield target
-
-        with ExitStack() as stack:
-            target = stack.enter_context(self._leaving(unused))
+        with self._changed:
+            unused = (
+                target
+                for target, model in self._models.items()
+                if model.loaded and not model.calls and only in (None, target)
+            )
+            target = next(unused, None)
             if target is None:
                 return False
-            left = stack.pop_all()
-
-        def unload() -> None:
-            with left:
-                self._delete(target, room_for)
-                if not self._caches:
-                    self._store.forget(target)
-
-        unloading = threading.Thread(target=unload, daemon=True)
+            self._leaving[target] = model = self._models.pop(target)
+            model.enter(Phase.UNLOADING)
+        unloading = threading.Thread(target=self._unload, args=(target, room_for), daemon=True)
         unloading.start()
         unloading.join(ROOM_SECONDS)
         return True
 
-    def _delete_unused(self, room_for: str) -> bool:
-        """Delete the least recently used archive that nobody uses; False if there is none."""
-
-        def unused() -> Iterator[str]:
-            for target in self._store.targets():
-                if target not in self._models and target not in self._unloads:
-                    yield target
-
-        with self._leaving(unused) as target:
-            if target:
-                self._store.forget(target)
-                self._report(ModelStep(Step.DELETE, target, room_for=room_for))
-        return bool(target) or self._unload_unused(room_for=room_for)
-
-    @contextmanager
-    def _leaving(self, unused: Callable[[], Iterator[str]]) -> Iterator[str | None]:
-        """Give the first unused model; a load of it waits until the block has ended."""
-        left = Future[None]()
-        with self._changed:
-            target = next(unused(), None)
-            if target:
-                if model := self._models.pop(target, None):
-                    model.enter(Phase.UNLOADING)
-                    self._unloading[target] = model
-                self._unloads[target] = left
+    def _unload(self, target_model: str, room_for: str | None) -> None:
         try:
-            yield target
+            self._delete(target_model, room_for)
+            if not self._caches:
+                self._store.forget(target_model)
         finally:
+            self._leave(target_model)
+
+    def _delete_unused(self, room_for: str) -> bool:
+        """Delete the least recently used archive without a model; return False if there is none."""
+        with self._changed:
+            used = {*self._models, *self._leaving}
+            target = next((name for name in self._store.targets() if name not in used), None)
             if target:
-                with self._changed:
-                    del self._unloads[target]
-                    self._unloading.pop(target, None)
-                left.set_result(None)
+                self._leaving[target] = None
+        if target is None:
+            return self._unload_unused(room_for=room_for)
+        self._store.forget(target)
+        self._leave(target)
+        self._report(ModelStep(Step.DELETE, target, room_for=room_for))
+        return True
+
+    def _leave(self, target_model: str) -> None:
+        """Let a load of a model begin that waits for its unload."""
+        with self._changed:
+            del self._leaving[target_model]
+            self._changed.notify_all()
 
     def _delete(self, target_model: str, room_for: str | None = None) -> None:
         begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""Packages that models need and the environment of the local SageMaker does not have: installed once."""
+"""Packages that models need and this environment does not have, installed once."""
 
 import fcntl
 import hashlib

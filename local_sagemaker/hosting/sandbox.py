@@ -4,8 +4,8 @@ Started as a program, in user, process and mount namespaces of its own:
 `sandbox.py FOLDER MODELS SEEN_AT HIDDEN... -- KEPT... -- COMMAND...`. FOLDER is the instance's;
 FOLDER/tmp becomes the working directory and `/tmp`. MODELS are seen at SEEN_AT. Below HIDDEN, the
 server sees FOLDER, MODELS and KEPT alone: the programs and packages that it needs. It writes to
-FOLDER/tmp and to empty HIDDEN folders. All else is read-only: the local SageMaker is in no sandbox and
-works in FOLDER and MODELS, where a link would lead it elsewhere.
+FOLDER/tmp and to empty HIDDEN folders. All else is read-only: the local SageMaker is in no sandbox
+and works in FOLDER and MODELS, where a link would lead it elsewhere.
 """
 
 import ctypes

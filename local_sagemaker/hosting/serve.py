@@ -100,8 +100,8 @@ def multi_model(environment: dict[str, str], *, image: str, repository: str) -> 
     """Return the command of a container in mode MultiModel.
 
     `repository` is the empty model repository that `serve` makes: models are loaded one by one.
-    Raises `LocalSageMakerError` where `serve` or tritonserver would end the container, and for what is
-    not emulated.
+    Raises `LocalSageMakerError` where `serve` or tritonserver would end the container, and for
+    what is not emulated.
     """
     release, environment = _release(image), {**environment, _MULTI_MODEL: "true"}
     known = _known(environment, release)
@@ -122,8 +122,8 @@ def single_model(
     """Return the command of a container in mode SingleModel.
 
     `archive` is the folder of the unpacked archive, and `repository` the path under which the
-    server sees it. Raises `LocalSageMakerError` as `multi_model` does, and where `serve` does not know
-    which one model to load.
+    server sees it. Raises `LocalSageMakerError` as `multi_model` does, and where `serve` does not
+    know which one model to load.
     """
     release = _release(image)
     known = _known(environment, release)

@@ -22,7 +22,7 @@ class SingleModelContainer:
         self._since = time.time()
         self._calls = self._answered = 0
 
-    def begin(self, target_model: str | None) -> Call:
+    def acquire(self, target_model: str | None) -> Call:
         """Raise `ApiError` when a TargetModel is given."""
         if target_model:
             raise ApiError(
@@ -32,7 +32,7 @@ class SingleModelContainer:
         self._calls += 1
         return self._call
 
-    def end(self, call: Call) -> None:
+    def release(self, call: Call) -> None:
         """Count an invocation as answered; nothing is unloaded."""
         self._calls -= 1
         self._answered += 1

@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
-
-GPU_TRACE = "LOCAL_SAGEMAKER_GPU_TRACE"
-"""Variable of `up`: the path of such a file."""
+from local_sagemaker.settings import GPU_TRACE
 
 COLUMNS = ["seconds", "endpoint", "variant", "utilization", "memory"]
 
@@ -70,7 +68,7 @@ class GpuTrace:
 
 
 def read(file: Path) -> dict[tuple[str, str], list[Load]]:
-    """Return the lines by endpoint and variant, in the order of time. Raises `LocalSageMakerError`."""
+    """Return the lines by endpoint and variant, by time. Raises `LocalSageMakerError`."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

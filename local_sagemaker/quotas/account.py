@@ -10,9 +10,7 @@ from typing import Any
 import botocore.session
 
 from local_sagemaker.errors import LocalSageMakerError
-
-QUOTAS = "LOCAL_SAGEMAKER_QUOTAS"
-"""Variable with the quotas that differ here: a JSON object of name -> value."""
+from local_sagemaker.settings import QUOTAS
 
 ALL_INSTANCES = "Number of instances across active endpoints"
 

@@ -187,10 +187,10 @@ class Hosting(Registry):
 
     # What the data plane asks
 
-    def begin(
+    def route(
         self, name: str, *, target_model: str | None = None, target_variant: str | None = None
     ) -> tuple[Fleet, Instance]:
-        """Choose the instance that answers an invocation, and the fleet that counts it until `end`.
+        """Choose the instance that answers an invocation, and the fleet that counts it.
 
         The invocation is counted before an update can take the instances away, so that they answer
         it before they are stopped. Raises `ApiError` as InvokeEndpoint does where nothing answers.
@@ -203,7 +203,7 @@ class Hosting(Registry):
                     "ValidationError", f"Endpoint {name} of account {ACCOUNT} not found."
                 )
             fleet, weights = picked
-            return fleet, fleet.begin(
+            return fleet, fleet.choose(
                 weights, target_model=target_model, target_variant=target_variant
             )
 

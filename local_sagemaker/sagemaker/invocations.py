@@ -69,7 +69,7 @@ class Invocations:
             if operation != "invocations":
                 raise not_emulated(OPERATIONS[operation])
             refuse("sagemaker-runtime", [_UNSUPPORTED[it] for it in headers if it in _UNSUPPORTED])
-            await invocation.begin()
+            await invocation.receive()
             variant = await self._answer(endpoint, invocation)
             if config and isinstance(invocation, Captured):
                 self._recorder.keep(config, endpoint, variant, invocation)
@@ -83,7 +83,7 @@ class Invocations:
     async def _answer(self, endpoint: str, invocation: Invocation) -> str:
         """Have an invocation answered, and return by which variant."""
         begun, failed = time.monotonic(), None
-        fleet, instance = self._hosting.begin(
+        fleet, instance = self._hosting.route(
             endpoint,
             target_model=invocation.target_model,
             target_variant=invocation.target_variant,
@@ -96,7 +96,7 @@ class Invocations:
             failed = error
             raise
         finally:
-            fleet.end(instance)
+            fleet.release(instance)
             instances = max(1, fleet.counts.get(instance.variant, 1))
             seconds = time.monotonic() - begun
             self._answered(endpoint, instance.variant, seconds, failed is not None)

@@ -1,13 +1,10 @@
-"""What the tests of the local SageMaker share: a bucket, a way to wait, and SDK clients for handlers."""
+"""What the tests share: a bucket, a way to wait, and SDK clients for handlers."""
 
 import asyncio
-import hashlib
 import inspect
-import io
 import logging
 import os
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,46 +14,19 @@ import boto3
 import botocore.session
 import pytest
 import uvloop
-from boto3.exceptions import S3UploadFailedError
 from botocore.config import Config
-from botocore.exceptions import ClientError
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
 from local_sagemaker.front.server import http_server
-
-PATIENCE = 3600.0
-"""Seconds for what must be given a time: more than a busy machine takes."""
+from local_sagemaker.tests.support.fake_s3 import FakeS3
 
 BOTOCORE = botocore.session.get_session()
 """Keeps the services' models, which take up to 0.1 s to read."""
 
 T = TypeVar("T")
 ClientFor = Callable[[str, Any], Any]
-
-
-def eventually(condition: Callable[[], T]) -> T:
-    """Return what `condition` gives once that is true, however long a busy machine takes.
-
-    For what sends no notification, such as a file of another process. The pauses grow to a
-    twentieth of a second: a condition may be a call of an API. pytest ends a test that waits for
-    ever.
-    """
-    pause = 0.005
-    while not (value := condition()):
-        time.sleep(pause)
-        pause = min(0.05, 1.5 * pause)
-    return value
-
-
-def runs(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 @pytest.fixture(autouse=True)
@@ -76,51 +46,6 @@ def something_typed() -> Iterator[None]:
     yield
     os.dup2(saved, 0)
     os.close(saved)
-
-
-class FakeS3:
-    """Objects by bucket and key; keeps what was asked for, and with what files were uploaded."""
-
-    def __init__(self) -> None:
-        self.objects: dict[tuple[str, str], bytes] = {}
-        self.asked: list[tuple[str, str]] = []
-        self.uploaded: dict[str, dict[str, Any]] = {}
-
-    def get_object(self, *, Bucket: str, Key: str, IfNoneMatch: str = "") -> dict[str, Any]:  # noqa: N803
-        self.asked.append((Bucket, Key))
-        if (Bucket, Key) not in self.objects:
-            raise ClientError(
-                {"Error": {"Code": "NoSuchKey", "Message": "No such key."}}, "GetObject"
-            )
-        content = self.objects[Bucket, Key]
-        etag = f'"{hashlib.md5(content).hexdigest()}"'
-        if etag == IfNoneMatch:
-            raise ClientError({"Error": {"Code": "304", "Message": "Not Modified"}}, "GetObject")
-        return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": etag}
-
-    def head_object(self, *, Bucket: str, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803
-        if (Bucket, Key) not in self.objects:
-            raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadObject")
-        return {}
-
-    def head_bucket(self, *, Bucket: str) -> None:  # noqa: N803
-        if Bucket not in {bucket for bucket, _ in self.objects}:
-            raise ClientError({"Error": {"Code": "404", "Message": "Not Found"}}, "HeadBucket")
-
-    def get_paginator(self, operation: str) -> "FakeS3":
-        assert operation == "list_objects_v2"
-        return self
-
-    def paginate(self, *, Bucket: str, Prefix: str) -> list[dict[str, Any]]:  # noqa: N803
-        """Return an object a page, and a page without any, as S3 may."""
-        keys = [key for bucket, key in self.objects if bucket == Bucket and key.startswith(Prefix)]
-        return [{}, *({"Contents": [{"Key": key}]} for key in keys)]
-
-    def upload_file(self, file: str, bucket: str, key: str, **more: Any) -> None:
-        if bucket == "none":
-            raise S3UploadFailedError("no such bucket")
-        self.objects[bucket, key] = Path(file).read_bytes()
-        self.uploaded[key] = more["ExtraArgs"]
 
 
 @pytest.fixture

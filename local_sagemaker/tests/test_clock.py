@@ -3,8 +3,7 @@ import time
 
 import pytest
 
-from local_sagemaker.clock import SPEED, Clock, Ticker, speed_here
-from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.clock import Clock, Ticker
 
 
 def test_what_is_slept_passes_whole_however_fast() -> None:
@@ -31,24 +30,6 @@ def test_what_is_filled_up_lasts_as_long_as_aws_s_seconds_take_here() -> None:
     stopping = threading.Event()
     stopping.set()
     Clock(speed=1e-9).fill(20, stopping)
-
-
-def test_a_speed_is_a_positive_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(SPEED, "0.5")
-    assert speed_here() == 0.5
-    for value in ("fast", "0", "-1", "inf", "nan"):
-        monkeypatch.setenv(SPEED, value)
-        with pytest.raises(
-            LocalSageMakerError, match=f"{SPEED} is '{value}': write a number above 0"
-        ):
-            speed_here()
-
-
-def test_a_minute_passes_in_a_second_unless_a_speed_is_set(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv(SPEED, raising=False)
-    assert speed_here() == 60
 
 
 def test_a_ticker_goes_on_after_what_fails_until_it_is_stopped(

@@ -12,7 +12,7 @@ from local_sagemaker import lifecycle
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.folder import Folder, Running
 from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, TritonInstallation
-from local_sagemaker.tests.conftest import PATIENCE, runs
+from local_sagemaker.tests.support.waiting import PATIENCE, runs
 
 EMULATOR = """\
 import os, sys

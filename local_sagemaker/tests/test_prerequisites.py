@@ -8,12 +8,10 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 
-import platform_facts
 from local_sagemaker import prerequisites
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.prerequisites import IMAGE_PYTHON, Interpreter, find_triton, search_path
+from local_sagemaker.prerequisites import Interpreter, find_triton, search_path
 
 STUB = """\
 if [ -e "$LD_LIBRARY_PATH/libpython{version}.so.1.0" ]; then exit 1; else exit 127; fi
@@ -96,12 +94,6 @@ def test_models_run_in_this_python_where_the_images_cannot_be_embedded(
         _write_program(python.programs / "python3.10", says)
     found = find_triton()
     assert found.model_python == found.own_python
-
-
-def test_the_images_python_is_that_of_the_release_that_the_laptop_builds_for() -> None:
-    local = Path(__file__).parents[3] / "stages" / "local.yaml"
-    release = platform_facts.release(yaml.safe_load(local.read_text())["release"])
-    assert str(release.python).startswith(f"{IMAGE_PYTHON}.")
 
 
 @pytest.mark.parametrize("platform", [("Darwin", "arm64"), ("Linux", "aarch64")])

@@ -9,8 +9,8 @@ from local_sagemaker.autoscaling.alarms import HIGH, alarms_of
 from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.hosting.fleet import Fleet
 from local_sagemaker.hosting.instance import Instance
-from local_sagemaker.metrics.gpu_trace import GPU_TRACE
 from local_sagemaker.sagemaker.endpoint import Endpoint
+from local_sagemaker.settings import GPU_TRACE
 from local_sagemaker.watch import schema
 from local_sagemaker.watch.alarms import Alarms
 from local_sagemaker.watch.events import Events

@@ -17,9 +17,9 @@ there.
 - Tests hold the policies of every stage's templates against it, both ways: what a row needs is
   allowed, by the role, by the resource's own policy and by its key's; and nothing is allowed that
   no row needs. So a new permission in a stack needs a row here.
-- The local SageMaker records what functions, builds, endpoints, deliveries and commands call: what is
-  recorded has a row here. It refuses nobody, and it does not call what AWS calls by itself, such as
-  S3 asking for a key.
+- The local SageMaker records what functions, builds, endpoints, deliveries and commands call:
+  what is recorded has a row here. It refuses nobody, and it does not call what AWS calls by
+  itself, such as S3 asking for a key.
 - A source is a page of AWS or a file that makes the call; where there is none, the reason stands in
   its place. **Nothing of this ran on AWS.**
 - `STAGE` and `ENDPOINT` are names as in the stage's file; `<...>` is a resource of the stage. ARNs

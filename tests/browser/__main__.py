@@ -1,4 +1,4 @@
-"""Write the images of docs/images: `make browser-image`; ONLY=review or page for one of them."""
+"""Write the images of the docs: `make browser-image`; ONLY=review or page for one of them."""
 
 import io
 import sys
@@ -14,7 +14,9 @@ from tests.browser.busy_aws import busy_aws
 from tests.browser.chromium import chromium
 from tests.unit.release.review.pictured import REPORT
 
-IMAGES = Path(__file__).parents[2] / "docs" / "images"
+ROOT = Path(__file__).parents[2]
+IMAGES = ROOT / "docs" / "images"
+PAGE_IMAGES = ROOT / "local_sagemaker" / "docs" / "images"
 WIDTH, HEIGHT = 1200, 960
 RECORDED_WIDTH, RECORDED_HEIGHT = 1000, 800
 
@@ -77,14 +79,14 @@ def local_page() -> None:
             _, load.rates, load.wrong = [it for it in SCRIPT if it[0] <= now][-1]
             frames.append(Image.open(io.BytesIO(shown.screenshot())).convert("RGB"))
             if now >= PICTURED > now - EVERY_SECONDS:
-                pictured.screenshot(path=IMAGES / "page.png")
+                pictured.screenshot(path=PAGE_IMAGES / "page.png")
             next_frame = begun + len(frames) * EVERY_SECONDS
             shown.wait_for_timeout(max(0.0, next_frame - time.monotonic()) * 1000)
     # One palette for all frames, of one in which much is to be seen: then only differences count.
     palette = frames[len(frames) * 3 // 4].quantize(COLOURS, dither=Image.Dither.NONE)
     drawn = [it.quantize(palette=palette, dither=Image.Dither.NONE) for it in frames]
     drawn[0].save(
-        IMAGES / "page.gif",
+        PAGE_IMAGES / "page.gif",
         save_all=True,
         append_images=drawn[1:],
         duration=FRAME_MS,

@@ -14,15 +14,11 @@ from unittest.mock import patch
 
 import boto3
 
-from local_sagemaker import lifecycle
-from local_sagemaker.clock import SPEED
-from local_sagemaker.environment import client_environment
-from local_sagemaker.folder import Folder
-from local_sagemaker.hosting.capacity import MEMORY
-from local_sagemaker.hosting.launch import INSTANCES
-from local_sagemaker.lifecycle import LOOPBACK
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import pack_python, times
+import local_sagemaker
+from local_sagemaker import LOOPBACK, Folder, client_environment
+from local_sagemaker.settings import INSTANCES, MEMORY, SPEED
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.tiny_models import pack_python, times
 
 ENDPOINT, VARIANT, BUCKET = "prod-text", "AllTraffic", "models"
 MODELS = ("minilm", "bert", "reranker", "clip")
@@ -89,7 +85,7 @@ def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
     here = Folder(folder / ".local_sagemaker")
     given = {MEMORY: str(MEMORY_MIB), INSTANCES: "3", SPEED: "60"}
     with patch.dict(os.environ, given):
-        running = lifecycle.up(here)
+        running = local_sagemaker.up(here)
         try:
             os.environ.update(client_environment(running, here))
             _host(folder / "written")
@@ -104,7 +100,7 @@ def busy_aws(folder: Path) -> Iterator[tuple[str, Load]]:
                 load.stopping.set()
                 thread.join()
         finally:
-            lifecycle.down(here)
+            local_sagemaker.down(here)
 
 
 def _host(written: Path) -> None:

@@ -11,9 +11,17 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from local_sagemaker.tests.conftest import eventually
-from tests.local.conftest import LocalSageMaker, local_sagemaker_in
-from tests.local.web_attacks import BUCKET, KEY, SECRET, Attack, attacks, prepare, state
+from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.support.web_attacks import (
+    BUCKET,
+    KEY,
+    SECRET,
+    Attack,
+    attacks,
+    prepare,
+    state,
+)
 
 SEND = """
 async ({ url, method, body, headers, mode }) => {

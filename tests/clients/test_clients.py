@@ -12,9 +12,9 @@ from pathlib import Path
 import boto3
 import pytest
 
-from tests.local.conftest import local_sagemaker_in
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import pack_python, times
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import pack_python, times
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "docs" / "examples" / "clients"

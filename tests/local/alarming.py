@@ -42,22 +42,3 @@ def rollback_alarms(cloudwatch: Any, endpoint: str) -> list[dict[str, Any]]:
     alarms = cloudwatch.describe_alarms()["MetricAlarms"]
     begins = f"Rolls an update of {endpoint} back"
     return [it for it in alarms if it.get("AlarmDescription", "").startswith(begins)]
-
-
-def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
-    """Have an alarm on the errors of a configuration's instances, as the app's template has one."""
-    cloudwatch: Any = boto3.client("cloudwatch")
-    place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
-    cloudwatch.put_metric_alarm(
-        AlarmName=name,
-        Namespace="AWS/SageMaker",
-        MetricName="InvocationModelErrors",
-        Dimensions=[{"Name": it, "Value": value} for it, value in place.items()],
-        Statistic="Average",
-        Period=60,
-        EvaluationPeriods=3,
-        DatapointsToAlarm=2,
-        Threshold=0.2,
-        ComparisonOperator="GreaterThanThreshold",
-        TreatMissingData="notBreaching",
-    )

@@ -1,28 +1,23 @@
-"""A local SageMaker for each module of tests, and a copy of this repository to change and deploy."""
+"""A local SageMaker for each test module, and a copy of this repository to change and deploy."""
 
-import itertools
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import boto3
 import pytest
 
 from account_test.checkout import copy_app
-from local_sagemaker import lifecycle
-from local_sagemaker.environment import client_environment
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import Gate, gates
 from model_build import BuildTarget
 from release import tree
 from release.tree import Tree
 from tests import warm_app
 from tests.local.bootstrapping import bootstrap
 from tests.local.permissions import beyond_the_ledger
-from tests.local.tiny_models import Gate
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,28 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.local)
 
 
-@dataclass(frozen=True)
-class LocalSageMaker:
-    """A running local SageMaker."""
-
-    folder: Folder
-    running: Running
-
-    @property
-    def environment(self) -> dict[str, str]:
-        return client_environment(self.running, self.folder)
-
-    def session(self, caller: str) -> boto3.Session:
-        """Return a session whose calls are recorded as those of a principal of the ledger."""
-        return boto3.Session(
-            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
-            aws_session_token=caller,
-        )
-
-    def target(self, of_image: str) -> str:
-        """Return a build target as it is named where models run in this local SageMaker's Python."""
-        return str(BuildTarget.parse(of_image).run_in(self.running.python))
+def target_in(aws: LocalSageMaker, of_image: str) -> str:
+    """Return the name of a build target whose models run in a local SageMaker's Python."""
+    return str(BuildTarget.parse(of_image).run_in(aws.running.python))
 
 
 @dataclass(frozen=True)
@@ -126,21 +102,6 @@ class Checkout:
         }
 
 
-@contextmanager
-def local_sagemaker_in(path: Path) -> Iterator[LocalSageMaker]:
-    """Run a local SageMaker in a folder, and point this process's clients at it."""
-    folder = Folder(path)
-    running = lifecycle.up(folder)
-    try:
-        aws = LocalSageMaker(folder, running)
-        with pytest.MonkeyPatch.context() as patch:
-            for name, value in aws.environment.items():
-                patch.setenv(name, value)
-            yield aws
-    finally:
-        lifecycle.down(folder)
-
-
 @pytest.fixture(scope="module")
 def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSageMaker]:
     """A local SageMaker, on which in the end nobody has called what the ledger does not have."""
@@ -151,10 +112,8 @@ def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalS
 
 @pytest.fixture(scope="module")
 def new_gate() -> Iterator[Callable[[], Gate]]:
-    """Make gates for models, below a folder that their sandbox does not hide."""
-    numbers = itertools.count()
-    with TemporaryDirectory(dir="/var/tmp") as folder, ExitStack() as gates:
-        yield lambda: gates.enter_context(closing(Gate(Path(folder, str(next(numbers))))))
+    with gates() as make:
+        yield make
 
 
 @pytest.fixture(scope="module")

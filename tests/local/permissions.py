@@ -1,13 +1,13 @@
 """What was called on a local SageMaker, compared with the ledger of permissions."""
 
+import json
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
-from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.front import calls
-from local_sagemaker.front.calls import Call
+from local_sagemaker import ACCOUNT, REGION
 from release.permissions import NAMED, Place, Principal, by_name, filled, principals
 
 FREE = "sts:GetCallerIdentity"
@@ -23,9 +23,18 @@ LOGS = {
 """What ministack calls groups without a name, which CloudFormation does otherwise."""
 
 
+class Call(NamedTuple):
+    """A recorded call: an action of IAM on the ARN of a resource, or on `*`, by a caller."""
+
+    caller: str
+    action: str
+    resource: str
+
+
 def called(file: Path) -> list[Call]:
-    """Return what was recorded, if anything was."""
-    return calls.read(file) if file.exists() else []
+    """Return the recorded calls, in the order in which each was first made."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return [Call(**json.loads(line)) for line in lines]
 
 
 def beyond_the_ledger(file: Path) -> Iterator[str]:

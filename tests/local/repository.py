@@ -11,11 +11,11 @@ from typing import Self
 
 import pytest
 
+from local_sagemaker.tests.support.tiny_models import write_python
 from release.delivery import building
 from release.delivery.__main__ import main
 from tests.local.commands import run_as
 from tests.local.conftest import ROOT, Checkout
-from tests.local.tiny_models import write_python
 
 
 @dataclass(frozen=True)

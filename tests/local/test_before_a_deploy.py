@@ -13,8 +13,10 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.quotas.account import QUOTAS
+from local_sagemaker import ACCOUNT, REGION
+from local_sagemaker.settings import QUOTAS
+from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.preflight.__main__ import main
 from release.review.assemblies import write
 from release.review.deployed import Deployed
@@ -23,12 +25,11 @@ from release.review.model_changes import Cause
 from release.review.report import StageReview, review_stage
 from release.tree import NotSynthesised, Tree
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, LocalSageMaker, local_sagemaker_in
+from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
-from tests.local.tiny_models import TIMES, write_python
 
 UNNAMED = "preflight called access-analyzer:POST on *"
-"""Preflight's one call of an API that the local SageMaker does not have: it cannot name the action."""
+"""Preflight's one call of an API that the local SageMaker lacks: it cannot name the action."""
 M5 = "ml.m5.xlarge for endpoint usage"
 STAGE = """
 account: "000000000000"

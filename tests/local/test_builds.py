@@ -7,9 +7,9 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.waiting import eventually
 from tests.local.builds import log_of_the_last_build
-from tests.local.conftest import LocalSageMaker
 
 LARGE = 20 * 2**20
 BUILDSPEC = {

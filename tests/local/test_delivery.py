@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as publish
 from release.delivery.archives import promote_from
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
 from release.tree import Tree
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout, LocalSageMaker
+from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.permissions import callers
 from tests.local.repository import Repository
-from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
 
 TRIAL = """
 account: "000000000000"
@@ -156,7 +157,7 @@ def test_a_change_is_delivered_while_not_one_call_fails(
 def test_what_a_publisher_wrote_in_the_first_stage_does_not_reach_production(
     repository: Repository, live: EndpointClient, tmp_path: Path
 ) -> None:
-    """The local SageMaker lets anybody write anywhere: what AWS's bucket policy denies is done here."""
+    """The local SageMaker lets anybody write: what AWS's bucket policy denies is done here."""
     s3 = boto3.client("s3")
     repository.write_model("times", TIMES.replace("FACTOR", "4"), answer=28)
     repository.commit("four times")

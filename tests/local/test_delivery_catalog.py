@@ -17,13 +17,13 @@ import pytest
 
 from cli import history, status
 from endpoint_client import EndpointClient, EndpointError
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, Gate
 from model_build.__main__ import main as tritonsm
 from tests.local.commands import run_as
 from tests.local.conftest import Checkout
 from tests.local.repository import Repository
 from tests.local.runbook import script
 from tests.local.shell import paste
-from tests.local.tiny_models import PLUS_ONE, TIMES, Gate
 
 STAGE = """
 account: "000000000000"

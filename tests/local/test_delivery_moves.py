@@ -10,16 +10,16 @@ import boto3
 import pytest
 
 from endpoint_client import EndpointClient
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.asking import Asker
+from local_sagemaker.tests.support.endpoints import in_service
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES, write_python
+from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main as publish
 from tests.local.alarming import errors_published
-from tests.local.asking import Asker
 from tests.local.commands import run_as
-from tests.local.conftest import Checkout
-from tests.local.hosting import in_service
+from tests.local.conftest import Checkout, target_in
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
-from tests.local.tiny_models import PLUS_ONE, TIMES, write_python
 
 STAGE = Path("stages", "live.yaml")
 LIVE = """
@@ -65,7 +65,7 @@ def _archives(repository: Repository) -> dict[str, set[str]]:
         if key.endswith(".tar.gz"):
             _, target, name = key.split("/", 2)
             found.setdefault(target, set()).add(name)
-    return {it: found.get(repository.aws.target(it), set()) for it in (OLD, NEW)}
+    return {it: found.get(target_in(repository.aws, it), set()) for it in (OLD, NEW)}
 
 
 def _bucket() -> str:
@@ -113,7 +113,7 @@ def test_what_was_published_by_hand_stops_a_move_before_it_begins(repository: Re
     repository.commit("another release")
     said = " ".join(repository.deliver(code=1).split())
     repository.git("revert", "--no-edit", "HEAD")
-    assert f"{repository.aws.target(NEW)}/{published}: version" in said
+    assert f"{target_in(repository.aws, NEW)}/{published}: version" in said
     assert "of ten-0 was published by hand, and deliveries neither build nor copy it" in said
     name = "/triton/live/math/ten-0"
     assert f"aws ssm delete-parameter --name {name}" in said
@@ -162,7 +162,7 @@ def test_a_model_whose_source_is_gone_stops_a_move_before_it_begins(
     repository: Repository,
 ) -> None:
     s3, bucket = boto3.client("s3"), _bucket()
-    plus = f"math/{repository.aws.target(OLD)}/{_catalog()['plus']}"
+    plus = f"math/{target_in(repository.aws, OLD)}/{_catalog()['plus']}"
     digest = _json(s3, bucket, plus.replace(".tar.gz", ".json"))["digest"]
     source = f"sources/{digest}.zip"
     content = s3.get_object(Bucket=bucket, Key=source)["Body"].read()

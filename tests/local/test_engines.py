@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import boto3
 import pytest
 
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.tiny_models import write, write_python
+from local_sagemaker.tests.support.waiting import eventually
 from model_build.__main__ import main
 from model_build.engines import codebuild
-from tests.local.conftest import ROOT, Checkout
-from tests.local.tiny_models import write, write_python
+from tests.local.conftest import ROOT, Checkout, target_in
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -103,7 +103,7 @@ class GpuStage(Checkout):
 
     def build(self, archive: str) -> int:
         """Build `scaled` as another deploy would, in this process; return the exit code."""
-        target = self.aws.target(TARGET)
+        target = target_in(self.aws, TARGET)
         return main(
             [
                 *("build", str(self.path / SCALED_FOLDER), "--target", target),
@@ -210,7 +210,7 @@ def test_a_deploy_that_gives_up_leaves_its_gpu_build_to_the_next(
 def test_another_endpoint_and_a_changed_word_compile_no_engine(deployed: GpuStage) -> None:
     before = _gpu_builds()
     assert len(_keys("engines/", "result.json")) == 1
-    (job,) = _engine_jobs(f"one/{deployed.aws.target(TARGET)}/scaled")
+    (job,) = _engine_jobs(f"one/{target_in(deployed.aws, TARGET)}/scaled")
     with deployed.edited(f"{SCALED_FOLDER}/words/1/model.py", "given = [", "words = given = ["):
         assert deployed.build("two/changed") == 0
     assert _engine_jobs("two/changed") == {job}
@@ -219,4 +219,4 @@ def test_another_endpoint_and_a_changed_word_compile_no_engine(deployed: GpuStag
 
 def test_models_without_an_engine_need_no_gpu(deployed: GpuStage) -> None:
     assert len(_gpu_builds()) == 1
-    assert _keys(f"one/{deployed.aws.target(TARGET)}/times", ".tar.gz")
+    assert _keys(f"one/{target_in(deployed.aws, TARGET)}/times", ".tar.gz")

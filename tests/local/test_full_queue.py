@@ -6,14 +6,16 @@ from collections.abc import Iterator
 import boto3
 import pytest
 
-from local_sagemaker.quotas.account import FUNCTIONS, QUEUED_BUILDS, QUOTAS
+from local_sagemaker.settings import QUOTAS
+from local_sagemaker.tests.support.running import LocalSageMaker, local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from release.delivery import archives, building
 from release.delivery.assembly import Assembly
 from release.delivery.deployment import Deployment
-from tests.local.conftest import Checkout, LocalSageMaker, local_sagemaker_in
+from tests.local.conftest import Checkout
 from tests.local.permissions import beyond_the_ledger
-from tests.local.tiny_models import TIMES, write_python
 
+QUEUED = "Builds in queue for the account"
 RUNNING = "Concurrently running builds for Linux/Medium environment"
 MODELS = ("one", "two", "three")
 STAGE = f"""
@@ -32,7 +34,12 @@ def local_sagemaker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalS
     Both are of new accounts: awslabs/landing-zone-accelerator-on-aws#249 and #556.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(QUOTAS, json.dumps({RUNNING: 1, QUEUED_BUILDS: 1, FUNCTIONS: 10}))
+        patch.setenv(
+            QUOTAS,
+            json.dumps(
+                {RUNNING: 1, "Builds in queue for the account": 1, "Concurrent executions": 10}
+            ),
+        )
         with local_sagemaker_in(tmp_path_factory.mktemp("local_sagemaker")) as aws:
             yield aws
             assert list(beyond_the_ledger(aws.folder.calls)) == []

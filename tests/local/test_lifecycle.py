@@ -17,11 +17,13 @@ import pytest
 from botocore.config import Config
 
 from endpoint_client import EndpointClient, ModelFailed, UnknownModel
-from local_sagemaker.environment import ACCOUNT
+from local_sagemaker import ACCOUNT
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from tests.local.builds import log_of_the_last_build
-from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, LocalSageMaker
+from tests.local.conftest import BUILD_REQUIREMENTS, ROOT, Checkout, target_in
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import times, write_line, write_python
+from tests.local.line_model import write_line
 
 TWICE, CODE = "models/twice", "models/twice/twice/1/model.py"
 FIRST = "cdk.out.first"
@@ -283,7 +285,7 @@ def _keys() -> list[str]:
 
 
 def _prefix(deployed: Checkout) -> str:
-    return f"text/{deployed.aws.target('cpu-24.09')}/"
+    return f"text/{target_in(deployed.aws, 'cpu-24.09')}/"
 
 
 def _processes_naming(text: str) -> list[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 import onnx.parser
 import pytest
 
+from local_sagemaker.serving import ServingError, TritonServer, serve
+from local_sagemaker.tests.support.tiny_models import CONFIG, ENSEMBLE, TIMES, pack, write
 from model_build.export import python_packages
-from tests.local.loading import Server, server_in
-from tests.local.tiny_models import CONFIG, ENSEMBLE, TIMES, write
 
 PACKED = """
 import numpy
@@ -22,12 +22,19 @@ twice (float[N, 1] X) => (float[N, 1] Y) { Y = Add(X, X) }
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with server_in(tmp_path_factory.mktemp("triton")) as server:
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("archives")
+
+
+@pytest.fixture(scope="module")
+def server(archives: Path) -> Iterator[TritonServer]:
+    with serve(archives) as server:
         yield server
 
 
-def test_numpy_what_a_model_packs_and_the_stand_ins_work(server: Server, tmp_path: Path) -> None:
+def test_numpy_what_a_model_packs_and_the_stand_ins_work(
+    server: TritonServer, archives: Path, tmp_path: Path
+) -> None:
     write(
         tmp_path,
         {
@@ -42,20 +49,20 @@ def test_numpy_what_a_model_packs_and_the_stand_ins_work(server: Server, tmp_pat
     (tmp_path / "both" / "1").mkdir()
     (tmp_path / "twice" / "1").mkdir()
     onnx.save(onnx.parser.parse_model(TWICE), tmp_path / "twice" / "1" / "model.onnx")
-    loaded = server.load("both", tmp_path)
-    assert loaded.status == 200, loaded.body.decode()
+    (archives / "both.tar.gz").write_bytes(pack(tmp_path))
     tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [3]}
-    answer = server.invoke("both", json.dumps({"inputs": [tensor]}).encode())
+    body = json.dumps({"inputs": [tensor]}).encode()
+    answer = server.invoke("both.tar.gz", body, "application/json")
     (output,) = json.loads(answer.body)["outputs"]
     assert output["data"] == [30]
 
 
 @pytest.mark.parametrize("module", ["yaml", "onnxruntime"])
 def test_what_a_model_did_not_pack_is_not_there(
-    server: Server, tmp_path: Path, module: str
+    server: TritonServer, archives: Path, tmp_path: Path, module: str
 ) -> None:
     files = {"config.pbtxt": CONFIG, "1/model.py": f"import {module}\n{TIMES}"}
     write(tmp_path / module, files)
-    refused = server.load(module, tmp_path)
-    assert refused.status == 400
-    assert f"ModuleNotFoundError: No module named '{module}'" in refused.body.decode()
+    (archives / f"{module}.tar.gz").write_bytes(pack(tmp_path))
+    with pytest.raises(ServingError, match=f"No module named '{module}'"):
+        server.load(f"{module}.tar.gz")

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.support.tiny_models import TIMES, write_ensemble, write_python
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import TIMES, write_ensemble, write_python
 
 STAGE_FILE = Path(__file__).with_name("prodlike.yaml")
 SEARCH, MATH = "prodlike-search", "prodlike-math"

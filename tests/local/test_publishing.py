@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import TIMES, write_python
 from model_build.__main__ import main
 from model_build.publishing.upload import PART_BYTES
 from tests.local.commands import run_as
-from tests.local.conftest import ROOT, LocalSageMaker
-from tests.local.hosting import host, multi_model
-from tests.local.tiny_models import TIMES, write_python
+from tests.local.conftest import ROOT
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient, EndpointError, UnknownModel
-from local_sagemaker.clock import SPEED
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.settings import SPEED
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
+from local_sagemaker.tests.support.waiting import eventually
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
 from tests.local.runbook import script
 from tests.local.shell import paste
-from tests.local.tiny_models import PLUS_ONE, TIMES
 
 CONTENT = """
 account: "000000000000"

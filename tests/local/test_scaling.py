@@ -14,12 +14,12 @@ import pytest
 
 from cli.status.report import read_report
 from endpoint_client import EndpointClient
-from local_sagemaker.clock import SPEED
-from local_sagemaker.metrics.gpu_trace import GPU_TRACE
-from local_sagemaker.tests.conftest import eventually
-from tests.local.asking import meanwhile, processes
-from tests.local.conftest import Checkout, LocalSageMaker
-from tests.local.tiny_models import TIMES, write_python
+from local_sagemaker.settings import GPU_TRACE, SPEED
+from local_sagemaker.tests.support.asking import meanwhile, processes
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import TIMES, write_python
+from local_sagemaker.tests.support.waiting import eventually
+from tests.local.conftest import Checkout
 
 STAGE_FILE = Path(__file__).with_name("scaled.yaml")
 ENDPOINT, VARIANT, GPU = "scaled-math", "AllTraffic", "scaled-gpu"

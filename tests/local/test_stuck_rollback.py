@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from endpoint_client import EndpointClient
+from local_sagemaker.tests.support.tiny_models import PLUS_ONE, TIMES
 from tests.local.alarming import errors_of_present_instances
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
 from tests.local.repository import Repository
 from tests.local.runbook import script
 from tests.local.shell import paste
-from tests.local.tiny_models import PLUS_ONE, TIMES
 
 STAGE, NAME = Path("stages", "stuck.yaml"), "stuck-math"
 CONTENT = """

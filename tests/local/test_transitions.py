@@ -10,12 +10,11 @@ from typing import Any
 import boto3
 import pytest
 
-from local_sagemaker.clock import SPEED
-from local_sagemaker.hosting.launch import INSTANCES
-from tests.local.asking import ONCE
+from local_sagemaker.settings import INSTANCES, SPEED
+from local_sagemaker.tests.support.asking import ONCE
+from local_sagemaker.tests.support.tiny_models import pack
 from tests.local.conftest import Checkout
 from tests.local.invoking import invoked_all_the_while
-from tests.local.tiny_models import pack
 from tests.transitions.pairs import BASES, CHANGES, Change, Pair, State
 from tests.transitions.report import PAGE
 from tests.transitions.templates import ENDPOINT, STAGE, Template, Templates

@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 
-os.environ["CDK_VALIDATION"] = "false"  # as in tests/conftest.py, before the CDK starts
+os.environ["CDK_VALIDATION"] = "false"  # as in conftest.py, before the CDK starts
 
 from tests.review_changes.changes import change
 from tests.review_changes.silent import silent, without_reason

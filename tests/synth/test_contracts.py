@@ -20,7 +20,7 @@ from botocore.stub import Stubber
 import model_build
 import platform_facts
 from endpoint_client import EndpointClient
-from local_sagemaker import environment
+from local_sagemaker import PYTHON_VARIABLE
 from model_build.commands import publish
 from model_build.engines import accepted_results, job_bucket
 from model_build.engines.codebuild import CodeBuildGpu
@@ -176,7 +176,7 @@ def test_deliveries_call_the_functions_that_cloudformation_calls(templates: Temp
 
 
 def test_the_local_sagemaker_names_its_python_as_the_app_reads_it() -> None:
-    assert environment.PYTHON_VARIABLE == model_build.PYTHON_VARIABLE
+    assert PYTHON_VARIABLE == model_build.PYTHON_VARIABLE
 
 
 def test_a_stage_can_set_every_alarm_threshold() -> None:

@@ -1,24 +1,17 @@
-"""The sdist and the wheel, installed into clean environments and used as strangers do.
-
-An environment has the wheel, and of this one's packages those that the wheel says it needs: what it
-forgot to say is not there.
-"""
+"""The sdist and the wheel of the client and the construct library, used as others use them."""
 
 import json
 import os
 import shutil
 import subprocess
 import sys
-import venv
-from collections.abc import Iterator
-from importlib import metadata
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).parents[2]
+from tests.distribution.clean_environment import ROOT, build, environment, run
+
 EXAMPLE = ROOT / "docs" / "examples" / "own_app.py"
 OURS = {"endpoint_client", "platform_facts", "triton_sagemaker"}
 
@@ -66,38 +59,30 @@ triton_sagemaker.AlarmThresholds(disk_percent=70)
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that is made of the sdist."""
-    before = _left_by_builds()
-    dist = tmp_path_factory.mktemp("dist")
-    subprocess.run(
-        [str(ROOT / "distribution.sh"), str(dist)], check=True, stdout=subprocess.DEVNULL
-    )
-    assert _left_by_builds() == before
-    assert len(list(dist.glob("triton_sagemaker-*.tar.gz"))) == 1
-    (built,) = dist.glob("*.whl")
-    return built
+    return build(".", tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the client; its Python."""
-    return _environment(tmp_path_factory.mktemp("base"), wheel, extra="")
+    return environment(tmp_path_factory.mktemp("base"), wheel)
 
 
 @pytest.fixture(scope="module")
 def constructs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with the construct library, too; its Python."""
-    return _environment(tmp_path_factory.mktemp("constructs"), wheel, extra="constructs")
+    return environment(tmp_path_factory.mktemp("constructs"), wheel, extra="constructs")
 
 
 def test_the_client_asks_a_model_where_there_is_no_cdk(base: Path, tmp_path: Path) -> None:
-    assert _run(base, "-c", ASK, cwd=tmp_path) == "[[1.0, 2.0]] False\n"
-    assert _run(base, "-c", "import importlib.util as i; print(i.find_spec('aws_cdk'))") == "None\n"
+    assert run(base, "-c", ASK, cwd=tmp_path) == "[[1.0, 2.0]] False\n"
+    assert run(base, "-c", "import importlib.util as i; print(i.find_spec('aws_cdk'))") == "None\n"
 
 
 def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Path) -> None:
     shutil.copy2(EXAMPLE, tmp_path)
     out = tmp_path / "out"
-    _run(constructs, EXAMPLE.name, cwd=tmp_path, CDK_OUTDIR=str(out))
+    run(constructs, EXAMPLE.name, cwd=tmp_path, CDK_OUTDIR=str(out))
     template = json.loads((out / "vision.template.json").read_text())
     kinds = {it["Type"] for it in template["Resources"].values()}
     assert {
@@ -105,6 +90,12 @@ def test_an_app_of_another_repository_synthesises(constructs: Path, tmp_path: Pa
         "AWS::ApplicationAutoScaling::ScalingPolicy",
         "AWS::CloudWatch::Dashboard",
     } <= kinds
+
+
+def test_every_package_is_typed(wheel: Path) -> None:
+    with ZipFile(wheel) as files:
+        typed = {Path(name).parent.name for name in files.namelist() if name.endswith("py.typed")}
+    assert typed == OURS
 
 
 def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None:
@@ -117,68 +108,6 @@ def test_a_users_type_checker_sees_the_types(base: Path, tmp_path: Path) -> None
 
 def test_example_is_as_short_as_promised() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 22
-
-
-def _environment(folder: Path, wheel: Path, *, extra: str) -> Path:
-    venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    install = "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "--python", str(python), *install, str(wheel)], check=True
-    )
-    site = Path(
-        _run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
-    )
-    (mine,) = metadata.distributions(name="triton-sagemaker", path=[str(site)])
-    typed = {it.parent.name for it in site.glob("*/py.typed")}
-    assert typed == OURS
-    for name in _needed(mine, extra, {}):
-        _link(metadata.distribution(name), site)
-    return python
-
-
-def _needed(
-    distribution: metadata.Distribution, extra: str, seen: dict[str, None]
-) -> dict[str, None]:
-    """Return the names of all that a distribution needs, and what that needs."""
-    for line in distribution.requires or ():
-        needed = Requirement(line)
-        if needed.marker and not needed.marker.evaluate({"extra": extra}):
-            continue
-        for wanted in ("", *needed.extras):
-            key = f"{canonicalize_name(needed.name)}[{wanted}]"
-            if key not in seen:
-                seen[key] = None
-                _needed(metadata.distribution(needed.name), wanted, seen)
-    return dict.fromkeys(key.partition("[")[0] for key in seen)
-
-
-def _link(distribution: metadata.Distribution, site: Path) -> None:
-    """Put the files of one of this environment's packages into another."""
-    for path in _installed(distribution):
-        to = site / path.name
-        if not to.exists():
-            to.symlink_to(path)
-
-
-def _installed(distribution: metadata.Distribution) -> Iterator[Path]:
-    tops = {
-        it.parts[0] for it in distribution.files or () if it.parts[0] not in ("..", "__pycache__")
-    }
-    return (Path(str(distribution.locate_file(top))) for top in tops)
-
-
-def _run(python: Path, *arguments: str, cwd: Path | None = None, **environment: str) -> str:
-    ended = subprocess.run(
-        [str(python), "-I", *arguments],
-        cwd=cwd,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
 
 
 def _type_check(python: Path, folder: Path, content: str) -> str:
@@ -194,9 +123,3 @@ def _type_check(python: Path, folder: Path, content: str) -> str:
         check=False,
     )
     return ended.stdout + ended.stderr
-
-
-def _left_by_builds() -> set[Path]:
-    return {
-        it for name in ("build", "dist", "*.egg-info", "*/*.egg-info") for it in ROOT.glob(name)
-    }

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-os.environ["CDK_VALIDATION"] = "false"  # as in tests/conftest.py, before the CDK starts
+os.environ["CDK_VALIDATION"] = "false"  # as in conftest.py, before the CDK starts
 
 from tests.transitions.pairs import pairs
 from tests.transitions.report import PAGE, report

@@ -1,8 +1,8 @@
-"""An account in this process: ministack's CloudFormation, the local SageMaker's own services behind it.
+"""An account in this process: ministack's CloudFormation and the local SageMaker's services.
 
-Nothing waits and nothing runs beside anything else: what is on threads in the local SageMaker is done at
-once, so that the caller can ask after every step. But for scaling: every update of an endpoint that
-is scaled ends with it, and it goes on until something waits for it.
+Nothing waits and nothing runs beside anything else: what the local SageMaker does on threads is
+done at once, so that the caller can ask after every step. But for scaling: every update of an
+endpoint that is scaled ends with it, and it goes on until something waits for it.
 """
 
 import asyncio
@@ -39,6 +39,7 @@ from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
+from local_sagemaker.tests.support.fake_s3 import FakeS3
 from tests.transitions.caller import Caller, Dice
 from tests.transitions.faults import Fault, What
 from tests.transitions.functions import (

@@ -70,8 +70,8 @@ class Caller:
 
     def _answer(self, entry: Mapping[str, Any]) -> str:
         target = entry["target_model"]
-        fleet, instance = self._hosting.begin(entry["endpoint"], target_model=target)
+        fleet, instance = self._hosting.route(entry["endpoint"], target_model=target)
         try:
             return instances.answer(instance, target)
         finally:
-            fleet.end(instance)
+            fleet.release(instance)

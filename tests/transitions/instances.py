@@ -1,6 +1,6 @@
 """Stand-ins for what an instance runs: a server that answers, and archives that need no unpacking.
 
-Everything around them is the local SageMaker's own: fleets, instances, and both modes of containers.
+Everything around them is the local SageMaker's own: fleets, instances, both container modes.
 """
 
 from collections.abc import Callable
@@ -79,12 +79,12 @@ def answer(instance: Instance, target_model: str | None) -> str:
     running = instance._healthy
     if running is None:
         raise LocalSageMakerError("no healthy instance")
-    call = running.container.begin(target_model)
+    call = running.container.acquire(target_model)
     try:
         if call.load:
             call.load.result()
     finally:
-        running.container.end(call)
+        running.container.release(call)
     return target_model or running.folder.name
 
 

@@ -10,13 +10,13 @@ from aws_cdk import App, Environment
 from pydantic import ValidationError
 
 from local_sagemaker.environment import ACCOUNT, REGION
+from local_sagemaker.tests.support.tiny_models import times, write_python
 from model_build import ModelPlan, find_model, plan_model
 from stacks.capture_stack import CaptureStack
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stacks.network_stack import NetworkStack
 from stages import StageConfig, plan
-from tests.local.tiny_models import times, write_python
 from tests.transitions.pairs import State, changed
 
 ROOT = Path(__file__).parents[2]

@@ -13,6 +13,7 @@ import yaml
 
 import platform_facts
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
+from local_sagemaker.prerequisites import IMAGE_PYTHON
 
 ROOT = Path(__file__).parents[2]
 BUILD_SOURCES = [
@@ -95,7 +96,8 @@ def test_readme_names_the_two_commands() -> None:
 
 
 def test_readme_and_docs_link_to_files_that_exist() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    pages = (page for root in (ROOT, ROOT / "local_sagemaker") for page in root.glob("docs/*.md"))
+    for page in (ROOT / "README.md", ROOT / "local_sagemaker" / "README.md", *pages):
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
@@ -156,3 +158,8 @@ def _imports(path: Path) -> set[str]:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level
     ]
     return {it.partition(".")[0] for it in names}
+
+
+def test_the_local_stage_is_of_the_release_whose_python_the_local_sagemaker_prefers() -> None:
+    stage = yaml.safe_load((ROOT / "stages" / "local.yaml").read_text())
+    assert str(platform_facts.release(stage["release"]).python).startswith(f"{IMAGE_PYTHON}.")

@@ -18,7 +18,7 @@ from local_sagemaker.tests.codebuild.conftest import (
     said,
     statuses,
 )
-from local_sagemaker.tests.conftest import PATIENCE, eventually, runs
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually, runs
 
 OK = {"statusCode": "", "message": ""}
 STREAM = ("/aws/codebuild/builder", UUID)

@@ -8,7 +8,8 @@ import pytest
 from local_sagemaker.codebuild.service import CodeBuild
 from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import Clock, FakeLogs
-from local_sagemaker.tests.conftest import PATIENCE, ClientFor, eventually
+from local_sagemaker.tests.conftest import ClientFor
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 MakeCodeBuild = Callable[..., CodeBuild]
 GPU = {
@@ -270,7 +271,10 @@ def test_the_record_has_the_variables_that_the_build_gets(codebuild: CodeBuild) 
             "LINUX_GPU_CONTAINER has no BUILD_GENERAL1_MEDIUM: "
             "choose one of BUILD_GENERAL1_SMALL, BUILD_GENERAL1_LARGE.",
         ),
-        ({"sourceTypeOverride": "GITHUB"}, "the local SageMaker builds from S3 sources, not from GITHUB"),
+        (
+            {"sourceTypeOverride": "GITHUB"},
+            "the local SageMaker builds from S3 sources, not from GITHUB",
+        ),
         (
             {"artifactsOverride": {"type": "S3", "location": "models"}},
             'Invalid artifacts: there is no name: write the artifact\'s, or "/"',

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.lifecycle import LOOPBACK
-from local_sagemaker.tests.conftest import eventually, runs
 from local_sagemaker.tests.hosting.conftest import free_port
+from local_sagemaker.tests.support.waiting import eventually, runs
 
 EMULATOR = """\
 import asyncio, os, pathlib, sys

@@ -14,8 +14,8 @@ from urllib3.exceptions import ProtocolError
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import archives
-from local_sagemaker.tests.conftest import FakeS3
 from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.fake_s3 import FakeS3
 
 ENSEMBLE = {"minilm/config.pbtxt": b'platform: "ensemble"', "encoder/1/model.onnx": bytes(3000)}
 
@@ -40,7 +40,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def test_an_archive_becomes_the_folder_that_was_packed(s3: Any, tmp_path: Path) -> None:
     fetch(s3, tar_gz(ENSEMBLE), tmp_path / "a" / "model")
     assert files_below(tmp_path / "a" / "model") == ENSEMBLE
-    assert s3.asked == [("models", "text/minilm.tar.gz")]
+    assert s3.downloads == [("models", "text/minilm.tar.gz")]
 
 
 NAMES = st.from_regex(r"[a-z]{1,4}/[0-9]/[a-z]{1,4}\.bin", fullmatch=True)

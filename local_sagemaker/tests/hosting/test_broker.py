@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.hosting import broker
-from local_sagemaker.tests.conftest import eventually, runs
 from local_sagemaker.tests.hosting.conftest import free_port, pid_in
+from local_sagemaker.tests.support.waiting import eventually, runs
 
 WAITING = """\
 import os, pathlib, signal, sys, time

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from local_sagemaker.hosting import container_logs
 from local_sagemaker.hosting.container_logs import ContainerLogs
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 GROUP = "/aws/sagemaker/Endpoints/text"
 

@@ -15,11 +15,11 @@ from local_sagemaker.hosting import launch
 from local_sagemaker.hosting.capacity import GIB, Capacity
 from local_sagemaker.hosting.fleet import MANY_CALLS, Fleet
 from local_sagemaker.hosting.instance import Running
-from local_sagemaker.hosting.launch import Host, instances_at_most
+from local_sagemaker.hosting.launch import Host
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
-from local_sagemaker.tests.conftest import PATIENCE, eventually
 from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 
 class FakeTriton:
@@ -102,7 +102,7 @@ def serving(*instances: FakeInstance) -> Fleet:
 
 def begin(fleet: Fleet, *, variant: str | None = None, **weights: float) -> Any:
     """Choose the instance of an invocation of minilm."""
-    return fleet.begin(
+    return fleet.choose(
         weights or {"only": 1.0}, target_model="minilm.tar.gz", target_variant=variant
     )
 
@@ -193,7 +193,7 @@ def test_the_least_busy_instance_answers() -> None:
     fleet = serving(*instances)
     chosen = [begin(fleet) for _ in range(6)]
     assert chosen == instances * 2
-    fleet.end(chosen[1])
+    fleet.release(chosen[1])
     assert begin(fleet) is instances[1]
 
 
@@ -201,8 +201,8 @@ def test_the_most_calls_at_once_are_kept_when_they_are_answered() -> None:
     instance = FakeInstance("only")
     fleet = serving(instance)
     for call in [begin(fleet) for _ in range(3)]:
-        fleet.end(call)
-    fleet.end(begin(fleet))
+        fleet.release(call)
+    fleet.release(begin(fleet))
     assert (instance.calls, instance.most_calls) == (0, 3)
 
 
@@ -211,7 +211,7 @@ def test_an_instance_that_has_the_model_answers_though_it_is_busier() -> None:
     fleet = serving(without, having)
     assert [begin(fleet) for _ in range(MANY_CALLS)] == [having] * MANY_CALLS
     assert begin(fleet) is without  # some go to another one if there are many
-    fleet.end(having)  # type: ignore[arg-type]
+    fleet.release(having)  # type: ignore[arg-type]
     assert begin(fleet) is having
 
 
@@ -240,7 +240,7 @@ def test_draining_waits_for_the_invocations_under_way() -> None:
     eventually(lambda: getattr(fleet._changed, "_waiters"))  # noqa: B009 - typeshed lacks it
     for call in calls:
         assert thread.is_alive()
-        fleet.end(call)
+        fleet.release(call)
     thread.join()
 
 
@@ -551,30 +551,6 @@ def test_nothing_is_said_where_each_instance_has_its_process(
     assert caplog.text == ""
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [(None, 2), ("", 2), ("1", 1), ("4", 4), ("12", 12)]
-)
-def test_a_variable_says_how_many_processes_there_are_at_most(
-    monkeypatch: pytest.MonkeyPatch, value: str | None, expected: int
-) -> None:
-    monkeypatch.delenv("LOCAL_SAGEMAKER_INSTANCES", raising=False)
-    if value is not None:
-        monkeypatch.setenv("LOCAL_SAGEMAKER_INSTANCES", value)
-    assert instances_at_most() == expected
-
-
-@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " 2"])
-def test_a_variable_that_is_no_number_is_refused(
-    monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
-    monkeypatch.setenv("LOCAL_SAGEMAKER_INSTANCES", value)
-    with pytest.raises(LocalSageMakerError) as refused:
-        instances_at_most()
-    assert (
-        str(refused.value) == f"LOCAL_SAGEMAKER_INSTANCES is {value!r}: write how many, such as 4"
-    )
-
-
 def test_a_variant_that_is_scaled_up_serves_from_all_its_instances(
     triton: type[FakeTriton], host: Host
 ) -> None:
@@ -646,7 +622,7 @@ def test_an_instance_that_goes_finishes_its_calls_and_gets_no_more(
     eventually(lambda: getattr(fleet._changed, "_waiters"))  # noqa: B009 - typeshed lacks it
     assert [begin(fleet, v1=1.0) for _ in range(2)] == [first, first]
     assert not triton.made[1].stopped
-    fleet.end(second)
+    fleet.release(second)
     scaling.join()
     assert [made.stopped for made in triton.made] == [0, 1]
     fleet.stop()

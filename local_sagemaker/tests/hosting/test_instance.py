@@ -16,10 +16,10 @@ from local_sagemaker.hosting import health
 from local_sagemaker.hosting import instance as instance_module
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import Call
+from local_sagemaker.hosting.container_response import model_error
 from local_sagemaker.hosting.instance import Instance, Running
-from local_sagemaker.hosting.invocation import model_error
 from local_sagemaker.hosting.triton import UnhealthyError
-from local_sagemaker.tests.conftest import PATIENCE, eventually
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
 
 
 class FakeServer:
@@ -60,11 +60,11 @@ class FakeServer:
         self.dead.set()
         self.healthy.set()
 
-    def begin(self, target_model: str | None) -> Call:
+    def acquire(self, target_model: str | None) -> Call:
         self.calls += 1
         return Call(str(self.number), target_model, self.load)
 
-    def end(self, _: Call) -> None:
+    def release(self, _: Call) -> None:
         self.calls -= 1
 
     def has(self, target_model: str | None) -> bool:

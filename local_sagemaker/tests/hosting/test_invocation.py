@@ -13,8 +13,9 @@ import pytest
 
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.connections import PART, Connection, Connections
+from local_sagemaker.hosting.container_response import MAX_BODY_BYTES, model_error
 from local_sagemaker.hosting.instance import Instance, Running
-from local_sagemaker.hosting.invocation import MAX_BODY_BYTES, Invocation, model_error
+from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.hosting.single_model_container import SingleModelContainer
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.invocations import Invocations
@@ -90,8 +91,8 @@ async def endpoint(script: Script) -> AsyncIterator[tuple[Container, int]]:
     triton: Any = SimpleNamespace(connections=connections)
     running = Running(triton, SingleModelContainer(), Path(), Capacity(memory=1, disk=1))
     instance._running = instance._healthy = running
-    fleet = SimpleNamespace(end=lambda _: None, counts={}, config="one")
-    hosting: Any = SimpleNamespace(begin=lambda *_, **__: (fleet, instance), capture=lambda _: None)
+    fleet = SimpleNamespace(release=lambda _: None, counts={}, config="one")
+    hosting: Any = SimpleNamespace(route=lambda *_, **__: (fleet, instance), capture=lambda _: None)
     recorder: Any = None
     async with served(Invocations(hosting, recorder, Collected(speed=1))) as port:
         yield container, port
@@ -273,7 +274,6 @@ async def test_a_container_that_breaks_off_before_its_answer_is_a_model_error(se
     [
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\npart",
         CHUNKED + b"4\r\npart\r\n9\r\n",
-        CHUNKED + b"4\r\npart\r\nx\r\n",
     ],
 )
 async def test_an_answer_that_the_container_breaks_off_is_broken_off(
@@ -306,8 +306,8 @@ async def test_an_answer_in_chunks_is_broken_off_where_it_has_more_than_6_mib() 
         b"HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n12345",
         b"HTTP/1.1 400 No\r\nContent-Length: many\r\n\r\n",
-        b"HTTP/1.1 400 No\r\n\r\nno\r\n",
         b"HTTP/1.1 400 No\r\nTransfer-Encoding: chunked\r\n\r\n-2\r\nno\r\n",
+        CHUNKED + b"4\r\npart\r\nx\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: a\0b\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: a\nb\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nX: " + bytes(3 * PART),
@@ -324,7 +324,7 @@ async def test_an_answer_that_is_none_is_a_model_error(
 
 
 @pytest.mark.parametrize("status", ["200 OK", "400 No"])
-@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10**30])
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10**18])
 async def test_an_answer_of_more_than_6_mib_is_a_model_error(status: str, size: int) -> None:
     head = f"HTTP/1.1 {status}\r\nContent-Length: {size}\r\n\r\nbegin".encode()
     _, answer = await asked(ending(head))
@@ -428,7 +428,7 @@ class Client:
     async def begun(self) -> Invocation:
         headers = {b"content-length": str(self.size).encode()}
         made = Invocation(headers, self.receive, self.send)
-        await made.begin()
+        await made.receive()
         return made
 
 

@@ -16,8 +16,8 @@ from local_sagemaker.hosting.container import ModelStep, Phase, Report, Step
 from local_sagemaker.hosting.model_store import ModelStore, name
 from local_sagemaker.hosting.multi_model_container import MultiModelContainer
 from local_sagemaker.hosting.triton import Response
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.hosting.conftest import tar_gz
+from local_sagemaker.tests.support.waiting import eventually
 
 TARGET = "minilm-0123456789ab.tar.gz"
 JSON = {"Content-Type": "application/json"}
@@ -145,13 +145,13 @@ def loaded(container: MultiModelContainer) -> list[str]:
 def invoke(container: MultiModelContainer, target: str | None = TARGET) -> bytes:
     """Do what an instance does for an invocation."""
     triton: Any = container._triton
-    call = container.begin(target)
+    call = container.acquire(target)
     try:
         if call.load:
             call.load.result()
         answer: bytes = triton.invoke(call.path)
     finally:
-        container.end(call)
+        container.release(call)
     return answer
 
 
@@ -186,7 +186,7 @@ def test_the_first_invocation_downloads_and_loads_and_is_answered(
     assert folder == tmp_path / "models" / request["model_name"] / "model"
     assert (folder / "minilm" / "config.pbtxt").read_bytes() == bytes(100)
     assert invocation[:2] == ("POST", f"/models/{request['model_name']}/invoke")
-    assert s3.asked == [("models", f"text/{TARGET}")]
+    assert s3.downloads == [("models", f"text/{TARGET}")]
 
 
 def test_what_happens_to_models_is_reported_and_counted(make: Make, triton: Any) -> None:
@@ -242,11 +242,11 @@ def test_models_are_told_with_their_phase_and_calls(make: Make) -> None:
 
     made = make(memory=MODEL_BYTES, report=note)
     invoke(made, "a")
-    call = made.begin("a")
+    call = made.acquire("a")
     (status,) = made.statuses()
     assert (status.phase, status.calls, status.answered) == (Phase.LOADED, 1, 1)
     assert (status.bytes, status.folder) == (100, name("a"))
-    made.end(call)
+    made.release(call)
     invoke(made, "b")
     assert phases[Step.DOWNLOADING] == [("a", Phase.LOADED), ("b", Phase.DOWNLOADING)]
     assert phases[Step.LOADING] == [("a", Phase.LOADED), ("b", Phase.LOADING)]
@@ -272,7 +272,7 @@ def test_later_invocations_neither_download_nor_load(
 ) -> None:
     for _ in range(3):
         invoke(container)
-    assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 3)
+    assert (len(s3.downloads), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 3)
     assert loaded(container) == [TARGET]
 
 
@@ -281,13 +281,13 @@ def test_a_model_that_is_there_or_on_its_way_needs_no_other_instance(
 ) -> None:
     assert not container.has(TARGET)
     with triton.held():
-        call = container.begin(TARGET)
+        call = container.acquire(TARGET)
         assert container.has(TARGET)
     assert call.load
     call.load.result()
-    container.end(call)
+    container.release(call)
     assert container.has(TARGET)
-    assert container.begin(TARGET).load is None
+    assert container.acquire(TARGET).load is None
 
 
 def test_each_target_has_a_name_of_its_own_that_is_safe_in_a_path(
@@ -313,7 +313,7 @@ def test_many_first_invocations_share_one_load(
         eventually(lambda: triton.loads)
         assert loaded(container) == []
     assert [it.result() for it in answers] == [b"answer"] * 16
-    assert (len(s3.asked), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
+    assert (len(s3.downloads), triton.loads, triton.count("POST", "/invoke")) == (1, 1, 16)
 
 
 def test_another_model_is_served_while_one_loads(
@@ -461,13 +461,13 @@ def test_beside_an_unload_that_hangs_others_make_room(
     triton.hanging = "a"
     assert invoke(container, "c") == b"answer"
     assert set(unloaded(triton)) == {"a", "b"}
-    again = container.begin("a")
+    again = container.acquire("a")
     assert again.load
     triton.may_unload.set()
     again.load.result()
     assert unloaded(triton).count("a") == 1
     assert loaded(container)[-1] == "a"
-    container.end(again)
+    container.release(again)
 
 
 def test_a_model_with_a_call_under_way_is_not_unloaded(make: Make, triton: Any) -> None:
@@ -505,10 +505,10 @@ def test_without_caching_a_model_goes_after_its_call(
     container = make(caches=False)
     for _ in range(2):
         assert invoke(container) == b"answer"
-        eventually(lambda: not container._unloads and not loaded(container))
+        eventually(lambda: not container._leaving and not loaded(container))
         assert not triton.in_memory
         assert not list((tmp_path / "models").iterdir())
-    assert len(s3.asked) == 2
+    assert len(s3.downloads) == 2
 
 
 # Room for archives

@@ -8,8 +8,8 @@ import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
 from local_sagemaker.hosting.triton import Triton
-from local_sagemaker.tests.conftest import PATIENCE, eventually, runs
 from local_sagemaker.tests.hosting.conftest import MakeTriton, pid_in, stand_ins
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually, runs
 
 
 @pytest.fixture

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.metrics.gpu_trace import GPU_TRACE, GpuTrace, Load
+from local_sagemaker.metrics.gpu_trace import GpuTrace, Load
+from local_sagemaker.settings import GPU_TRACE
 
 HEADER = "seconds,endpoint,variant,utilization,memory\n"
-EXAMPLE = Path(__file__).parents[4] / "docs" / "examples" / "gpu_trace.csv"
+EXAMPLE = Path(__file__).parents[2] / "docs" / "gpu_trace.csv"
 
 
 def written(folder: Path, text: str) -> Path:

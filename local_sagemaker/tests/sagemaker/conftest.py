@@ -14,7 +14,7 @@ from local_sagemaker.hosting.invocation import Invocation
 from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.service import control_plane
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 
 class FakeInstance:
@@ -56,12 +56,12 @@ class FakeFleet:
             raise self._fleets.unscalable.pop(0)
         self.counts = dict(counts)
 
-    def begin(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
+    def choose(self, weights: Mapping[str, float], **_: Any) -> FakeInstance:
         self.weights = dict(weights)
         self.busy += 1
         return FakeInstance(self.config)
 
-    def end(self, _: FakeInstance) -> None:
+    def release(self, _: FakeInstance) -> None:
         self.busy -= 1
 
     def drain(self, timeout: float) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = {"EndpointName": "Text"}
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
@@ -37,14 +37,14 @@ def in_service(hosting: Hosting, name: str = "Text") -> dict[str, Any]:
 
 def answers(hosting: Hosting) -> str:
     """Return the configuration whose instances answer."""
-    fleet, instance = hosting.begin("Text")
-    fleet.end(instance)
+    fleet, instance = hosting.route("Text")
+    fleet.release(instance)
     return str(instance.text)  # type: ignore[attr-defined]
 
 
 def refuses_to_serve(hosting: Hosting) -> ApiError:
     with pytest.raises(ApiError) as refused:
-        hosting.begin("Text")
+        hosting.route("Text")
     return refused.value
 
 

@@ -14,8 +14,8 @@ from local_sagemaker.sagemaker.cloudformation import (
     resource_types,
 )
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets
+from local_sagemaker.tests.support.waiting import eventually
 
 ARN = "arn:aws:sagemaker:us-east-1:000000000000"
 ONE: dict[str, Any] = {"PrimaryContainer": CONTAINER}

@@ -5,7 +5,6 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.sagemaker.conftest import (
     CONTAINER,
     VARIANT,
@@ -29,6 +28,7 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     update,
     variant_of,
 )
+from local_sagemaker.tests.support.waiting import eventually
 
 # Creation
 
@@ -264,12 +264,12 @@ def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
     create(hosting)
     in_service(hosting)
     old = fleets.started[0]
-    fleet, instance = hosting.begin("Text")
+    fleet, instance = hosting.route("Text")
     assert fleet is old  # type: ignore[comparison-overlap]
     assert old.busy == 1
     update(hosting)
     in_service(hosting)
-    fleet.end(instance)
+    fleet.release(instance)
     assert old.busy == 0
 
 
@@ -280,15 +280,15 @@ def test_while_an_invocation_is_counted_in_nothing_of_the_endpoint_changes(
     in_service(hosting)
     free = []
 
-    begin = fleets.started[0].begin
+    choose = fleets.started[0].choose
 
     def watched(*arguments: Any, **options: Any) -> Any:
         other = threading.Thread(target=lambda: free.append(hosting._lock.acquire(blocking=False)))
         other.start()
         other.join()
-        return begin(*arguments, **options)
+        return choose(*arguments, **options)
 
-    monkeypatch.setattr(fleets.started[0], "begin", watched)
+    monkeypatch.setattr(fleets.started[0], "choose", watched)
     assert answers(hosting) == "one"
     assert free == [False]
 

@@ -8,8 +8,8 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.errors import ApiError
 from local_sagemaker.quotas.account import ALL_INSTANCES, AccountQuotas
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.sagemaker.conftest import Fleets, config
+from local_sagemaker.tests.support.waiting import eventually
 
 G5 = "ml.g5.xlarge for endpoint usage"
 ROLLING = {

@@ -11,18 +11,15 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import invocation
-from local_sagemaker.hosting.invocation import (
-    MAX_BODY_BYTES,
-    ClientGoneError,
-    Invocation,
-    model_error,
-)
+from local_sagemaker.hosting.container_response import MAX_BODY_BYTES, model_error
+from local_sagemaker.hosting.invocation import ClientGoneError, Invocation
 from local_sagemaker.members import SUPPORTED
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.invocations import OPERATIONS, PATH, Invocations
-from local_sagemaker.tests.conftest import ClientFor, eventually, served
+from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
+from local_sagemaker.tests.support.waiting import eventually
 
 TEXT = "/endpoints/Text/invocations"
 NOT_CAPTURED: Any = None
@@ -92,13 +89,13 @@ def test_an_invocation_names_its_targets_to_the_fleet(
     endpoint: Invocations, client_for: ClientFor, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[dict[str, Any]] = []
-    begin = fleets.started[0].begin
+    choose = fleets.started[0].choose
 
     def kept(weights: dict[str, float], **targets: Any) -> FakeInstance:
         asked.append({"weights": weights, **targets})
-        return begin(weights)
+        return choose(weights)
 
-    monkeypatch.setattr(fleets.started[0], "begin", kept)
+    monkeypatch.setattr(fleets.started[0], "choose", kept)
     client = client_for("sagemaker-runtime", endpoint)
     client.invoke_endpoint(
         EndpointName="Text", Body=b"", TargetModel="m-1.tar.gz", TargetVariant="only"

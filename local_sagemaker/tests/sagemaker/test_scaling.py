@@ -5,7 +5,6 @@ import pytest
 
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import eventually
 from local_sagemaker.tests.sagemaker.conftest import FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import (
     TEXT,
@@ -18,6 +17,7 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     status,
     variant_of,
 )
+from local_sagemaker.tests.support.waiting import eventually
 
 
 def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosting) -> None:
@@ -34,7 +34,7 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "DesiredInstanceCount") == (4, 4)
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    fleet: Any = hosting.begin("Text")[0]
+    fleet: Any = hosting.route("Text")[0]
     assert fleet.weights == {"only": 0.25}
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import ClientFor, eventually
+from local_sagemaker.tests.conftest import ClientFor
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets, config, model
+from local_sagemaker.tests.support.waiting import eventually
 
 
 def test_an_sdk_takes_an_endpoint_from_its_model_to_its_deletion(

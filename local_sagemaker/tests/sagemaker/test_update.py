@@ -76,7 +76,7 @@ def at(clock: FakeClock, second: float, act: Callable[[], Any]) -> None:
 def answering(hosting: Hosting, monkeypatch: pytest.MonkeyPatch, draw: float) -> str:
     """Return the configuration of the fleet that gets a call which draws a number."""
     monkeypatch.setattr("random.random", lambda: draw)
-    fleet: Any = hosting.begin("Text")[0]
+    fleet: Any = hosting.route("Text")[0]
     assert isinstance(fleet, FakeFleet)
     assert fleet.weights == {"only": 1.0}
     return fleet.config
@@ -161,7 +161,7 @@ def test_each_fleet_has_the_weights_of_its_own_configuration(
     def ask() -> None:
         for draw in (0.0, 0.9):
             monkeypatch.setattr("random.random", lambda draw=draw: draw)
-            fleet: Any = endpoint.begin("Two")[0]
+            fleet: Any = endpoint.route("Two")[0]
             found.append(fleet.weights)
 
     at(clock, 10, ask)

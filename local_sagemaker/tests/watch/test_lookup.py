@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker.tests.support.waiting import eventually
 from local_sagemaker.watch.lookup import Lookup
 
 

@@ -53,23 +53,11 @@ def test_only_what_is_new_is_asked_for(traffic: Traffic, clock: Clock) -> None:
     assert traffic.of("text", "only", 5000)["calls"] == []
 
 
-@pytest.mark.parametrize("seconds", [0.0007, 0.004, 0.1, 3.0, 50.0])
-def test_percentiles_are_within_ten_percent(traffic: Traffic, clock: Clock, seconds: float) -> None:
-    add(traffic, *[seconds] * 90, *[seconds * 1.9] * 10)
+def test_percentiles_are_those_of_the_second(traffic: Traffic, clock: Clock) -> None:
+    add(traffic, *[0.004] * 90, *[0.0076] * 10)
     clock.now += 1
     rates = traffic.of("text", "only", 0)
-    assert rates["p50"] == [pytest.approx(seconds * 1000, rel=0.1)]
-    assert rates["p95"] == [pytest.approx(min(seconds * 1.9, 60) * 1000, rel=0.1)]
-
-
-@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e9])
-def test_what_is_beyond_the_histogram_is_at_its_end(
-    traffic: Traffic, clock: Clock, seconds: float
-) -> None:
-    add(traffic, seconds)
-    clock.now += 1
-    (median,) = traffic.of("text", "only", 0)["p50"]
-    assert median == pytest.approx(0.5 if seconds < 1 else 60_000, rel=0.2)
+    assert (rates["p50"], rates["p95"]) == ([4], [7.6])
 
 
 def test_a_second_has_no_latency_of_the_one_before(traffic: Traffic, clock: Clock) -> None:
@@ -80,7 +68,7 @@ def test_a_second_has_no_latency_of_the_one_before(traffic: Traffic, clock: Cloc
     assert traffic.of("text", "only", 0)["p95"][1] == pytest.approx(10, rel=0.1)
 
 
-@pytest.mark.parametrize("later", [SECONDS, SECONDS + 1, 10 * SECONDS])
+@pytest.mark.parametrize("later", [SECONDS + 1, 10 * SECONDS])
 def test_ten_minutes_are_kept_and_nothing_that_is_older(
     traffic: Traffic, clock: Clock, later: int
 ) -> None:
@@ -89,7 +77,7 @@ def test_ten_minutes_are_kept_and_nothing_that_is_older(
     add(traffic, 0.1)
     clock.now += 1
     rates = traffic.of("text", "only", 0)
-    assert len(rates["calls"]) == SECONDS - 1
+    assert len(rates["calls"]) == SECONDS
     assert sum(rates["calls"]) == 1
     assert rates["calls"][-1] == 1
 

@@ -1,7 +1,6 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -13,22 +12,18 @@ from local_sagemaker.watch.site import Site
 
 
 @pytest.fixture
-def asked() -> list[dict[str, int]]:
-    """With what the state was asked for."""
+def requests() -> list[dict[str, int]]:
+    """The parameters of each request for the state."""
     return []
 
 
 @pytest.fixture
-def application(asked: list[dict[str, int]], tmp_path: Path) -> Site:
-    (tmp_path / "page.js").write_text("let it;")
-    (tmp_path / "index.html").write_text("<p>")
-    files = {"": tmp_path / "index.html", "page.js": tmp_path / "page.js"}
-
-    def state(**given: int) -> Any:
-        asked.append(given)
+def application(requests: list[dict[str, int]]) -> Site:
+    def state(**numbers: int) -> Any:
+        requests.append(numbers)
         return {"now": 7}
 
-    return Site(state, {**files, "uplot.js": tmp_path / "uPlot.js"})
+    return Site(state)
 
 
 @asynccontextmanager
@@ -46,22 +41,22 @@ async def ask(
     [("", {}), ("?after=7", {"after": 7}), ("?after=7&since=1700000000", None)],
 )
 async def test_the_state_is_json_that_nobody_keeps(
-    application: Site, asked: list[Any], query: str, expected: dict[str, int] | None
+    application: Site, requests: list[Any], query: str, expected: dict[str, int] | None
 ) -> None:
     async with ask(application, f"/_local_sagemaker/state{query}") as (answer, body):
         assert (answer.status, json.loads(body)) == (200, {"now": 7})
         assert answer.headers["Content-Type"] == "application/json"
         assert answer.headers["Cache-Control"] == "no-store"
-    assert asked == [{"after": 7, "since": 1700000000} if expected is None else expected]
+    assert requests == [{"after": 7, "since": 1700000000} if expected is None else expected]
 
 
 @pytest.mark.parametrize("query", ["after=x", "after=-1", "after=", "since=1.5", "until=1", "a"])
 async def test_what_is_no_number_is_refused(
-    application: Site, asked: list[Any], query: str
+    application: Site, requests: list[Any], query: str
 ) -> None:
     async with ask(application, f"/_local_sagemaker/state?{query}") as (answer, body):
-        assert (answer.status, asked) == (400, [])
-        assert body == b"Ask for ?after=SEQUENCE&since=SECOND, both whole numbers.\n"
+        assert (answer.status, requests) == (400, [])
+        assert body == b"Write ?after=SEQUENCE&since=SECOND, both whole numbers.\n"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"])
@@ -70,8 +65,7 @@ async def test_what_is_no_number_is_refused(
 )
 async def test_nothing_can_be_changed(application: Site, path: str, method: str) -> None:
     async with ask(application, path, method) as (answer, body):
-        assert (answer.status, answer.headers["Allow"]) == (405, "GET, HEAD")
-        assert body == b"Nothing can be changed here: GET and HEAD only.\n"
+        assert (answer.status, body) == (405, b"Nothing can be changed here: GET only.\n")
 
 
 @pytest.mark.parametrize(
@@ -106,30 +100,6 @@ async def test_every_answer_lets_the_page_ask_only_this_server(
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-async def test_files_are_kept_until_they_change(application: Site, tmp_path: Path) -> None:
-    async with ask(application, "/_local_sagemaker/page.js") as (answer, body):
-        assert (answer.status, body) == (200, b"let it;")
-        assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
-        assert answer.headers["Cache-Control"] == "no-cache"
-        tag = answer.headers["ETag"]
-    known = {"If-None-Match": tag}
-    async with ask(application, "/_local_sagemaker/page.js", **known) as (answer, body):
-        assert (answer.status, body) == (304, b"")
-    (tmp_path / "page.js").write_text("let that;")
-    async with ask(application, "/_local_sagemaker/page.js", **known) as (answer, body):
-        assert (answer.status, body) == (200, b"let that;")
-
-
-async def test_who_forgets_the_slash_is_led_to_the_page(application: Site) -> None:
-    async with ask(application, "/_local_sagemaker") as (answer, body):
-        assert (answer.status, answer.url.path, body) == (200, "/_local_sagemaker/", b"<p>")
-
-
-async def test_a_head_has_no_body(application: Site) -> None:
-    async with ask(application, "/_local_sagemaker/", "HEAD") as (answer, body):
-        assert (answer.status, answer.headers["Content-Length"], body) == (200, "3", b"")
-
-
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -138,11 +108,6 @@ async def test_a_head_has_no_body(application: Site) -> None:
             "..%2fsite.py",
             "There is no /_local_sagemaker/../site.py; the page is at /_local_sagemaker/.",
         ),
-        (
-            "index.html",
-            "There is no /_local_sagemaker/index.html; the page is at /_local_sagemaker/.",
-        ),
-        ("uplot.js", "uPlot.js is not installed: run make install."),
     ],
 )
 async def test_what_is_not_there_is_said(application: Site, path: str, message: str) -> None:
@@ -150,8 +115,12 @@ async def test_what_is_not_there_is_said(application: Site, path: str, message: 
         assert (answer.status, body.decode()) == (404, f"{message}\n")
 
 
-def test_all_files_of_the_page_are_served_and_are_there() -> None:
-    here = {it.name for it in site.PAGE.iterdir()}
-    served_here = {it.name for it in site.FILES.values() if it.parent == site.PAGE}
-    assert served_here == here
-    assert {it.suffix for it in site.FILES.values()} <= set(site._TYPES)
+@pytest.mark.parametrize("name", site.FILES)
+async def test_every_file_of_the_page_is_served(application: Site, name: str) -> None:
+    async with ask(application, f"/_local_sagemaker/{name}") as (answer, body):
+        assert (answer.status, body) == (200, site.FILES[name].read_bytes())
+
+
+def test_the_page_has_no_other_files() -> None:
+    files = {path for path in site.PAGE.rglob("*.*") if path.is_file()}
+    assert set(site.FILES.values()) == files

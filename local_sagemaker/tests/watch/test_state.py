@@ -10,9 +10,9 @@ from local_sagemaker.autoscaling.store import Target
 from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.hosting.capacity import Capacity
 from local_sagemaker.hosting.container import ModelStatus, Phase
-from local_sagemaker.metrics.gpu_trace import GPU_TRACE
 from local_sagemaker.sagemaker.endpoint import Endpoint
 from local_sagemaker.sagemaker.registry import Plan
+from local_sagemaker.settings import GPU_TRACE
 from local_sagemaker.watch.events import Events
 from local_sagemaker.watch.processes import Usage
 from local_sagemaker.watch.rates import Traffic

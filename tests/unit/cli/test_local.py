@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import cdk_cli
+import local_sagemaker
 from cli import local
-from local_sagemaker import lifecycle
-from local_sagemaker.folder import Folder, Running
-from local_sagemaker.tests.conftest import eventually
+from local_sagemaker import Folder, Running
+from local_sagemaker.tests.support.waiting import eventually
 
 UNTIL_KILLED = "import signal; signal.pause()"
 # As Node.js from PyPI: a program that starts another one, which goes on without it.
@@ -48,7 +48,6 @@ def running(
     monkeypatch.setattr(
         "os.environ", dict(os.environ)
     )  # a command points it at the local SageMaker
-    monkeypatch.setattr(lifecycle, "LOOK_SECONDS", 0.01)
     folder, made = Folder.default(), Running(pid=server.pid, port=4566, python="3.10")
     folder.root.mkdir()
     folder.remember(made)
@@ -72,8 +71,8 @@ def test_a_command_that_waits_for_the_cdk_cli_ends_soon_after_the_local_sagemake
     assert local.run(lambda: cdk_cli.run("deploy", title="cdk deploy").succeeded) == 1
     eventually((tmp_path / "ended").exists)
     assert capsys.readouterr().err == (
-        f"error: the local SageMaker has ended: {Folder.default().log} says why, and tritonsm up starts "
-        "a new one, with nothing deployed\n"
+        f"error: the local SageMaker has ended: {Folder.default().log} says why, and tritonsm up "
+        "starts a new one, with nothing deployed\n"
     )
 
 
@@ -88,10 +87,10 @@ def test_a_command_that_talks_itself_out_of_an_interruption_fails_too(running: R
 
 
 def test_a_command_whose_local_sagemaker_stays_up_ends_as_it_likes(running: Running) -> None:
-    with lifecycle.while_running(Folder.default(), running):
+    with local_sagemaker.while_running(Folder.default(), running):
         pass
     with (
         pytest.raises(KeyboardInterrupt),
-        lifecycle.while_running(Folder.default(), running),
+        local_sagemaker.while_running(Folder.default(), running),
     ):
         raise KeyboardInterrupt

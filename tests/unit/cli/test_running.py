@@ -9,8 +9,7 @@ import pytest
 from cli import running
 from cli.commands import COMMANDS, NEED_ALL_PACKAGES
 from cli.running import read
-from local_sagemaker.environment import client_environment
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker import Folder, Running, client_environment
 from tests.unit.test_repository import ROOT
 
 

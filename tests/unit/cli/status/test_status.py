@@ -11,8 +11,7 @@ import pytest
 
 from cli import status
 from cli.status.report import Alarm, Endpoint, Model, Report, Variant
-from local_sagemaker.errors import LocalSageMakerError
-from local_sagemaker.folder import Folder, Running
+from local_sagemaker import Folder, LocalSageMakerError, Running
 from release.delivery.live_differences import Problem
 from tests.unit.test_repository import ROOT
 

@@ -1,1 +1,0 @@
-"""An hour of load and faults on one local SageMaker: `python -m bench.soak`."""

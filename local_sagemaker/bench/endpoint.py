@@ -1,0 +1,228 @@
+"""InvokeEndpoint compared with its Triton: `python -m local_sagemaker.bench.endpoint [SECONDS]`.
+
+Prints requests a second and median milliseconds of raw HTTP on kept connections, in turns, and
+their ratio; then what boto3 adds, and the memory that 6 MB bodies take. Needs network namespaces.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import boto3
+import uvloop
+
+from local_sagemaker.hosting.model_store import name
+from local_sagemaker.serving import TritonServer, serve
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import local_sagemaker_in
+from local_sagemaker.tests.support.tiny_models import pack, write
+
+TURNS = 5
+LARGE = 6_000_000
+CONFIG = """
+backend: "python"
+max_batch_size: 0
+input [ { name: "X" data_type: TYPE_UINT8 dims: [ -1 ] } ]
+output [ { name: "Y" data_type: TYPE_UINT8 dims: [ -1 ] } ]
+instance_group [ { kind: KIND_CPU count: INSTANCES } ]
+"""
+MODEL = """
+import time
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        time.sleep(SECONDS)
+        arrays = [pb_utils.get_input_tensor_by_name(one, "X").as_numpy() for one in requests]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", array)]) for array in arrays]
+"""
+TENSOR = {"name": "X", "shape": [1], "datatype": "UINT8", "data": [7]}
+BODY = json.dumps({"inputs": [TENSOR]}).encode()
+MODELS = {"trivial": ("0", 1), "of-5-ms": ("0.005", 8)}
+"""Seconds that an answer takes, and the model's instances."""
+
+
+class Target(NamedTuple):
+    """A model behind one of the two servers."""
+
+    connect: Callable[[], socket.socket]
+    path: str
+    archive: str
+
+    def request(self, body: bytes = BODY, content_type: str = "application/json") -> bytes:
+        """Return one HTTP request."""
+        return (
+            f"POST {self.path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {content_type}\r\n"
+            f"X-Amzn-SageMaker-Target-Model: {self.archive}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode() + body
+
+
+class Throughput(NamedTuple):
+    """Requests a second, and the median of their seconds."""
+
+    per_second: float
+    median: float
+
+    def __str__(self) -> str:
+        return f"{self.per_second:5.0f}/s {self.median * 1000:5.2f} ms"
+
+
+def main(seconds: float) -> None:
+    """Print the table."""
+    with TemporaryDirectory() as scratch:
+        archives = Path(scratch, "archives")
+        archives.mkdir()
+        for model, (sleep, instances) in MODELS.items():
+            files = {
+                "echo/config.pbtxt": CONFIG.replace("INSTANCES", str(instances)),
+                "echo/1/model.py": MODEL.replace("SECONDS", sleep),
+            }
+            archive = pack(write(Path(scratch, model), files))
+            (archives / f"{model}.tar.gz").write_bytes(archive)
+        with serve(archives) as triton, _endpoint(archives, Path(scratch)) as (pid, port):
+            direct = {model: _direct(triton, model) for model in MODELS}
+            endpoint = {model: _invocation(port, model) for model in MODELS}
+            print("model     at once      direct            endpoint          ratio")
+            for model in MODELS:
+                for connections in (1, 8):
+                    _compare(direct[model], endpoint[model], connections, seconds)
+            _through_boto3(direct["trivial"], endpoint["trivial"], seconds)
+            _large_bodies(endpoint["trivial"], pid)
+
+
+def _direct(triton: TritonServer, model: str) -> Target:
+    archive = f"{model}.tar.gz"
+    triton.load(archive)
+    return Target(triton.running.triton.connect, f"/models/{name(archive)}/invoke", archive)
+
+
+def _invocation(port: int, model: str) -> Target:
+    def connect() -> socket.socket:
+        return socket.create_connection(("127.0.0.1", port))
+
+    target = Target(connect, "/endpoints/bench/invocations", f"{model}.tar.gz")
+    _load(target, 1, 0.1)
+    return target
+
+
+@contextmanager
+def _endpoint(archives: Path, scratch: Path) -> Iterator[tuple[int, int]]:
+    """Serve the archives by an endpoint; give the local SageMaker's process and port."""
+    with local_sagemaker_in(scratch / "local_sagemaker") as local:
+        s3: Any = boto3.client("s3")
+        s3.create_bucket(Bucket="bench")
+        for archive in archives.iterdir():
+            s3.upload_file(str(archive), "bench", archive.name)
+        host("bench", multi_model("s3://bench/"))
+        yield local.running.pid, local.running.port
+
+
+def _compare(direct: Target, endpoint: Target, connections: int, seconds: float) -> None:
+    """Print the medians of turns."""
+    turns = [
+        [_load(target, connections, seconds / TURNS) for target in (direct, endpoint)]
+        for _ in range(TURNS)
+    ]
+    ours, theirs = (
+        Throughput(*map(statistics.median, zip(*results, strict=True)))
+        for results in zip(*turns, strict=True)
+    )
+    model = direct.archive.partition(".")[0]
+    ratio = theirs.per_second / ours.per_second
+    print(f"{model:9} {connections:7}  {ours}  {theirs}  {ratio:.2f}")
+
+
+def _load(target: Target, connections: int, seconds: float) -> Throughput:
+    """Send one request after the other on each of so many connections."""
+    durations: list[float] = []
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request, end = target.request(), time.perf_counter() + seconds
+        while (began := time.perf_counter()) < end:
+            await _exchange(reader, writer, request)
+            durations.append(time.perf_counter() - began)
+
+    uvloop.run(_on_connections(target, connections, send))
+    return Throughput(len(durations) / seconds, statistics.median(durations))
+
+
+async def _on_connections(target: Target, connections: int, send: Any) -> None:
+    async def one() -> None:
+        connected = target.connect()
+        connected.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=connected)
+        await send(reader, writer)
+        writer.close()
+
+    await asyncio.gather(*(one() for _ in range(connections)))
+
+
+async def _exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes
+) -> None:
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200"), head
+    await reader.readexactly(int(head.lower().split(b"content-length:")[1].split()[0]))
+
+
+def _through_boto3(direct: Target, endpoint: Target, seconds: float) -> None:
+    client = boto3.client("sagemaker-runtime")
+    triton, front = (_load(target, 1, seconds / TURNS).median for target in (direct, endpoint))
+    durations = []
+    end = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < end:
+        client.invoke_endpoint(
+            EndpointName="bench",
+            TargetModel=endpoint.archive,
+            ContentType="application/json",
+            Body=BODY,
+        )["Body"].read()
+        durations.append(time.perf_counter() - began)
+    own = statistics.median(durations) - front
+    print(
+        f"through boto3, one at once: Triton {triton * 1000:.2f} ms, the endpoint "
+        f"{(front - triton) * 1000:+.2f} ms, boto3 itself {own * 1000:+.2f} ms"
+    )
+
+
+def _large_bodies(target: Target, pid: int) -> None:
+    """Print how much more memory the process takes while large bodies go both ways."""
+    tensor = {
+        **{"name": "X", "shape": [LARGE], "datatype": "UINT8"},
+        "parameters": {"binary_data_size": LARGE},
+    }
+    content = {"inputs": [tensor], "parameters": {"binary_data_output": True}}
+    header = json.dumps(content).encode()
+    binary = f"application/vnd.sagemaker-triton.binary+json;json-header-size={len(header)}"
+    request = target.request(header + bytes(LARGE), binary)
+    resident = [_resident(pid)]
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for _ in range(10):
+            await _exchange(reader, writer, request)
+            resident.append(_resident(pid))
+
+    uvloop.run(_on_connections(target, 8, send))
+    before, most = resident[0] >> 20, max(resident) >> 20
+    print(f"80 bodies of 6 MB, 8 at once: {before} MiB before, {most} MiB at most")
+
+
+def _resident(pid: int) -> int:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if sys.argv[1:] else 10)

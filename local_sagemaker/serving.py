@@ -1,0 +1,150 @@
+"""One real Triton that loads archives of a folder, as a multi-model endpoint's instance does."""
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+from local_sagemaker.errors import ApiError, LocalSageMakerError
+from local_sagemaker.hosting import backends, launch
+from local_sagemaker.hosting.container import INVOKE_SECONDS
+from local_sagemaker.hosting.instance import Running
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
+from local_sagemaker.hosting.triton import Response
+from local_sagemaker.prerequisites import find_triton
+
+__all__ = ["Response", "ServingError", "TritonServer", "serve"]
+
+START_SECONDS = 300
+"""Where it fails to start, its process ends: only a busy machine takes long."""
+LOGGED_ERROR = re.compile(r"^E\d{4} .*", re.M)
+"""A line of Triton's log: the level's letter, and the date."""
+INSTANCE_PATH = re.compile(r"[^\s']*/[0-9a-f]{32}/model(?:::|/)")
+"""The folder of a model in an instance, as `ModelStore` names it."""
+
+VARIANT = {"VariantName": "AllTraffic", "VolumeSizeInGB": 1024}
+
+
+class ServingError(LocalSageMakerError):
+    """Triton does not load a model, or does not answer; the message has its first logged error."""
+
+
+@dataclass(frozen=True)
+class _FolderAsS3:
+    """A client of S3 whose buckets are a folder, with the one call that a container makes."""
+
+    folder: Path
+
+    def get_object(self, *, Bucket: str, Key: str, **_: str) -> dict[str, Any]:  # noqa: N803
+        """Return an object by its key."""
+        content = (self.folder / Key).read_bytes()
+        return {"Body": io.BytesIO(content), "ContentLength": len(content), "ETag": Key}
+
+
+@dataclass(frozen=True)
+class TritonServer:
+    """A server that answers. A model is the name of its archive in the folder."""
+
+    running: Running
+
+    def load(self, model: str) -> None:
+        """Unpack an archive and load it. Raise `ServingError`."""
+        logged = self._log_size()
+        call = self.running.container.acquire(model)
+        try:
+            if call.load:
+                call.load.result()
+        except ApiError as error:
+            message = error.fields.get("OriginalMessage", error.message)
+            raise self._error("Triton does not load it", message, logged) from None
+        except OSError as error:
+            raise self._error("Triton has ended", str(error), logged) from None
+        finally:
+            self.running.container.release(call)
+
+    def invoke(
+        self, model: str, body: bytes, content_type: str, *, timeout: float = INVOKE_SECONDS
+    ) -> Response:
+        """Return the answer of a model, which is loaded first. Raise `ServingError`."""
+        self.load(model)
+        logged = self._log_size()
+        call = self.running.container.acquire(model)
+        try:
+            response = self.running.triton.request(
+                "POST",
+                call.path,
+                body=body,
+                headers={"Content-Type": content_type, TARGET_MODEL: model},
+                timeout=timeout,
+            )
+        except OSError as error:
+            raise self._error("Triton does not answer", str(error), logged) from None
+        finally:
+            self.running.container.release(call)
+        if response.status != 200:
+            message = response.body.decode(errors="replace")
+            raise self._error(f"Triton answers {response.status}", message, logged)
+        return response
+
+    def _log_size(self) -> int:
+        return self.running.triton.log.stat().st_size
+
+    def _error(self, problem: str, message: str, logged: int) -> ServingError:
+        """Return an error with Triton's message, and the first error beyond `logged` in its log.
+
+        The first is the cause, and those behind it follow from it. Paths are relative to the
+        model's folder.
+        """
+        log = self.running.triton.log.read_bytes()[logged:].decode(errors="replace")
+        first = LOGGED_ERROR.search(log)
+        cause = f"\n  Triton's log: {first[0]}" if first else ""
+        return ServingError(INSTANCE_PATH.sub("", f"{problem}: {_text(message)}{cause}"))
+
+
+def _text(message: str) -> str:
+    """Return the text of an error that Triton answers with, which is JSON."""
+    try:
+        return str(json.loads(message)["error"])
+    except (ValueError, LookupError, TypeError):
+        return message
+
+
+@contextmanager
+def serve(
+    archives: Path, *, cache: bool = True, load_seconds: float = LOAD_SECONDS
+) -> Iterator[TritonServer]:
+    """Start a server for a folder of archives, and stop it after the block.
+
+    Without `cache`, a model is unloaded after each call. A load may take `load_seconds`. Raise
+    `LocalSageMakerError` if the server does not start.
+    """
+    installation = find_triton()
+    model = {
+        "Mode": "MultiModel",
+        "ModelDataUrl": "s3://archives/",
+        "Environment": {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"},
+        "MultiModelConfig": {"ModelCacheSetting": "Enabled" if cache else "Disabled"},
+    }
+    with TemporaryDirectory(prefix="triton-") as scratch:
+        folder = Path(scratch)
+        backends.install(installation, folder / "backends")
+        host = Host(
+            installation,
+            folder / "backends",
+            folder / "instances",
+            cast(Any, _FolderAsS3(archives)),
+            instances=1,
+            load_seconds=load_seconds,
+        )
+        running = launch.begin(host, "serving", VARIANT, {"PrimaryContainer": model})
+        try:
+            running.triton.wait_until_healthy(START_SECONDS)
+            yield TritonServer(running)
+        finally:
+            running.end()

@@ -1,0 +1,42 @@
+"""Environment variables of the process that `up` starts, which its options set."""
+
+import os
+import re
+
+from local_sagemaker.errors import LocalSageMakerError
+
+DISK = "LOCAL_SAGEMAKER_INSTANCE_DISK_MIB"
+FAILED_PINGS = "LOCAL_SAGEMAKER_FAILED_PINGS"
+GPU_TRACE = "LOCAL_SAGEMAKER_GPU_TRACE"
+INSTANCES = "LOCAL_SAGEMAKER_INSTANCES"
+MEMORY = "LOCAL_SAGEMAKER_INSTANCE_MEMORY_MIB"
+QUOTAS = "LOCAL_SAGEMAKER_QUOTAS"
+SPEED = "LOCAL_SAGEMAKER_SPEED"
+
+
+def whole_number(variable: str) -> int | None:
+    """Return the value of a variable. Raise `LocalSageMakerError` unless it is a whole number."""
+    value = os.environ.get(variable)
+    if not value:
+        return None
+    if not re.fullmatch("[1-9][0-9]*", value):
+        raise LocalSageMakerError(f"{variable} is {value!r}: write a whole number above 0")
+    return int(value)
+
+
+def instances_at_most() -> int:
+    """Return how many processes stand for the instances of a variant at most."""
+    return whole_number(INSTANCES) or 2
+
+
+def speed() -> float:
+    """Return how many seconds of AWS's waits and periods pass in one second.
+
+    Waits: of updates, between two evaluations of alarms, cooldowns. Periods: of metrics and alarms.
+    They have one speed, since an update bakes for as many periods of its alarms as on AWS. Raise
+    `LocalSageMakerError` unless the value is a number above 0.
+    """
+    value = os.environ.get(SPEED) or "60"
+    if not re.fullmatch(r"\d+(\.\d+)?", value) or not float(value):
+        raise LocalSageMakerError(f"{SPEED} is {value!r}: write a number above 0, such as 60")
+    return float(value)

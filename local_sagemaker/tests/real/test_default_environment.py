@@ -1,0 +1,148 @@
+"""Multi-model endpoints as plain boto3 code makes them: without a variable for the ping mode.
+
+Triton's /ping is then not 200 while any model is loaded, nor after a load has failed. The pings
+between which SageMaker waits for seconds follow at once here.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.happenings import Happening, Kind
+from local_sagemaker.hosting import backends, health, instance, launch
+from local_sagemaker.hosting.instance import Instance
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.tests.real.test_faults_hangs import BUCKET, Bucket, Caller
+from local_sagemaker.tests.support.tiny_models import CANNOT_LOAD, Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import PATIENCE, eventually
+
+PINGS = 10
+"""More than the three in a row after which a container was replaced."""
+
+
+class Pings:
+    """Counts the pings that were not answered with 200."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> None:
+        self.failed, self._happened = 0, happened
+        request = Triton.request
+
+        def counted(triton: Triton, method: str, path: str, **more: Any) -> Response:
+            answer = request(triton, method, path, **more)
+            if path == "/ping" and answer.status != 200:
+                self.failed += 1
+            return answer
+
+        monkeypatch.setattr(Triton, "request", counted)
+
+    def fail(self) -> None:
+        """Return when `PINGS` more have failed, and no container was replaced."""
+        enough = self.failed + PINGS
+        eventually(lambda: self.failed >= enough or self._replaced())
+        assert not self._replaced()
+
+    def _replaced(self) -> bool:
+        return any(it.kind is Kind.INSTANCE_REPLACED for it in list(self._happened))
+
+
+@pytest.fixture
+def pings(monkeypatch: pytest.MonkeyPatch, happened: list[Happening]) -> Pings:
+    monkeypatch.setattr(health, "PING_SECONDS", 0.01)
+    monkeypatch.setattr(health, "PING_TIMEOUT_SECONDS", 1.0)  # some meet the thread of a load
+    return Pings(monkeypatch, happened)
+
+
+@pytest.fixture
+def bucket() -> Bucket:
+    return Bucket()
+
+
+@pytest.fixture
+def upload(bucket: Bucket, tmp_path: Path) -> Callable[[str, str], None]:
+    def upload(model: str, code: str) -> None:
+        bucket.objects[BUCKET, f"{model}.tar.gz"] = pack_python(tmp_path / model, code)
+
+    return upload
+
+
+@pytest.fixture
+def happened() -> list[Happening]:
+    return []
+
+
+@pytest.fixture
+def caller(
+    pings: Pings, bucket: Bucket, happened: list[Happening], tmp_path: Path
+) -> Iterator[Caller]:
+    """Asks an instance with many models, whose container has no environment."""
+    installation, s3 = find_triton(), bucket
+    backends.install(installation, tmp_path / "backends")
+    host = Host(
+        installation,
+        tmp_path / "backends",
+        tmp_path / "instances",
+        s3,  # type: ignore[arg-type]
+        instances=1,
+        tell=happened.append,
+    )
+    model = {"PrimaryContainer": {"Mode": "MultiModel", "ModelDataUrl": f"s3://{BUCKET}/"}}
+    variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
+    instance = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
+    instance.start()
+    instance.wait_until_healthy(PATIENCE)
+    caller = Caller(instance)
+    yield caller
+    instance.stop()
+    caller.close()
+
+
+def test_a_model_with_a_long_initialize_is_loaded_and_others_answer_meanwhile(
+    caller: Caller,
+    pings: Pings,
+    upload: Callable[[str, str], None],
+    happened: list[Happening],
+    new_gate: Callable[[], Gate],
+) -> None:
+    upload("twice", times(2))
+    assert caller.ask("twice") == 14
+    gate = new_gate()
+    upload("slow", gate.stops(3, at="initialize"))
+    slow = caller.begin("slow")
+    gate.wait_until_reached()
+    pings.fail()
+    assert caller.ask("twice") == 14
+    gate.open()
+    assert slow.result(PATIENCE) == 21
+    eventually(lambda: happened[-1].kind is Kind.INSTANCE_HEALTHY)
+    assert happened[-1].message == "The container passes the ping health check again."
+    unhealthy = [it.message for it in happened if it.kind is Kind.INSTANCE_UNHEALTHY]
+    assert all(it.startswith("The container fails the ping health check:") for it in unhealthy)
+
+
+def test_after_a_load_that_failed_other_models_are_loaded_and_answer(
+    caller: Caller, pings: Pings, upload: Callable[[str, str], None]
+) -> None:
+    upload("broken", times(2).replace(*CANNOT_LOAD))
+    status, code, _ = caller.failure("broken")
+    assert (status, code) == (424, "ModelError")
+    pings.fail()
+    upload("twice", times(2))
+    assert caller.ask("twice") == 14
+    pings.fail()
+    assert caller.ask("twice") == 14
+
+
+def test_sixty_cold_calls_for_twenty_models_are_all_answered(
+    caller: Caller, upload: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "INVOKE_SECONDS", PATIENCE)  # a busy machine loads for a minute
+    for number in range(20):
+        upload(f"m{number}", times(number))
+    calls = [caller.begin(f"m{number}") for _ in range(3) for number in range(20)]
+    answers = [call.result(PATIENCE) for call in calls]
+    assert answers == [7.0 * number for _ in range(3) for number in range(20)]

@@ -1,0 +1,191 @@
+"""What callers see when an archive is none, or not yet a model, and what others see meanwhile."""
+
+import gzip
+import sys
+import tarfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local_sagemaker.tests.support.asking import Asker, meanwhile
+from local_sagemaker.tests.support.endpoints import configure, host, multi_model, single_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import (
+    CANNOT_LOAD,
+    CONFIG,
+    Gate,
+    pack,
+    pack_python,
+    times,
+    write,
+)
+from local_sagemaker.tests.support.waiting import eventually
+
+BUCKET = "shop-archives"
+NOT_EXTRACTED, NOT_LOADED = (400, "ValidationError"), (424, "ModelError")
+
+
+@pytest.fixture(scope="module")
+def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+    boto3.client("s3").create_bucket(Bucket=BUCKET)
+    upload("twice", pack_python(tmp_path_factory.mktemp("models") / "twice", times(2)))
+    host("many", multi_model(f"s3://{BUCKET}/"))
+    return Asker("many")
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return pack_python(tmp_path_factory.mktemp("good") / "good", times(3))
+
+
+def upload(model: str, archive: bytes) -> None:
+    s3: Any = boto3.client("s3")
+    s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
+
+
+def archive_of(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", size: int = 0) -> bytes:
+    """Return an archive of one member."""
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname, member.size = kind, link, size
+    return gzip.compress(member.tobuf(tarfile.GNU_FORMAT) + bytes(size + 1024), 1)
+
+
+def unpacked(aws: LocalSageMaker) -> set[str]:
+    (models,) = aws.folder.instances.glob("*/models")
+    return {it.name for it in models.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        pytest.param(None, "ended before the end", id="truncated"),
+        pytest.param(b"This is no archive.", "Not a gzipped file", id="no-gzip"),
+        pytest.param(b"", "empty file", id="empty"),
+        pytest.param(archive_of("../../outside"), "path with ..", id="traversal"),
+        pytest.param(archive_of("/tmp/outside"), "absolute path", id="absolute"),
+        pytest.param(archive_of("link", tarfile.SYMTYPE, "/etc/passwd"), "a link to", id="link"),
+        pytest.param(
+            archive_of("link", tarfile.LNKTYPE, "../../../triton.log"), "leads out", id="hard-link"
+        ),
+        pytest.param(archive_of("device", tarfile.CHRTYPE), "no file, folder or link", id="device"),
+        pytest.param(
+            archive_of("many", tarfile.XHDTYPE, size=8 << 20), "a header", id="header-bomb"
+        ),
+    ],
+)
+def test_what_is_no_archive_is_refused_and_one_that_replaces_it_is_loaded(
+    local_sagemaker: LocalSageMaker, many: Asker, good: bytes, broken: bytes | None, said: str
+) -> None:
+    assert many.ask("twice") == 14
+    before = unpacked(local_sagemaker)
+    upload("broken", good[:-100] if broken is None else broken)
+    for _ in range(2):
+        failure = many.failure("broken")
+        assert (failure.status, failure.code) == NOT_EXTRACTED
+        assert failure.message.startswith(f"Failed to extract model data s3://{BUCKET}/broken")
+        assert said in failure.message
+    assert unpacked(local_sagemaker) == before
+    assert "Traceback" not in local_sagemaker.folder.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(40 << 30, "No space left on device"), (2 << 30, "a bomb: it unpacks to")]
+)
+def test_a_bomb_is_refused_before_it_is_unpacked(
+    local_sagemaker: LocalSageMaker, many: Asker, size: int, said: str
+) -> None:
+    before = unpacked(local_sagemaker)
+    zeros = tarfile.TarInfo("zeros")
+    zeros.size = size  # of which it need not have one byte
+    upload("bomb", gzip.compress(zeros.tobuf(tarfile.GNU_FORMAT)))
+    failure = many.failure("bomb")
+    assert (failure.status, failure.code) == NOT_EXTRACTED
+    assert said in failure.message
+    assert unpacked(local_sagemaker) == before
+    assert many.ask("twice") == 14
+
+
+def test_without_a_model_or_with_a_broken_configuration_it_is_not_loaded_until_replaced(
+    many: Asker, good: bytes, tmp_path: Path
+) -> None:
+    garbage = {"m/config.pbtxt": "input [", "m/1/model.py": times(2)}
+    for model, files in (("nothing", {"readme": ""}), ("garbage", garbage)):
+        upload(model, pack(write(tmp_path / model, files)))
+        failure = many.failure(model)
+        assert (failure.status, failure.code) == NOT_LOADED
+        assert "error (400)" in failure.message
+        upload(model, good)
+        assert many.ask(model) == 21
+
+
+def test_no_answer_names_a_folder_of_this_machine(
+    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
+) -> None:
+    upload("fails", pack_python(tmp_path / "fails", f"import numpy\nnumpy.load('x')\n{times(2)}"))
+    onnx = {"m/config.pbtxt": CONFIG.replace("python", "onnxruntime"), "m/1/model.onnx": "none"}
+    upload("none", pack(write(tmp_path / "none", onnx)))
+    for model, named in (("fails", "numpy/lib/npyio.py"), ("none", "onnxruntime/model.py")):
+        failure = many.failure(model)
+        assert (failure.status, failure.code) == NOT_LOADED
+        assert named in failure.message
+        for folder in (local_sagemaker.folder.root, Path(sys.prefix), Path(sys.base_prefix)):
+            assert f"{folder}/" not in failure.message
+
+
+def test_a_container_that_does_not_become_healthy_is_explained_in_cloudwatch_logs(
+    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path
+) -> None:
+    upload("broken", pack_python(tmp_path / "broken", times(2).replace(*CANNOT_LOAD)))
+    configure("broken", single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="broken"))
+    sagemaker, logs = boto3.client("sagemaker"), boto3.client("logs")
+    sagemaker.create_endpoint(EndpointName="broken", EndpointConfigName="broken")
+    describe = partial(sagemaker.describe_endpoint, EndpointName="broken")
+    eventually(lambda: describe()["EndpointStatus"] == "Failed")
+    assert describe()["FailureReason"] == (
+        "The primary container for production variant AllTraffic did not pass the ping health "
+        "check. Please check CloudWatch logs for this endpoint."
+    )
+    group = "/aws/sagemaker/Endpoints/broken"
+    eventually(
+        lambda: logs.filter_log_events(logGroupName=group, filterPattern="OSError")["events"]
+    )
+
+
+def test_without_a_configuration_a_python_model_has_no_inputs(
+    many: Asker, good: bytes, tmp_path: Path
+) -> None:
+    upload("bare", pack(write(tmp_path, {"m/1/model.py": times(2)})))
+    failure = many.failure("bare")
+    assert (failure.status, failure.code) == NOT_LOADED
+    assert "expected 0 inputs but got 1 inputs" in failure.message
+    upload("bare", good)  # it is loaded: nothing asks for another
+    assert many.failure("bare") == failure
+
+
+def test_of_two_folders_without_an_ensemble_the_first_by_name_answers(
+    many: Asker, tmp_path: Path
+) -> None:
+    files = {f"{name}/config.pbtxt": CONFIG for name in "ab"}
+    models = {"b/1/model.py": times(5), "a/1/model.py": times(4)}
+    upload("two", pack(write(tmp_path, files | models)))
+    assert many.ask("two") == 28
+
+
+def test_loads_that_do_not_end_stop_no_loaded_model(
+    local_sagemaker: LocalSageMaker, many: Asker, tmp_path: Path, new_gate: Callable[[], Gate]
+) -> None:
+    assert many.ask("twice") == 14
+    gate = new_gate()
+    slow = ["slow-1", "slow-2", "slow-3", "slow-4"]
+    for model in slow:
+        upload(model, pack_python(tmp_path / model, gate.stops(5, at="initialize")))
+    with meanwhile(*(lambda model=model: many.ask(model) for model in slow)) as answers:
+        gate.wait_until_reached()
+        assert [many.ask("twice") for _ in range(100)] == [14] * 100
+        assert not any(it.done() for it in answers)
+        gate.open()
+    assert [it.result() for it in answers] == [35] * 4

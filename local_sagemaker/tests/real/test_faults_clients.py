@@ -1,0 +1,179 @@
+"""Clients that behave badly, what others see of it, and the end of the local SageMaker."""
+
+import json
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local_sagemaker import lifecycle
+from local_sagemaker.hosting.container_response import MAX_BODY_BYTES
+from local_sagemaker.tests.support.asking import Asker, processes
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import CONFIG, pack, pack_python, times, write
+from local_sagemaker.tests.support.waiting import eventually, runs
+
+BUCKET = "shop-models"
+CLIENTS = 20  # more than Triton has threads
+TWICE, ZEROS = "twice", "zeros"
+
+ZEROS_MODEL = """
+import numpy
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        (request,) = requests
+        size = int(pb_utils.get_input_tensor_by_name(request, "X").as_numpy()[0, 0])
+        zeros = pb_utils.Tensor("Y", numpy.zeros((1, size), numpy.float32))
+        return [pb_utils.InferenceResponse([zeros])]
+"""
+
+
+@pytest.fixture(scope="module")
+def many(local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory) -> Asker:
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    folder = tmp_path_factory.mktemp("models")
+    any_size = "dims: [ -1 ]".join(CONFIG.rsplit("dims: [ 1 ]", 1))
+    files = {f"{ZEROS}/config.pbtxt": any_size, f"{ZEROS}/1/model.py": ZEROS_MODEL}
+    archives = {
+        TWICE: pack_python(folder / TWICE, times(2)),
+        ZEROS: pack(write(folder / ZEROS, files)),
+    }
+    for model, archive in archives.items():
+        s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
+    host("many", multi_model(f"s3://{BUCKET}/"))
+    many = Asker("many")
+    assert many.ask(TWICE) == 14
+    return many
+
+
+def zeros(size: int) -> bytes:
+    """Return a request that is answered by so many zeros of 4 bytes, in binary."""
+    tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [size]}
+    binary = {"name": "Y", "parameters": {"binary_data": True}}
+    return json.dumps({"inputs": [tensor], "outputs": [binary]}).encode()
+
+
+@contextmanager
+def connected(
+    aws: LocalSageMaker, model: str, body: bytes, *, size: int | None = None
+) -> Iterator[socket.socket]:
+    """Send a request, which says that its body has `size` bytes, and nothing more."""
+    head = (
+        "POST /endpoints/many/invocations HTTP/1.1\r\nHost: localhost\r\n"
+        "Content-Type: application/json\r\n"
+        f"X-Amzn-SageMaker-Target-Model: {model}.tar.gz\r\n"
+        f"Content-Length: {len(body) if size is None else size}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", aws.running.port)) as connection:
+        connection.sendall(head.encode() + body)
+        yield connection
+
+
+def test_clients_that_neither_read_nor_send_harm_nobody(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
+    largest = MAX_BODY_BYTES // 4 - 100
+    with ExitStack() as stack:
+        for _ in range(CLIENTS):
+            stack.enter_context(connected(local_sagemaker, ZEROS, zeros(largest)))
+            stack.enter_context(connected(local_sagemaker, TWICE, b'{"inputs":', size=1000))
+            stack.enter_context(connected(local_sagemaker, TWICE, b"", size=1000))
+        assert [many.ask(TWICE) for _ in range(50)] == [14] * 50
+        answer = many.answer(ZEROS, Body=zeros(largest))["Body"].read()
+        assert answer.endswith(bytes(4 * largest))
+    open_files = Path(f"/proc/{local_sagemaker.running.pid}/fd")
+    eventually(lambda: len(list(open_files.iterdir())) < CLIENTS + 30)
+
+
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 10 * MAX_BODY_BYTES])
+def test_a_body_that_is_too_large_is_refused(many: Asker, size: int) -> None:
+    failure = many.failure(TWICE, Body=bytes(size))
+    assert (failure.status, failure.code) == (413, "ValidationError")
+    assert failure.message == f"The body has {size} bytes; at most {MAX_BODY_BYTES} are allowed."
+    assert many.ask(TWICE) == 14
+
+
+def test_a_body_is_refused_by_its_size_before_it_is_there(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
+    with connected(local_sagemaker, TWICE, b"", size=1 << 40) as connection:
+        assert connection.recv(20).startswith(b"HTTP/1.1 413")
+
+
+def test_an_answer_that_is_too_large_is_a_model_error(many: Asker) -> None:
+    failure = many.failure(ZEROS, Body=zeros(MAX_BODY_BYTES // 4))
+    assert (failure.status, failure.code) == (424, "ModelError")
+    assert f"bytes, more than {MAX_BODY_BYTES}" in failure.message
+    assert many.ask(TWICE) == 14
+
+
+@pytest.mark.parametrize("size", ["-1", "1, 2", "many"])
+def test_a_size_that_is_none_is_a_bad_request(
+    local_sagemaker: LocalSageMaker, many: Asker, size: Any
+) -> None:
+    with connected(local_sagemaker, TWICE, b"", size=size) as connection:
+        assert connection.recv(20).startswith(b"HTTP/1.1 400")
+    assert many.ask(TWICE) == 14
+
+
+def test_nothing_listens_beyond_loopback(local_sagemaker: LocalSageMaker, many: Asker) -> None:
+    outside = [it for it in everything(local_sagemaker) if namespace(it) == namespace(os.getpid())]
+    assert processes(local_sagemaker.folder.instances, "tritonserver")[0] not in outside
+    found = {address for pid in outside for address in listening(pid)}
+    assert len(found) >= 2  # the local SageMaker's URL, and ministack behind it
+    assert {it.partition(":")[0] for it in found} == {"0100007F"}  # 127.0.0.1
+
+
+def test_when_it_is_asked_to_end_or_killed_nothing_is_left_and_the_next_knows_nothing(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
+    running = local_sagemaker.running
+    for end in (signal.SIGTERM, signal.SIGKILL):
+        started = everything(LocalSageMaker(local_sagemaker.folder, running))
+        os.kill(running.pid, end)
+        os.waitpid(running.pid, 0)  # it is our child
+        eventually(partial(none_runs, started))
+        running = lifecycle.up(local_sagemaker.folder, port=running.port)
+        assert boto3.client("sagemaker").list_endpoints()["Endpoints"] == []
+        assert boto3.client("s3").list_buckets()["Buckets"] == []
+
+
+def everything(aws: LocalSageMaker) -> list[int]:
+    """Return the processes of a local SageMaker: its session, and what it started in its folder."""
+    found = processes(aws.folder.root)
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(ProcessLookupError):
+            if os.getsid(int(process.name)) == aws.running.pid:
+                found.append(int(process.name))
+    return found
+
+
+def none_runs(pids: list[int]) -> bool:
+    return not any(map(runs, pids))
+
+
+def namespace(pid: int) -> Path:
+    """Return a process's network namespace."""
+    return Path(f"/proc/{pid}/ns/net").readlink()
+
+
+def listening(pid: int) -> Iterator[str]:
+    """Yield the addresses at which a process takes connections or datagrams, as Linux has them."""
+    own = {it.readlink().name for it in Path(f"/proc/{pid}/fd").iterdir()}
+    for table, state in (("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == state and f"socket:[{fields[9]}]" in own:
+                yield fields[1]

@@ -1,0 +1,208 @@
+"""What SageMaker waits a minute for, with less patience, and a bucket that goes away.
+
+In this process: the times that AWS gives are constants here.
+"""
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from local_sagemaker.errors import ApiError
+from local_sagemaker.hosting import backends, instance, launch
+from local_sagemaker.hosting.instance import TIMED_OUT, Instance
+from local_sagemaker.hosting.invocation import Invocation
+from local_sagemaker.hosting.launch import Host
+from local_sagemaker.prerequisites import find_triton
+from local_sagemaker.tests.support.fake_s3 import FakeS3
+from local_sagemaker.tests.support.tiny_models import Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import PATIENCE
+
+BUCKET = "shop-models"
+SOON = 0.5  # seconds, after which a call that hangs is given up
+
+
+class Bucket(FakeS3):
+    """One that may be away, or break off after some bytes of an object."""
+
+    away = False
+    breaks_off = False
+
+    def get_object(self, **asked: str) -> dict[str, Any]:
+        if self.away:
+            raise EndpointConnectionError(endpoint_url="http://s3")
+        answer = super().get_object(**asked)
+        if self.breaks_off:
+            answer["Body"] = _Broken(answer["Body"].read()[:200])
+        return answer
+
+
+class _Broken(io.BytesIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        part = super().read(size)
+        if not part:
+            raise ConnectionResetError("the connection broke off")
+        return part
+
+
+class Caller:
+    """Invokes one instance from an event loop of its own."""
+
+    def __init__(self, asked: Instance) -> None:
+        self._asked, self._loop = asked, asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever)
+        self._thread.start()
+
+    def begin(self, model: str) -> "Future[float]":
+        """Ask a model what it makes of 7."""
+        return asyncio.run_coroutine_threadsafe(self._ask(model), self._loop)
+
+    def ask(self, model: str) -> float:
+        return self.begin(model).result(PATIENCE)
+
+    def failure(self, model: str) -> tuple[int, str, str]:
+        """Return status, code and message of what a model must not answer."""
+        with pytest.raises(ApiError) as raised:
+            self.ask(model)
+        return raised.value.status, raised.value.code, raised.value.message
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _ask(self, model: str) -> float:
+        tensor = {"name": "X", "shape": [1, 1], "datatype": "FP32", "data": [7]}
+        body = json.dumps({"inputs": [tensor]}).encode()
+        answer = bytearray()
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": body}
+
+        async def send(message: Any) -> None:
+            answer.extend(message.get("body", b""))
+
+        headers = {
+            b"content-length": str(len(body)).encode(),
+            b"content-type": b"application/json",
+            b"x-amzn-sagemaker-target-model": f"{model}.tar.gz".encode(),
+        }
+        invocation = Invocation(headers, receive, send)
+        await invocation.receive()
+        await self._asked.invoke(invocation)
+        return float(json.loads(answer)["outputs"][0]["data"][0])
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Bucket:
+    return Bucket()
+
+
+@pytest.fixture(scope="module")
+def upload(bucket: Bucket, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], None]:
+    def upload(model: str, code: str) -> None:
+        archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
+        bucket.objects[BUCKET, f"{model}.tar.gz"] = archive
+
+    return upload
+
+
+@pytest.fixture(scope="module")
+def caller(
+    bucket: Bucket,
+    upload: Callable[[str, str], None],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Caller]:
+    """Asks an instance with many models, of which `twice` is loaded."""
+    installation, root = find_triton(), tmp_path_factory.mktemp("instance")
+    backends.install(installation, root / "backends")
+    s3: Any = bucket
+    host = Host(installation, root / "backends", root / "instances", s3, instances=1)
+    model = {
+        "PrimaryContainer": {
+            "Mode": "MultiModel",
+            "ModelDataUrl": f"s3://{BUCKET}/",
+            "Environment": {"SAGEMAKER_TRITON_PING_MODE": "live"},
+        }
+    }
+    variant = {"VariantName": "AllTraffic", "InstanceType": "ml.m5.xlarge"}
+    started = Instance("AllTraffic", partial(launch.begin, host, "many", variant, model))
+    started.start()
+    started.wait_until_healthy(PATIENCE)
+    caller = Caller(started)
+    upload("twice", times(2))
+    assert caller.ask("twice") == 14
+    yield caller
+    started.stop()
+    caller.close()
+
+
+@contextmanager
+def less_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Give calls that are made in this block less than a minute."""
+    with monkeypatch.context() as patch:
+        patch.setattr(instance, "INVOKE_SECONDS", SOON)
+        yield
+
+
+def test_a_model_that_hangs_when_it_is_asked_fails_alone_and_answers_again(
+    caller: Caller,
+    upload: Callable[[str, str], None],
+    new_gate: Callable[[], Gate],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = new_gate()
+    upload("hangs", gate.stops(3, at="execute"))
+    first = caller.begin("hangs")
+    gate.wait_until_reached()
+    assert caller.ask("twice") == 14
+    with less_patience(monkeypatch):
+        status, code, message = caller.failure("hangs")
+    assert (status, code) == (424, "ModelError")
+    assert message == f'Received server error (0) from primary with message "{TIMED_OUT.decode()}"'
+    assert caller.ask("twice") == 14
+    gate.open()
+    assert first.result(PATIENCE) == 21
+    assert caller.ask("hangs") == 21
+
+
+def test_a_model_that_hangs_when_it_is_loaded_is_not_ready_and_others_are(
+    caller: Caller,
+    upload: Callable[[str, str], None],
+    new_gate: Callable[[], Gate],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gate = new_gate()
+    upload("loads", gate.stops(4, at="initialize"))
+    with less_patience(monkeypatch):
+        status, code, message = caller.failure("loads")
+    assert (status, code) == (429, "ModelNotReadyException")
+    assert message == "Model loads.tar.gz is not ready for inference: it is still loading. Retry."
+    gate.wait_until_reached()
+    assert caller.ask("twice") == 14
+    again = caller.begin("loads")
+    gate.open()
+    assert again.result(PATIENCE) == 28
+
+
+def test_while_the_bucket_is_away_what_is_loaded_answers(
+    caller: Caller, bucket: Bucket, upload: Callable[[str, str], None]
+) -> None:
+    upload("later", times(5))
+    said = {"away": "Failed to download", "breaks_off": "Failed to extract"}
+    for fault, begins in said.items():
+        setattr(bucket, fault, True)
+        status, code, message = caller.failure("later")
+        assert (status, code) == (400, "ValidationError")
+        assert message.startswith(begins)
+        assert caller.ask("twice") == 14
+        setattr(bucket, fault, False)
+    assert caller.ask("later") == 35

@@ -1,0 +1,155 @@
+"""What callers see when processes of an instance end, and what happens then."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from local_sagemaker.hosting.model_store import name
+from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile, processes
+from local_sagemaker.tests.support.endpoints import host, multi_model, single_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import EXIT, Gate, pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
+
+BUCKET = "shop-models"
+SERVER, STUB = "tritonserver", "triton_python_backend_stub"
+
+
+@pytest.fixture(scope="module")
+def gates(new_gate: Callable[[], Gate]) -> dict[str, Gate]:
+    return {at: new_gate() for at in ("initialize", "execute")}
+
+
+@pytest.fixture(scope="module")
+def many(
+    local_sagemaker: LocalSageMaker,
+    gates: dict[str, Gate],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Asker:
+    """An endpoint of one instance with many models."""
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    models = {
+        "twice": times(2),
+        "thrice": times(3),
+        "exits": times(4, execute=EXIT),
+        "exits-at-once": times(5, initialize=EXIT),
+        **{at: gate.stops(6, at=at) for at, gate in gates.items()},
+    }
+    for model, code in models.items():
+        archive = pack_python(tmp_path_factory.mktemp("models") / model, code)
+        s3.put_object(Bucket=BUCKET, Key=f"{model}.tar.gz", Body=archive)
+    host("many", multi_model(f"s3://{BUCKET}/"))
+    return Asker("many")
+
+
+@pytest.fixture
+def server(local_sagemaker: LocalSageMaker, many: Asker) -> int:
+    """The one server of that instance."""
+    (found,) = processes(local_sagemaker.folder.instances, SERVER)
+    return found
+
+
+def replaced(aws: LocalSageMaker, many: Asker, killed: int) -> None:
+    """Return once another server answers; until then calls fail with 424."""
+    seen = []
+
+    def answered() -> bool:
+        seen.append(many.answer_or_failure("twice"))
+        return seen[-1] == 14
+
+    eventually(answered)
+    assert {it.status for it in seen if isinstance(it, Failure)} <= {424}
+    (replacement,) = processes(aws.folder.instances, SERVER)
+    assert replacement != killed
+    description = boto3.client("sagemaker").describe_endpoint(EndpointName=many.endpoint)
+    assert description["EndpointStatus"] == "InService"
+
+
+def stub(aws: LocalSageMaker, model: str) -> int:
+    """Return the process of a Python model."""
+    (found,) = (
+        it
+        for it in processes(aws.folder.instances, STUB)
+        if name(f"{model}.tar.gz") in Path(f"/proc/{it}/cmdline").read_text()
+    )
+    return found
+
+
+def test_a_model_whose_process_ends_fails_alone_until_the_server_is_replaced(
+    local_sagemaker: LocalSageMaker, many: Asker, server: int
+) -> None:
+    assert many.ask("thrice") == 21
+    os.kill(stub(local_sagemaker, "thrice"), signal.SIGKILL)
+    for model in ("thrice", "exits", "thrice"):
+        failure = many.failure(model)
+        assert (failure.status, failure.code) == (424, "ModelError")
+        assert "error (400)" in failure.message
+        assert f"Stub process '{model}.tar.gz_0' is not healthy" in failure.message
+        assert many.ask("twice") == 14
+    os.kill(server, signal.SIGKILL)
+    replaced(local_sagemaker, many, server)
+    assert many.ask("thrice") == 21
+
+
+def test_a_model_that_exits_while_it_is_loaded_is_loaded_again_for_the_next_call(
+    many: Asker, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        failure = many.failure("exits-at-once")
+        assert (failure.status, failure.code) == (424, "ModelError")
+        assert "load failed for model" in failure.message
+        assert many.ask("twice") == 14
+    archive = pack_python(tmp_path / "exits-at-once", times(5))
+    s3: Any = boto3.client("s3")
+    s3.put_object(Bucket=BUCKET, Key="exits-at-once.tar.gz", Body=archive)
+    assert many.ask("exits-at-once") == 35
+
+
+def test_a_server_that_is_killed_idle_is_replaced(
+    local_sagemaker: LocalSageMaker, many: Asker, server: int
+) -> None:
+    os.kill(server, signal.SIGKILL)
+    replaced(local_sagemaker, many, server)
+
+
+@pytest.mark.parametrize("at", ["initialize", "execute"])
+def test_a_call_fails_with_the_server_that_is_killed_under_it(
+    local_sagemaker: LocalSageMaker, many: Asker, server: int, gates: dict[str, Gate], at: str
+) -> None:
+    with meanwhile(lambda: many.failure(at)) as (failure,):
+        gates[at].wait_until_reached()
+        os.kill(server, signal.SIGKILL)
+    gates[at].open()
+    assert (failure.result().status, failure.result().code) == (424, "ModelError")
+    assert failure.result().message.startswith("The container did not answer: ")
+    replaced(local_sagemaker, many, server)
+    assert many.ask(at) == 42
+
+
+def test_while_one_instance_starts_again_the_other_answers(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
+    s3: Any = boto3.client("s3")
+    archive = s3.get_object(Bucket=BUCKET, Key="twice.tar.gz")["Body"].read()
+    s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
+    host("one", single_model(f"s3://{BUCKET}/one.tar.gz", default_model="twice"), instances=2)
+    one, folder = Asker("one"), local_sagemaker.folder.instances / "one-"
+    s3.delete_object(Bucket=BUCKET, Key="one.tar.gz")  # so that none starts
+    killed, other = processes(folder, SERVER)
+    os.kill(killed, signal.SIGKILL)
+    eventually(lambda: "Failed to download model data" in local_sagemaker.folder.log.read_text())
+    assert [one.ask() for _ in range(10)] == [14] * 10
+    s3.put_object(Bucket=BUCKET, Key="one.tar.gz", Body=archive)
+    eventually(lambda: len(processes(folder, SERVER)) == 2)
+    assert other in processes(folder, SERVER)
+    boto3.client("sagemaker").delete_endpoint(EndpointName="one")
+    eventually(
+        lambda: not boto3.client("sagemaker").list_endpoints(NameContains="one")["Endpoints"]
+    )
+    assert processes(folder) == []

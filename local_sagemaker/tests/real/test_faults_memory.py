@@ -1,0 +1,65 @@
+"""Many models on an instance that holds few."""
+
+import os
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from local_sagemaker.settings import MEMORY
+from local_sagemaker.tests.support.asking import Asker, Failure, meanwhile
+from local_sagemaker.tests.support.endpoints import host, multi_model
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import pack_python, times
+
+BUCKET = "shop-models"
+MEMORY_MIB = "100"
+"""Room for two or three of the models: Triton takes 30 to 50 MiB, each of them about 20."""
+
+CALLS, MODELS = (200, 50) if os.environ.get("FAULTS_FULL_SIZE") else (36, 6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MEMORY, MEMORY_MIB)
+        yield
+
+
+@pytest.fixture
+def many(
+    _memory: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Asker:
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    for number in range(MODELS):
+        folder = tmp_path_factory.mktemp("models") / f"m{number}"
+        archive = pack_python(folder, times(number))
+        s3.put_object(Bucket=BUCKET, Key=f"m{number}.tar.gz", Body=archive)
+    host("many", multi_model(f"s3://{BUCKET}/"))
+    return Asker("many")
+
+
+def answered_at_last(many: Asker, number: int) -> tuple[float, Counter[str]]:
+    """Ask until a model is ready; return what it answers, and what was said before."""
+    said = Counter[str]()
+    while isinstance(answer := many.answer_or_failure(f"m{number}"), Failure):
+        said[answer.code] += 1
+        assert answer.status == 429, answer
+    return answer, said
+
+
+def test_cold_calls_for_more_models_than_the_memory_holds_are_all_answered(
+    local_sagemaker: LocalSageMaker, many: Asker
+) -> None:
+    asked = [number % MODELS for number in range(CALLS)]
+    random.Random(1).shuffle(asked)
+    with meanwhile(*(lambda it=it: answered_at_last(many, it) for it in asked)) as calls:
+        pass
+    assert [call.result()[0] for call in calls] == [7 * number for number in asked]
+    assert {code for call in calls for code in call.result()[1]} <= {"ModelNotReadyException"}
+    log = next(local_sagemaker.folder.instances.glob("*/triton.log")).read_text(errors="replace")
+    assert log.count("successfully unloaded") >= MODELS - 4

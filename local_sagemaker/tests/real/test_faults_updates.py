@@ -1,0 +1,122 @@
+"""What callers see while an update shifts traffic, and when an alarm rolls it back."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from local_sagemaker.settings import SPEED
+from local_sagemaker.tests.support.asking import Asker, Failure, processes
+from local_sagemaker.tests.support.endpoints import (
+    configure,
+    host,
+    put_rollback_alarm,
+    single_model,
+)
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.tiny_models import pack_python, times
+from local_sagemaker.tests.support.waiting import eventually
+
+BUCKET, ENDPOINT, ALARM = "shop-models", "shop", "shop-errors"
+INSTANCES = 2  # of which a canary may be half
+CAPTURE = {
+    "InitialSamplingPercentage": 100,
+    "DestinationS3Uri": f"s3://{BUCKET}/captured",
+    "CaptureOptions": [{"CaptureMode": "Input"}, {"CaptureMode": "Output"}],
+    "CaptureContentTypeHeader": {"JsonContentTypes": ["application/json"]},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _long_waits() -> Iterator[None]:
+    """Bake for two minutes, each of AWS's minutes two seconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(SPEED, "30")
+        yield
+
+
+@pytest.fixture(scope="module")
+def old(
+    _long_waits: None, local_sagemaker: LocalSageMaker, tmp_path_factory: pytest.TempPathFactory
+) -> Asker:
+    """An endpoint that captures, with a model that doubles; the one of `broken` raises."""
+    s3: Any = boto3.client("s3")
+    s3.create_bucket(Bucket=BUCKET)
+    for name, code in (("old", times(2)), ("broken", times(2, execute="raise ValueError(1)"))):
+        archive = pack_python(tmp_path_factory.mktemp("models") / "model", code)
+        s3.put_object(Bucket=BUCKET, Key=f"{name}.tar.gz", Body=archive)
+    broken = single_model(f"s3://{BUCKET}/broken.tar.gz", default_model="model")
+    configure("broken", broken, instances=INSTANCES)
+    container = single_model(f"s3://{BUCKET}/old.tar.gz", default_model="model")
+    host(ENDPOINT, container, instances=INSTANCES, DataCaptureConfig=CAPTURE)
+    return Asker(ENDPOINT)
+
+
+def update(config: str) -> None:
+    """Begin an update whose canary is half of the traffic, for an hour of AWS's."""
+    canary = {"Type": "INSTANCE_COUNT", "Value": 1}
+    routing = {"Type": "CANARY", "CanarySize": canary, "WaitIntervalInSeconds": 3600}
+    put_rollback_alarm(ALARM, endpoint=ENDPOINT, config=config)
+    sagemaker: Any = boto3.client("sagemaker")
+    sagemaker.update_endpoint(
+        EndpointName=ENDPOINT,
+        EndpointConfigName=config,
+        DeploymentConfig={
+            "BlueGreenUpdatePolicy": {"TrafficRoutingConfiguration": routing},
+            "AutoRollbackConfiguration": {"Alarms": [{"AlarmName": ALARM}]},
+        },
+    )
+
+
+def test_a_canary_that_fails_is_rolled_back_by_its_alarm_while_clients_ask(
+    local_sagemaker: LocalSageMaker, old: Asker
+) -> None:
+    sagemaker: Any = boto3.client("sagemaker")
+    update("broken")
+    answers = []
+
+    def ended() -> bool:
+        answers.append(old.answer_or_failure())
+        found = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
+        return bool(found["EndpointStatus"] != "Updating")
+
+    eventually(ended)
+    failures = [it for it in answers if isinstance(it, Failure)]
+    assert [it.status for it in failures] == [424] * len(failures)
+    assert {it for it in answers if not isinstance(it, Failure)} == {14}
+    assert 0 < len(failures) < len(answers)
+    description = sagemaker.describe_endpoint(EndpointName=ENDPOINT)
+    assert description["EndpointStatus"] == "InService"
+    assert description["EndpointConfigName"] == ENDPOINT
+    assert "FailureReason" not in description
+    assert [old.ask() for _ in range(10)] == [14] * 10
+    assert len(processes(local_sagemaker.folder.instances, "tritonserver")) == INSTANCES
+    cloudwatch: Any = boto3.client("cloudwatch")
+    history = cloudwatch.describe_alarm_history(AlarmName=ALARM, HistoryItemType="StateUpdate")
+    changes = [it["HistorySummary"] for it in history["AlarmHistoryItems"]]
+    assert "Alarm updated from OK to ALARM" in changes
+
+
+def test_what_went_through_an_endpoint_is_captured_as_json_lines(old: Asker) -> None:
+    answer = old.answer(InferenceId="one-of-many")
+    said = answer["Body"].read().decode()
+    lines = eventually(lambda: [it for it in captured() if "one-of-many" in it])
+    (line,) = map(json.loads, lines)
+    given, returned = (line["captureData"][side] for side in ("endpointInput", "endpointOutput"))
+    assert json.loads(given.pop("data"))["inputs"][0]["data"] == [7]
+    assert given == {"observedContentType": "application/json", "mode": "INPUT", "encoding": "JSON"}
+    assert (returned["mode"], returned["encoding"], returned["data"]) == ("OUTPUT", "JSON", said)
+    assert line["eventMetadata"]["inferenceId"] == "one-of-many"
+    assert line["eventMetadata"].keys() == {"eventId", "inferenceId", "inferenceTime"}
+    assert line["eventVersion"] == "0"
+
+
+def captured() -> list[str]:
+    """Return the lines below where the developer guide says that they are."""
+    s3: Any = boto3.client("s3")
+    prefix = f"captured/{ENDPOINT}/AllTraffic/"
+    found = s3.list_objects_v2(Bucket=BUCKET, Prefix=prefix).get("Contents", [])
+    bodies = (s3.get_object(Bucket=BUCKET, Key=it["Key"])["Body"].read() for it in found)
+    return [line for body in bodies for line in body.decode().splitlines()]

@@ -1,0 +1,306 @@
+"""What an application may rely on in Triton's SageMaker mode, on the local Triton.
+
+The cases are those of triton-inference-server/server, qa/L0_sagemaker. Left out is what came after
+Triton 2.51: limits of a body's size and chunks, and a POST /models that is no JSON, which ends it.
+"""
+
+import json
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.hosting import backends, sandbox
+from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
+from local_sagemaker.hosting.serve import Command, multi_model, single_model
+from local_sagemaker.hosting.triton import Response, Triton
+from local_sagemaker.prerequisites import TritonInstallation, find_triton
+from local_sagemaker.tests.support.tiny_models import CONFIG, TIMES, write, write_ensemble
+from local_sagemaker.tests.support.waiting import eventually
+
+IMAGE = "sagemaker-tritonserver:24.09-py3"
+QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+X = {"name": "X", "datatype": "FP32", "shape": [1, 1]}
+REQUEST = {"inputs": [{**X, "data": [3]}]}
+BINARY_REQUEST = {
+    "inputs": [{**X, "parameters": {"binary_data_size": 4}}],
+    "outputs": [{"name": "Y", "parameters": {"binary_data": True}}],
+}
+JSON, BINARY = "application/json", "application/vnd.sagemaker-triton.binary+json;json-header-size="
+CONTENT_TYPE = "Content-Type"
+
+SPEAKS_CONFIG = """
+backend: "python"
+model_transaction_policy { decoupled: true }
+input [ { name: "PROMPT" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [ { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] } ]
+"""
+SPEAKS = """
+import json
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            said = pb_utils.get_input_tensor_by_name(request, "PROMPT").as_numpy()
+            answer = pb_utils.InferenceResponse([pb_utils.Tensor("TEXT", said)])
+            sender = request.get_response_sender()
+            for _ in range(json.loads(request.parameters()).get("TIMES", 1)):
+                sender.send(answer)
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A Triton that is healthy, and the folder that it sees its models in."""
+
+    triton: Triton
+    models: Path
+    command: Command
+
+    def ask(self, method: str, path: str, body: Any = b"", **headers: str) -> Response:
+        sent = body if isinstance(body, bytes) else json.dumps(body).encode()
+        headers = {CONTENT_TYPE: JSON, **headers}
+        return self.triton.request(method, path, body=sent, headers=headers, timeout=LOAD_SECONDS)
+
+    def invoke(self, body: Any, **headers: str) -> Response:
+        return self.ask("POST", self.command.invocations, body, **headers)
+
+    @property
+    def log(self) -> str:
+        return self.triton.log.read_text()
+
+
+@dataclass(frozen=True)
+class Model:
+    """One of a multi-model server's, as SageMaker speaks of it: by a name of its own."""
+
+    server: Server
+    name: str
+
+    @property
+    def path(self) -> str:
+        return f"/models/{self.name}"
+
+    def load(self) -> int:
+        named = {"model_name": self.name, "url": f"/opt/ml{self.path}/model"}
+        return self._ask("POST", "/models", named).status
+
+    def invoke(self, body: Any, **headers: str) -> Response:
+        return self._ask("POST", f"{self.path}/invoke", body, **headers)
+
+    def unload(self) -> int:
+        return self._ask("DELETE", self.path).status
+
+    def _ask(self, method: str, path: str, body: Any = b"", **headers: str) -> Response:
+        return self.server.ask(
+            method, path, body, **{TARGET_MODEL: f"{self.name}.tar.gz"}, **headers
+        )
+
+
+@dataclass(frozen=True)
+class Start:
+    """Starts servers with the same backends, each in a folder of its own."""
+
+    installation: TritonInstallation
+    root: Path
+
+    @contextmanager
+    def many(self, name: str, **environment: str) -> Iterator[Server]:
+        """Run a server that is told what to load, as the image of 24.09 does."""
+        empty, models = self.root / name / "empty", self.root / name / "models"
+        empty.mkdir(parents=True)
+        models.mkdir()
+        command = multi_model({**QUIET, **environment}, image=IMAGE, repository=str(empty))
+        with self._server(command, models, sandbox.MODELS) as server:
+            yield server
+
+    @contextmanager
+    def one(self, name: str, model: dict[str, str], **environment: str) -> Iterator[Server]:
+        """Run a server of one archive with one model, as the newest image does."""
+        archive = write(self.root / name / "model", {f"{name}/{it}": model[it] for it in model})
+        command = single_model(
+            {**QUIET, **environment}, image="", archive=archive, repository=str(sandbox.MODEL)
+        )
+        with self._server(command, archive, sandbox.MODEL) as server:
+            yield server
+
+    @contextmanager
+    def _server(self, command: Command, models: Path, seen_at: Path) -> Iterator[Server]:
+        triton = Triton(
+            self.installation,
+            arguments=command.arguments,
+            environment=command.environment,
+            backends=self.root / "backends",
+            folder=models.parent,
+            said=command.said,
+            ping=command.ping,
+            models=(models, seen_at),
+        )
+        try:
+            triton.wait_until_healthy(LOAD_SECONDS)
+            yield Server(triton, models, command)
+        finally:
+            triton.stop()
+
+
+@pytest.fixture(scope="module")
+def start(tmp_path_factory: pytest.TempPathFactory) -> Start:
+    installation = find_triton()
+    if not installation.isolated:
+        pytest.skip("this machine does not let servers have namespaces of their own")
+    root = tmp_path_factory.mktemp("serve")
+    backends.install(installation, root / "backends")
+    return Start(installation, root)
+
+
+def numbers(response: Response) -> list[float]:
+    assert response.status == 200, response.body
+    answered: list[float] = json.loads(response.body)["outputs"][0]["data"]
+    return answered
+
+
+# Many models
+
+RESTRICTED = "--http-restricted-api=inference,model-repository:key=value"
+
+
+@pytest.fixture(scope="module")
+def many(start: Start) -> Iterator[Server]:
+    """A server that listens where it may, and restricts what is not SageMaker's."""
+    environment = {
+        "SAGEMAKER_BIND_TO_PORT": "8080",
+        "SAGEMAKER_SAFE_PORT_RANGE": "8081-9000",
+        "SAGEMAKER_TRITON_ALLOW_METRICS": "true",
+        "SAGEMAKER_TRITON_METRICS_PORT": "8081",
+        "SAGEMAKER_TRITON_ADDITIONAL_ARGS": RESTRICTED,
+        "SAGEMAKER_TRITON_PING_MODE": "live",
+    }
+    with start.many("many", **environment) as server:
+        yield server
+
+
+def test_an_archive_with_its_configuration_at_the_root_lives_as_sagemaker_says(
+    many: Server,
+) -> None:
+    files = {"config.pbtxt": f'name: "other"{CONFIG}', "1/model.py": TIMES.replace("FACTOR", "2")}
+    write(many.models / "flat" / "model", files)
+    flat = Model(many, "flat")
+    assert flat.invoke(REQUEST).status == 404
+    assert [flat.load(), flat.load()] == [200, 409]
+    assert numbers(flat.invoke(REQUEST)) == [6]
+    body, header = binary_request()
+    answer = flat.invoke(body, **{CONTENT_TYPE: f"{BINARY}{header}"})
+    size = int(answer.headers[CONTENT_TYPE].removeprefix(BINARY))
+    assert json.loads(answer.body[:size])["outputs"][0]["name"] == "Y"
+    assert struct.unpack("<f", answer.body[size:]) == (6,)
+    known = json.loads(many.ask("GET", flat.path).body)
+    assert known == {"modelName": "flat", "modelUrl": "/opt/ml/models/flat"}
+    assert len(json.loads(many.ask("GET", "/models").body)["models"]) == 1
+    assert [flat.unload(), flat.unload()] == [200, 404]
+    assert many.ask("GET", flat.path).status == 404
+    assert 'Loading SageMaker TargetModel: flat.tar.gz"' in many.log
+    assert 'Invoking SageMaker TargetModel: flat.tar.gz"' in many.log
+
+
+def test_an_ensemble_leaves_with_its_steps(many: Server) -> None:
+    archive = write_ensemble(many.models / "line" / "model")
+    (archive / archive.name / "1").mkdir()  # which a build adds
+    line = Model(many, "line")
+    assert line.load() == 200
+    assert numbers(line.invoke(REQUEST)) == [7]
+    assert line.unload() == 200
+    unloaded = "successfully unloaded '/opt/ml/models/line/model::"
+    eventually(lambda: many.log.count(unloaded) == 3)
+
+
+def test_what_sagemaker_does_not_ask_is_a_bad_request(many: Server) -> None:
+    for method, path in (("GET", "/v2/health/live"), ("GET", "/"), ("PUT", "/models/flat")):
+        assert many.ask(method, path).status == 400
+    assert b"unspecified_SAGEMAKER_TRITON_DEFAULT_MODEL_NAME" in many.invoke(REQUEST).body
+
+
+def test_a_model_that_does_not_load_leaves_the_server_alive(many: Server) -> None:
+    write(many.models / "broken" / "model", {"broken/config.pbtxt": CONFIG})
+    assert Model(many, "broken").load() == 400
+    assert Model(many, "absent").load() == 400
+    assert many.ask("GET", "/ping").status == 200
+
+
+def test_without_a_ping_mode_a_model_that_does_not_load_is_the_servers_illness(
+    start: Start,
+) -> None:
+    with start.many("unhealthy") as server:
+        write(server.models / "broken" / "model", {"broken/config.pbtxt": CONFIG})
+        assert Model(server, "broken").load() == 400
+        assert server.ask("GET", "/ping").status == 400
+        assert server.log.startswith("Triton is running in SageMaker MME mode.")
+
+
+def test_a_port_outside_the_safe_range_ends_the_server(start: Start) -> None:
+    ports = {"SAGEMAKER_SAFE_PORT_RANGE": "8081-9000", "SAGEMAKER_TRITON_ALLOW_METRICS": "true"}
+    said = r"cannot listen to metrics requests at port 8002, allowed port range is \[8081, 9000\]"
+    with pytest.raises(LocalSageMakerError, match=said), start.many("outside", **ports):
+        pass
+
+
+# One model
+
+
+@pytest.fixture(scope="module")
+def one(start: Start) -> Iterator[Server]:
+    files = {"config.pbtxt": CONFIG, "1/model.py": TIMES.replace("FACTOR", "2")}
+    with start.one("twice", files) as server:
+        yield server
+
+
+def binary_request() -> tuple[bytes, int]:
+    """Return a body, and the size of its JSON."""
+    header = json.dumps(BINARY_REQUEST).encode()
+    return header + struct.pack("<f", 3), len(header)
+
+
+def test_the_only_model_is_the_default_and_the_log_warns(one: Server) -> None:
+    assert numbers(one.invoke(REQUEST)) == [6]
+    assert one.log.startswith(
+        "WARNING: No SAGEMAKER_TRITON_DEFAULT_MODEL_NAME provided.\n"
+        "         Starting with the only existing model directory twice\n"
+    )
+    assert "loading: /opt/ml/model::twice:1" in one.log
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        pytest.param(f"additional-string/{BINARY}{{}}", id="another type"),
+        pytest.param(f"{BINARY}additional-string{{}}", id="no number"),
+        pytest.param(f"{BINARY}-123", id="negative"),
+        pytest.param(f"{BINARY}12345", id="larger than the body"),
+        pytest.param(f"{BINARY}99999999999", id="larger than an integer"),
+    ],
+)
+def test_a_malformed_binary_header_is_a_bad_request(one: Server, content_type: str) -> None:
+    body, header = binary_request()
+    assert one.invoke(body, **{CONTENT_TYPE: content_type.format(header)}).status == 400
+    answer = one.invoke(body, **{CONTENT_TYPE: f"{BINARY}{header}"})
+    assert answer.body.endswith(struct.pack("<f", 6))
+
+
+def test_a_model_generates_one_answer_or_a_stream_of_them(start: Start) -> None:
+    files = {"config.pbtxt": SPEAKS_CONFIG, "1/model.py": SPEAKS}
+    with start.one("speaks", files, SAGEMAKER_TRITON_INFERENCE_TYPE="generate_stream") as server:
+        stream = server.invoke({"PROMPT": "hello", "TIMES": 3})
+        assert stream.headers[CONTENT_TYPE] == "text/event-stream; charset=utf-8"
+        events = stream.body.decode().removesuffix("\n\n").split("\n\n")
+        assert [json.loads(it.removeprefix("data: "))["TEXT"] for it in events] == ["hello"] * 3
+        whole = server.command.invocations.removesuffix("_stream")
+        answer = server.ask("POST", whole, {"PROMPT": "hello"})
+        assert (answer.status, answer.headers[CONTENT_TYPE]) == (200, JSON)
+        assert json.loads(answer.body)["TEXT"] == "hello"

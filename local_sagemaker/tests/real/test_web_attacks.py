@@ -1,0 +1,170 @@
+"""No web page reaches the local SageMaker: not its services, nor ministack's, nor its port.
+
+Each attack is also sent as a program sends it, to show that it would do harm.
+"""
+
+import os
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.tests.support.running import LocalSageMaker
+from local_sagemaker.tests.support.waiting import eventually
+from local_sagemaker.tests.support.web_attacks import BUCKET, KEY, SECRET, attacks, prepare, state
+
+BROWSERS = {
+    "of another site": {"Origin": "http://evil.example", "Sec_Fetch_Site": "cross-site"},
+    "of another port of this machine": {
+        "Origin": "http://localhost:3000",
+        "Sec_Fetch_Site": "same-site",
+    },
+    "of a sandboxed frame": {"Origin": "null", "Sec_Fetch_Site": "cross-site"},
+    "that shows an image": {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "no-cors"},
+    "of a browser without Fetch Metadata": {"Origin": "https://evil.example"},
+    "whose name leads here": {"Host": "evil.example:4566"},
+    "whose name leads here and looks like a bucket's": {"Host": "models.s3.evil.example"},
+}
+
+
+@pytest.fixture(scope="module")
+def victim(local_sagemaker: LocalSageMaker) -> LocalSageMaker:
+    prepare()
+    return local_sagemaker
+
+
+@pytest.fixture(scope="module", params=["front", "ministack"])
+def port(request: pytest.FixtureRequest, victim: LocalSageMaker) -> int:
+    front = victim.running.port
+    if request.param == "front":
+        return front
+    (other,) = set(_listening(victim.running.pid)) - {front}
+    return other
+
+
+def ask(port: int, sent: bytes) -> tuple[int, str]:
+    """Return the status of an answer, and all of it."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(sent)
+        answer = b""
+        with suppress(ConnectionResetError):
+            while part := connection.recv(1 << 16):
+                answer += part
+    return int(answer.split(b" ")[1]), answer.decode(errors="replace")
+
+
+@pytest.mark.parametrize("page", BROWSERS)
+def test_no_request_of_a_web_page_reads_or_changes_anything(
+    port: int, page: str, tmp_path: Path
+) -> None:
+    before = state()
+    for name, attack in attacks(tmp_path / "written").items():
+        sent = attack.sent(**{"host": f"127.0.0.1:{port}", **BROWSERS[page]})
+        status, answer = ask(port, sent)
+        assert status == 403, name
+        assert SECRET not in answer, name
+        assert "access-control" not in answer.lower(), name
+    assert state() == before
+    assert not (tmp_path / "written").exists()
+
+
+@pytest.mark.parametrize("path", ["/", "/_local_sagemaker/", f"/{BUCKET}"])
+@pytest.mark.parametrize("headers", [{}, {"Sec_Fetch_Site": "none", "Sec_Purpose": "prefetch"}])
+def test_an_address_that_a_page_has_a_browser_fetch_by_itself_changes_nothing(
+    port: int, path: str, headers: dict[str, str], tmp_path: Path
+) -> None:
+    """By speculation rules, or as the issuer of a certificate, which leaves no trace."""
+    before = state()
+    attack = attacks(tmp_path / "written")["create a role by an address alone"]
+    sent = attack.sent(f"127.0.0.1:{port}", **headers).replace(b"GET /?", f"GET {path}?".encode())
+    ask(port, sent)
+    assert state() == before
+
+
+@pytest.mark.parametrize("path", ["/", f"/{BUCKET}/{KEY}", "/endpoints/any/invocations", "*"])
+def test_no_page_is_allowed_to_ask(port: int, path: str) -> None:
+    sent = (
+        f"OPTIONS {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n"
+        "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-amz-target\r\n"
+    )
+    for origin in ("", "Origin: http://evil.example\r\n"):
+        status, answer = ask(port, f"{sent}{origin}\r\n".encode())
+        assert (status, "access-control" in answer.lower()) == (403, False)
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    [
+        "POST /_ministack/reset", "POST /_ministack/reset?init=1", "POST /%5fministack/reset",
+        "POST /_ministack/config", "GET /_ministack/ready", "GET /_ministack/ses/messages",
+        "GET /_ministack/sqs/messages", "GET /_ministack", "GET /_localstack/health",
+        "POST /_aws/execute-api/a/b/c", "POST /_ministack/health", "PUT /_ministack/reset",
+    ],
+)  # fmt: skip
+def test_the_emulators_own_routes_are_closed_to_everybody(port: int, request_line: str) -> None:
+    before = state()
+    sent = f"{request_line} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+    assert ask(port, sent.encode())[0] == 403
+    assert state() == before
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost:{}", "127.0.0.1:{}", "[::1]", f"{BUCKET}.s3.localhost"]
+)
+def test_a_program_of_this_machine_reads_by_any_of_its_names(
+    victim: LocalSageMaker, host: str
+) -> None:
+    port = victim.running.port
+    path = f"/{KEY}" if host.startswith(BUCKET) else f"/{BUCKET}/{KEY}"
+    sent = f"GET {path} HTTP/1.1\r\nHost: {host.format(port)}\r\nConnection: close\r\n\r\n"
+    status, answer = ask(port, sent.encode())
+    assert (status, SECRET in answer) == (200, True)
+    assert "access-control" not in answer.lower()
+
+
+def test_the_page_is_for_who_enters_its_address_and_for_itself(victim: LocalSageMaker) -> None:
+    port = victim.running.port
+    own = f"http://127.0.0.1:{port}"
+    for headers in ("Sec-Fetch-Site: none", "Sec-Fetch-Site: same-origin", f"Origin: {own}"):
+        sent = f"GET /_local_sagemaker/state HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+        sent += "Connection: close\r\n"
+        assert ask(port, f"{sent}{headers}\r\n\r\n".encode())[0] == 200
+
+
+def test_each_of_these_requests_does_harm_when_a_program_sends_it(
+    victim: LocalSageMaker, tmp_path: Path
+) -> None:
+    port, written = victim.running.port, tmp_path / "written"
+    answers = {
+        name: ask(port, attack.sent(f"127.0.0.1:{port}"))
+        for name, attack in attacks(written).items()
+    }
+    closed = {
+        "reset everything",
+        "change the emulator's settings",
+        "create a role by an address alone",
+    }
+    assert {name for name, (status, _) in answers.items() if status == 403} == closed
+    secrets = {name for name, (_, answer) in answers.items() if SECRET in answer}
+    assert secrets == {"read an object", "read a parameter", "read stacks"}
+    after = state()
+    assert {"planted.txt"} == set(after["objects"])
+    assert "planted" in after["roles"]
+    assert after["projects"] == ["planted", "victim"]
+    eventually(written.exists)
+
+
+def _listening(pid: int) -> Iterator[int]:
+    """Yield the TCP ports on which the processes of a session listen."""
+    sockets = set()
+    for process in Path("/proc").iterdir():
+        with suppress(OSError, ValueError):
+            if os.getsid(int(process.name)) == pid:
+                sockets |= {str(it.readlink()) for it in (process / "fd").iterdir()}
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        values = line.split()
+        if values[3] == "0A" and f"socket:[{values[9]}]" in sockets:
+            yield int(re.sub(".*:", "", values[1]), 16)

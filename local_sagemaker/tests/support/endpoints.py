@@ -1,0 +1,78 @@
+"""An endpoint, made through the API as CloudFormation makes it, without a deploy."""
+
+from typing import Any
+
+import boto3
+
+QUIET = {"SAGEMAKER_TRITON_LOG_VERBOSE": "false"}
+"""As the app's stages have it; by default a container logs a dozen lines of each request."""
+
+
+def host(endpoint: str, container: dict[str, Any], **more: Any) -> None:
+    """Make an endpoint, and return when it is in service; `more` is as `configure` takes it."""
+    sagemaker: Any = boto3.client("sagemaker")
+    configure(endpoint, container, **more)
+    sagemaker.create_endpoint(EndpointName=endpoint, EndpointConfigName=endpoint)
+    in_service(endpoint)
+
+
+def configure(name: str, container: dict[str, Any], *, instances: int = 1, **more: Any) -> None:
+    """Make a model, and a configuration of one variant with it; `more` are its other members."""
+    sagemaker: Any = boto3.client("sagemaker")
+    sagemaker.create_model(ModelName=name, PrimaryContainer={"Image": "triton", **container})
+    sagemaker.create_endpoint_config(
+        EndpointConfigName=name,
+        ProductionVariants=[
+            {
+                "VariantName": "AllTraffic",
+                "ModelName": name,
+                "InstanceType": "ml.m5.xlarge",
+                "InitialInstanceCount": instances,
+            }
+        ],
+        **more,
+    )
+
+
+def in_service(endpoint: str) -> None:
+    """Return when an endpoint is in service."""
+    boto3.client("sagemaker").get_waiter("endpoint_in_service").wait(
+        EndpointName=endpoint, WaiterConfig={"Delay": 1, "MaxAttempts": 600}
+    )
+
+
+def multi_model(prefix: str) -> dict[str, Any]:
+    """Return the container of many models below an S3 prefix."""
+    return {
+        "Mode": "MultiModel",
+        "ModelDataUrl": prefix,
+        "Environment": {**QUIET, "SAGEMAKER_TRITON_PING_MODE": "live"},
+    }
+
+
+def single_model(archive: str, *, default_model: str) -> dict[str, Any]:
+    """Return the container of one archive in S3."""
+    return {
+        "Mode": "SingleModel",
+        "ModelDataUrl": archive,
+        "Environment": {**QUIET, "SAGEMAKER_TRITON_DEFAULT_MODEL_NAME": default_model},
+    }
+
+
+def put_rollback_alarm(name: str, *, endpoint: str, config: str) -> None:
+    """Have an alarm on the errors of a configuration's instances."""
+    cloudwatch: Any = boto3.client("cloudwatch")
+    place = {"EndpointName": endpoint, "VariantName": "AllTraffic", "EndpointConfigName": config}
+    cloudwatch.put_metric_alarm(
+        AlarmName=name,
+        Namespace="AWS/SageMaker",
+        MetricName="InvocationModelErrors",
+        Dimensions=[{"Name": name, "Value": value} for name, value in place.items()],
+        Statistic="Average",
+        Period=60,
+        EvaluationPeriods=3,
+        DatapointsToAlarm=2,
+        Threshold=0.2,
+        ComparisonOperator="GreaterThanThreshold",
+        TreatMissingData="notBreaching",
+    )

@@ -1,0 +1,48 @@
+"""A local SageMaker for a block of a test."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import boto3
+import pytest
+
+from local_sagemaker import lifecycle
+from local_sagemaker.environment import client_environment
+from local_sagemaker.folder import Folder, Running
+
+
+@dataclass(frozen=True)
+class LocalSageMaker:
+    """A running local SageMaker."""
+
+    folder: Folder
+    running: Running
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return client_environment(self.running, self.folder)
+
+    def session(self, caller: str) -> boto3.Session:
+        """Return a session whose calls are recorded as those of a principal of the ledger."""
+        return boto3.Session(
+            aws_access_key_id=self.environment["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=self.environment["AWS_SECRET_ACCESS_KEY"],
+            aws_session_token=caller,
+        )
+
+
+@contextmanager
+def local_sagemaker_in(path: Path) -> Iterator[LocalSageMaker]:
+    """Run a local SageMaker in a folder, and point this process's clients at it."""
+    folder = Folder(path)
+    running = lifecycle.up(folder)
+    try:
+        aws = LocalSageMaker(folder, running)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in aws.environment.items():
+                patch.setenv(name, value)
+            yield aws
+    finally:
+        lifecycle.down(folder)

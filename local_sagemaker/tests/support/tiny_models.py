@@ -1,0 +1,170 @@
+"""Models that load in no time, for tests about what happens around a model."""
+
+import io
+import itertools
+import socket
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+CONFIG = """
+backend: "python"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+"""
+TIMES = """
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        given = [pb_utils.get_input_tensor_by_name(it, "X").as_numpy() for it in requests]
+        return [pb_utils.InferenceResponse([pb_utils.Tensor("Y", it * FACTOR)]) for it in given]
+"""
+PLUS_ONE = TIMES.replace("* FACTOR", "+ 1")
+CANNOT_LOAD = (
+    "class TritonPythonModel:\n",
+    "class TritonPythonModel:\n    def initialize(self, args):\n        raise OSError\n\n",
+)
+"""An edit that makes a model fail when it is loaded."""
+
+EXIT = "import os; os._exit(1)"
+PAUSE = """
+import socket
+
+
+def pause():
+    with socket.socket(socket.AF_UNIX) as gate:
+        gate.connect("GATE")
+        gate.recv(1)
+"""
+
+ENSEMBLE = """
+platform: "ensemble"
+max_batch_size: 8
+input [ { name: "X" data_type: TYPE_FP32 dims: [ 1 ] } ]
+output [ { name: "Y" data_type: TYPE_FP32 dims: [ 1 ] } ]
+ensemble_scheduling { step [
+  { model_name: "times" model_version: -1
+    input_map { key: "X" value: "X" } output_map { key: "Y" value: "BETWEEN" } },
+  { model_name: "plus" model_version: -1
+    input_map { key: "X" value: "BETWEEN" } output_map { key: "Y" value: "Y" } }
+] }
+"""
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    """Write texts below a model's folder by their paths; return the folder."""
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def write_python(folder: Path, code: str) -> Path:
+    """Write a complete repository of one Python model, named as its folder."""
+    name = folder.name
+    return write(folder, {f"{name}/config.pbtxt": CONFIG, f"{name}/1/model.py": code})
+
+
+def write_ensemble(folder: Path) -> Path:
+    """Write an ensemble of two Python models: twice X, and one more."""
+    return write(
+        folder,
+        {
+            "recipe.yaml": "description: Twice X, and one more\n",
+            f"{folder.name}/config.pbtxt": ENSEMBLE,
+            "times/config.pbtxt": CONFIG,
+            "times/1/model.py": TIMES.replace("FACTOR", "2"),
+            "plus/config.pbtxt": CONFIG,
+            "plus/1/model.py": PLUS_ONE,
+        },
+    )
+
+
+def pack(folder: Path) -> bytes:
+    """Return the archive of a repository."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        archive.add(folder, arcname=".")
+    return packed.getvalue()
+
+
+def pack_python(folder: Path, code: str) -> bytes:
+    """Return the archive of one Python model, which is named as the folder it is written to."""
+    return pack(write_python(folder, code))
+
+
+def times(factor: int, *, initialize: str = "", execute: str = "") -> str:
+    """Return a model that multiplies, with one more statement at the beginning of its methods."""
+    code = TIMES.replace("FACTOR", str(factor))
+    if initialize:
+        code += f"\n    def initialize(self, args):\n        {initialize}\n"
+    return code.replace("        given", f"        {execute}\n        given") if execute else code
+
+
+class Gate:
+    """Where models stop until it is opened: a socket, which their sandbox lets them connect to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._reached = threading.Event()
+        self._is_open = False
+        self._waiting: list[socket.socket] = []
+        self._lock = threading.Lock()
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    @property
+    def pause(self) -> str:
+        """The code of a function `pause`, which stops at the gate."""
+        return PAUSE.replace("GATE", str(self._path))
+
+    def stops(self, factor: int, *, at: str) -> str:
+        """Return a model that multiplies, and stops in one of its methods."""
+        return self.pause + times(factor, **{at: "pause()"})
+
+    def wait_until_reached(self) -> None:
+        """Return when a model stands before it."""
+        self._reached.wait()
+
+    def open(self) -> None:
+        """Let all models through, now and later."""
+        with self._lock:
+            self._is_open = True
+            for model in self._waiting:
+                model.close()
+
+    def close(self) -> None:
+        """Let those through that wait, and end."""
+        self.open()
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listener.close()
+
+    def _serve(self) -> None:
+        with suppress(OSError):  # it is shut down
+            while True:
+                model, _ = self._listener.accept()
+                with self._lock:
+                    if self._is_open:
+                        model.close()
+                    else:
+                        self._waiting.append(model)
+                self._reached.set()
+
+
+@contextmanager
+def gates() -> Iterator[Callable[[], Gate]]:
+    """Make gates below a folder that the sandbox of models does not hide."""
+    numbers = itertools.count()
+    with TemporaryDirectory(dir="/var/tmp") as folder, ExitStack() as opened:
+        yield lambda: opened.enter_context(closing(Gate(Path(folder, str(next(numbers))))))

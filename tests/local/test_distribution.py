@@ -1,0 +1,61 @@
+"""The wheel of the local SageMaker in a clean environment, without the app: serve and invoke."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from local_sagemaker.tests.support.tiny_models import TIMES, pack_python
+from tests.distribution.clean_environment import ROOT, build, environment, run
+
+PROJECT = ROOT / "local_sagemaker"
+LEFT_OUT = re.compile(r"(bench|docs|tests)/|(pyproject\.toml|README\.md|LICENSE)$")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build("local_sagemaker", tmp_path_factory.mktemp("dist"))
+
+
+def test_the_wheel_has_every_file_of_the_package_and_both_licences(wheel: Path) -> None:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    source = {name for name in listing.stdout.splitlines() if (PROJECT / name).is_file()}
+    with ZipFile(wheel) as files:
+        packed, metadata = set[str](), set[str]()
+        for name in files.namelist():
+            folder, _, path = name.partition("/")
+            (packed if folder == "local_sagemaker" else metadata).add(path)
+    assert packed == {name for name in source if not LEFT_OUT.match(name)}
+    assert {"licenses/LICENSE", "licenses/watch/page/uplot/LICENSE"} <= metadata
+
+
+def test_the_readmes_example_serves_an_archive_and_invokes_it(
+    wheel: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    python = environment(tmp_path_factory.mktemp("environment"), wheel, extra="triton")
+    folder = tmp_path_factory.mktemp("folder")
+    archive = pack_python(folder / "times", TIMES.replace("FACTOR", "3"))
+    (folder / "model.tar.gz").write_bytes(archive)
+    example = re.findall(r"```python\n(.*?)```", (PROJECT / "README.md").read_text(), re.S)[0]
+    _command(python, folder, "up")
+    try:
+        exports = re.findall(r"^export (\w+)=(.*)$", _command(python, folder, "env"), re.M)
+        variables = {name: value.strip("'") for name, value in exports}
+        assert run(python, "-c", example, cwd=folder, **variables) == "[21.0]\n"
+    finally:
+        assert _command(python, folder, "down") == "local SageMaker stopped\n"
+
+
+def _command(python: Path, folder: Path, *arguments: str) -> str:
+    """Run the wheel's command in a folder; return what it prints."""
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    command = [str(python.with_name("local-sagemaker")), *arguments]
+    ended = subprocess.run(
+        command, cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout

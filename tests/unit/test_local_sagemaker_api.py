@@ -1,0 +1,56 @@
+"""The app uses the public modules of the local SageMaker alone, and its tests do too."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from lint.lines import is_test, python_files
+
+ROOT = Path(__file__).parents[2]
+PUBLIC = {"", "prerequisites", "serving", "settings"}
+SUPPORT = "tests.support."
+"""What its tests share with the app's."""
+
+IN_PROCESS = {
+    "tests/browser/test_local_page.py": "drives the page by events that take hours on AWS",
+    "tests/browser/watched.py": "answers for the page without any endpoint",
+    "tests/synth/api/models.py": "holds templates against the constraints of botocore's models",
+    "tests/transitions/": "runs hundreds of updates without servers, threads or waits",
+}
+"""Tests that drive internals, and why."""
+
+
+def test_only_public_modules_are_imported() -> None:
+    private = set[str]()
+    used = set[str]()
+    for file in python_files(ROOT):
+        if file.parts[0] == "local_sagemaker":
+            continue
+        for module in _imported(ast.parse((ROOT / file).read_text())):
+            exception = next((path for path in IN_PROCESS if str(file).startswith(path)), None)
+            if module in PUBLIC or (module.startswith(SUPPORT) and is_test(file)):
+                continue
+            if exception:
+                used.add(exception)
+            else:
+                private.add(f"{file}: local_sagemaker.{module}")
+    assert private == set()
+    assert used == set(IN_PROCESS)
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the imported modules below the package; the package itself is an empty name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            package, _, module = node.module.partition(".")
+            if package == "local_sagemaker":
+                for name in node.names:
+                    path = f"{module}.{name.name}".strip(".")
+                    is_module = (ROOT / "local_sagemaker" / path.replace(".", "/")).is_dir() or (
+                        ROOT / "local_sagemaker" / f"{path.replace('.', '/')}.py"
+                    ).is_file()
+                    yield path if is_module else module
+        elif isinstance(node, ast.Import):
+            for name in node.names:
+                if name.name.partition(".")[0] == "local_sagemaker":
+                    yield name.name.partition(".")[2]
