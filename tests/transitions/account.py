@@ -39,7 +39,6 @@ from local_sagemaker.sagemaker import update as update_module
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.sagemaker.service import control_plane
 from local_sagemaker.tests.sagemaker.conftest import FakeClock
-from local_sagemaker.tests.support.fake_s3 import FakeS3
 from tests.transitions.caller import Caller, Dice
 from tests.transitions.faults import Fault, What
 from tests.transitions.functions import (

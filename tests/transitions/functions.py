@@ -16,7 +16,7 @@ from botocore.paginate import PageIterator
 from local_sagemaker.api import JsonService
 from local_sagemaker.cloudformation import Created, ResourceType
 from local_sagemaker.errors import ApiError
-from local_sagemaker.tests.conftest import FakeS3
+from local_sagemaker.tests.support.fake_s3 import FakeS3
 
 CONSTRUCTS = Path(__file__).parents[2] / "constructs" / "triton_sagemaker"
 
