@@ -1,16 +1,20 @@
 """Build a model for this machine's CPU, load it into a Triton of its own, and ask it.
 
 The archive is kept in the cache by the model's digest: nothing that did not change is built twice.
-Exit code 1 where it fails, or where the answer is not that of the model's golden.json.
+Exit code 1 where it fails, where an output is not as config.pbtxt declares it, or where the answer
+is not that of the model's golden.json.
 """
 
 import argparse
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+
+from tritonclient.utils import np_to_triton_dtype
 
 from cli import answers, inputs
 from cli.errors import exit_code
@@ -21,15 +25,19 @@ from endpoint_client._payload import Array, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build.build import build
+from model_build.checks.declared_outputs import declared_outputs
 from model_build.commands.arguments import Commands, add_model
 from model_build.digest import LENGTH
 from model_build.engines.accepted_results import FolderResults
 from model_build.engines.provider import Engines
 from model_build.engines.this_machine import ThisMachine
+from model_build.export.gate import Answered
 from model_build.export.weights import CACHE
+from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
 from model_build.publishing.folder import save
 from model_build.publishing.manifests import manifest_key
+from model_build.repository import Repository
 from model_build.source import ModelSource
 from release.delivery import golden
 
@@ -61,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_model(model)
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
-    body, content_type = encode(entry, inputs.chosen(options.input, entry, beside), binary=True)
+    request = inputs.chosen(options.input, entry, beside)
+    body, content_type = encode(entry, request, binary=True)
     installation, steps = find_triton(), Steps()
     target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
     archive = TRIED / str(target) / plan.target_model
@@ -75,12 +84,25 @@ def run(options: argparse.Namespace) -> int:
             triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
         answers.show(answer, steps.seconds | times, as_json=options.json)
-    if options.input or beside is None or not beside.outputs:
-        return 0
-    differences = beside.differences(answer)
-    for it in differences:
-        print(f"error: {golden.FILE}: {it}", file=sys.stderr)
-    return int(bool(differences))
+    problems = [str(finding) for finding in _undeclared(model, answer, request)]
+    if beside is not None and not options.input:
+        problems += [f"{golden.FILE}: {it}" for it in beside.differences(answer)]
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return int(bool(problems))
+
+
+def _undeclared(
+    model: ModelSource, answer: dict[str, Array], request: inputs.Inputs
+) -> Iterator[Finding]:
+    """Yield what the answer has otherwise than config.pbtxt declares it."""
+    served = Repository.read(model.folder).entry
+    answered = [
+        Answered(name, np_to_triton_dtype(array.dtype), array.shape)
+        for name, array in answer.items()
+    ]
+    batch = len(next(iter(request.values()))) if request else None
+    return declared_outputs(served, answered, batch=batch)
 
 
 def _entry(plan: ModelPlan) -> CatalogEntry:

@@ -66,3 +66,24 @@ def test_what_is_wrong_is_said_with_tritons_own_words(
     assert " vowels-score/1/model.py(" in said
     assert said.count("Triton's log: E") == 1
     assert len([*try_model.TRIED.glob("*/*.tar.gz")]) == 1  # the earlier digest's is gone
+
+
+def test_an_output_that_is_not_as_declared_is_an_error_with_its_line(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = new_model.write("vowels", "repository", models=models)
+    (folder / "tests" / "golden.json").unlink()
+    configs = [folder / name / "config.pbtxt" for name in ("vowels", "vowels-score")]
+    for path in configs:
+        path.write_text(
+            path.read_text().replace('"SCORE" data_type: TYPE_FP32', '"SCORE" data_type: TYPE_FP64')
+        )
+    assert read(["try", str(folder), "--input", "TEXT=aab"])() == 1
+    place = next(
+        number
+        for number, line in enumerate(configs[0].read_text().splitlines(), 1)
+        if "SCORE" in line
+    )
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith(f"error: {configs[0]}:{place}:")
+    assert 'output "SCORE" is declared FP64, the answer has FP32' in error

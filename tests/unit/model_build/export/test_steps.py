@@ -15,7 +15,11 @@ from model_build.recipe import Copy, PythonPackages, Recipe, Step
 from tests.unit.model_build.fakes import Lines, step_context
 
 REPORT = GateReport(
-    max_absolute_difference=2.5e-6, max_relative_difference=1e-6, allowed=1e-4, shapes=[]
+    max_absolute_difference=2.5e-6,
+    max_relative_difference=1e-6,
+    allowed=1e-4,
+    shapes=[],
+    answers=[],
 )
 ENGINE_RESULT = Result(job="j", plan_sha256="p", outputs=[], compiled_on={})
 GATE = {"max_absolute_difference": 1e-4}
