@@ -25,7 +25,7 @@ from endpoint_client._payload import Array, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build.build import build
-from model_build.checks.declared_outputs import declared_outputs
+from model_build.declared_outputs import declared_outputs
 from model_build.commands.arguments import Commands, add_model
 from model_build.digest import LENGTH
 from model_build.engines.accepted_results import FolderResults

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import platform_facts
 from model_build import checks, digest, model_config, recipe
 from model_build.archive import Archive
-from model_build.checks.declared_outputs import declared_outputs
+from model_build.declared_outputs import declared_outputs
 from model_build.engines.provider import Engines
 from model_build.export import steps, weights
 from model_build.export.gate import GateReport

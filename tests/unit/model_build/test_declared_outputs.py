@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from model_build.checks.declared_outputs import declared_outputs
+from model_build.declared_outputs import declared_outputs
 from model_build.export.gate import Answered
 from model_build.repository import Repository
 
