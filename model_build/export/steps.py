@@ -16,6 +16,8 @@ from model_build.export.gate import GateReport
 from model_build.export.packed_imports import import_once
 from model_build.export.step_context import StepContext
 from model_build.gpu_step.result import Result
+from model_build.native_libraries import unmet_lines
+from model_build.progress import WARNING
 from model_build.recipe import (
     Copy,
     Dali,
@@ -63,6 +65,8 @@ def _make(step: Step, to: Path, context: StepContext) -> Made:
             import_once(
                 to.parent, requirements=requirements, python=python, progress=context.progress
             )
+            for line in unmet_lines(to):
+                context.progress(f"{WARNING} {line}")
         case TorchScript():
             gates = [to_torchscript.export(step, to=to, context=context)]
         case Onnx():
