@@ -16,17 +16,18 @@ from pathlib import Path
 
 from tritonclient.utils import np_to_triton_dtype
 
-from cli import answers, inputs
-from cli.errors import exit_code
+from cli import answers, inputs, request_parameters
+from cli.errors import CommandError, exit_code
 from cli.one_triton import OneTriton, started
 from cli.progress import Steps
+from cli.request_parameters import SEQUENCE, with_parameters
 from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build.build import build
-from model_build.declared_outputs import declared_outputs
 from model_build.commands.arguments import Commands, add_model
+from model_build.declared_outputs import declared_outputs
 from model_build.digest import LENGTH
 from model_build.engines.accepted_results import FolderResults
 from model_build.engines.provider import Engines
@@ -37,7 +38,7 @@ from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
 from model_build.publishing.folder import save
 from model_build.publishing.manifests import manifest_key
-from model_build.repository import Repository
+from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from release.delivery import golden
 
@@ -59,6 +60,7 @@ def add_to(commands: Commands) -> None:
     )
     add_model(parser)
     inputs.add_option(parser)
+    request_parameters.add_option(parser)
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
@@ -70,7 +72,14 @@ def run(options: argparse.Namespace) -> int:
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
     request = inputs.chosen(options.input, entry, beside)
-    body, content_type = encode(entry, request, binary=True)
+    repository = Repository.read(model.folder)
+    parameters = request_parameters.parse(options.parameter)
+    if repository.stateful and SEQUENCE not in parameters:
+        raise CommandError(
+            f"{repository.stateful.at('sequence_batching')}: sequence_batching: the request needs "
+            "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
+        )
+    body, content_type = with_parameters(*encode(entry, request, binary=True), parameters)
     installation, steps = find_triton(), Steps()
     target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
     archive = TRIED / str(target) / plan.target_model
@@ -84,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
             triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
         answers.show(answer, steps.seconds | times, as_json=options.json)
-    problems = [str(finding) for finding in _undeclared(model, answer, request)]
+    problems = [str(finding) for finding in _undeclared(repository.entry, answer, request)]
     if beside is not None and not options.input:
         problems += [f"{golden.FILE}: {it}" for it in beside.differences(answer)]
     for problem in problems:
@@ -93,10 +102,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _undeclared(
-    model: ModelSource, answer: dict[str, Array], request: inputs.Inputs
+    served: Model, answer: dict[str, Array], request: inputs.Inputs
 ) -> Iterator[Finding]:
     """Yield what the answer has otherwise than config.pbtxt declares it."""
-    served = Repository.read(model.folder).entry
     answered = [
         Answered(name, np_to_triton_dtype(array.dtype), array.shape)
         for name, array in answer.items()

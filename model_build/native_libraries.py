@@ -16,8 +16,8 @@ _IN_IMAGES = {
 }
 """Libraries of every release's image: tritonserver's own, and those of the Debian packages that
 triton-inference-server/server, build.py, installs (libgomp1 for its onnxruntime and pytorch
-backends, libnuma-dev, libcurl4-openssl-dev, libarchive-dev, and zlib, which these need), at v2.14.0 (21.08),
-v2.22.0, v2.31.0, v2.41.0, v2.50.0, v2.61.0 and v2.69.0 (26.05)."""
+backends, libnuma-dev, libcurl4-openssl-dev, libarchive-dev, and zlib, which these need), at v2.14.0
+(21.08), v2.22.0, v2.31.0, v2.41.0, v2.50.0, v2.61.0 and v2.69.0 (26.05)."""
 
 
 def unmet_libraries(folder: Path) -> dict[str, list[str]]:

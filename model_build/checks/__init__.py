@@ -10,6 +10,7 @@ from functools import partial
 import platform_facts
 from model_build.checks.archive_root import archive_root
 from model_build.checks.batch_sizes import batch_sizes
+from model_build.checks.bls_calls import bls_calls
 from model_build.checks.dali_tensors import dali_tensors
 from model_build.checks.engine_profiles import engine_profiles
 from model_build.checks.ensemble_maps import ensemble_maps
@@ -77,6 +78,7 @@ WRITTEN: tuple[Rule, ...] = (
     label_files,
     python_models,
     python_parameters,
+    bls_calls,
     pytorch_parameters,
     torchscript_names,
     fil_settings,

@@ -87,3 +87,47 @@ def test_an_output_that_is_not_as_declared_is_an_error_with_its_line(
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.startswith(f"error: {configs[0]}:{place}:")
     assert 'output "SCORE" is declared FP64, the answer has FP32' in error
+
+
+COUNTER = """
+import numpy as np
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        return [self.respond(request) for request in requests]
+
+    def respond(self, request):
+        controls = (pb_utils.get_input_tensor_by_name(request, it) for it in ("START", "ID"))
+        answer = np.array([[control.as_numpy().flat[0] for control in controls]], np.int64)
+        return pb_utils.InferenceResponse([pb_utils.Tensor("SUM", answer)])
+"""
+COUNTER_CONFIG = """
+backend: "python"
+max_batch_size: 4
+input [ { name: "X" data_type: TYPE_INT64 dims: [ 1 ] } ]
+output [ { name: "SUM" data_type: TYPE_INT64 dims: [ 2 ] } ]
+sequence_batching {
+  control_input {
+    name: "START"
+    control { kind: CONTROL_SEQUENCE_START int32_false_true: [ 0, 1 ] }
+  }
+  control_input { name: "ID" control { kind: CONTROL_SEQUENCE_CORRID data_type: TYPE_UINT64 } }
+}
+"""
+
+
+def test_a_stateful_model_is_asked_as_a_sequence(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = models / "counter" / "counter"
+    (model / "1").mkdir(parents=True)
+    (model / "config.pbtxt").write_text(COUNTER_CONFIG)
+    (model / "1" / "model.py").write_text(COUNTER)
+    command = ["try", str(models / "counter"), "--input", "X=[[1]]", "--json"]
+    assert read(command)() == 1
+    assert f"{model}/config.pbtxt:6:1: sequence_batching: " in capsys.readouterr().err
+    sequence = ["--parameter", "sequence_id=7", "--parameter", "sequence_start=true"]
+    assert read([*command, *sequence])() == 0
+    assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]

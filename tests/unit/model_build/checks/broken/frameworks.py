@@ -61,6 +61,23 @@ CASES = [
             "[python_models]",
         ],
     ),
+    # bls_calls
+    Case(
+        "a Python model calls another one by a fixed name",
+        PYTHON,
+        {
+            "twice/1/model.py": MODEL
+            + "import triton_python_backend_utils as utils\nNAME = 'inner'\n\n\n"
+            + "def call():\n    utils.InferenceRequest(model_name=NAME)\n"
+            + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n",
+        },
+        [
+            'twice/1/model.py:10:12: calls model "inner" by a fixed name, which is not loaded, or '
+            "not the only one of that name on a multi-model endpoint: load it in initialize under "
+            "a name of its own (docs/models.md, Models that call models), or make it a step of an "
+            "ensemble [bls_calls]",
+        ],
+    ),
     # python_parameters
     Case(
         "a packed environment lies outside the archive",
