@@ -39,16 +39,16 @@ class ModelPlan:
     def instance_warning(self, *, most_instances: int) -> str | None:
         """Return what is wrong with serving the model on up to so many instances, if anything.
 
-        SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) would keep one,
-        but the container must make the session's id (developer guide, "Stateful sessions with
-        Amazon SageMaker AI models"), and Triton's front end (server, src/sagemaker_server.cc, up to
+        SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) keep one, but
+        the container must make the session's id (developer guide, "Stateful sessions with Amazon
+        SageMaker AI models"), and Triton's front end (server, src/sagemaker_server.cc, up to
         v2.71.0) does not.
         """
         if not self.is_stateful or most_instances <= 1:
             return None
         return (
-            f"{self.name} has sequence_batching, and the endpoint up to {most_instances} instances: "
-            "a sequence is kept by one instance, and SageMaker sends its requests to any of them: "
+            f"{self.name} has sequence_batching, and the endpoint up to {most_instances} "
+            "instances: one instance keeps a sequence, and SageMaker sends its requests to any: "
             "serve it on one instance, or send the state with each request"
         )
 

@@ -1,6 +1,6 @@
 """A Python model that calls another one, as `new model --kind bls` writes it.
 
-On one multi-model container, with two versions of the archive loaded at once, as a publish has them.
+On one multi-model container, with two versions of the archive loaded at once, as in a publish.
 """
 
 from collections.abc import Callable

@@ -49,8 +49,8 @@ class EndpointStack(Stack):
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
         most = max(config.instance_count, config.scaling.max_count if config.scaling else 1)
-        for model in plan.models:
-            if warning := model.instance_warning(most_instances=max(most, len(plan.variants))):
+        for served in plan.models:
+            if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
                 Annotations.of(self).add_warning_v2("stateful-model", warning)
         built = self._build()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)

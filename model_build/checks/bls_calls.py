@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from model_build.findings import Place
 from model_build.repository import Repository
 
+REQUEST = "InferenceRequest"
+
 
 def bls_calls(repository: Repository) -> Iterator[tuple[Place, str]]:
     """A Python model calls no other model by a fixed name (Business Logic Scripting).
@@ -36,11 +38,9 @@ def _calls(code: bytes) -> Iterator[tuple[int, int, str]]:
     except (SyntaxError, ValueError, MemoryError, RecursionError):  # python_models reports it
         return
     for node in ast.walk(module):
-        match node:
-            case ast.Call(
-                func=ast.Attribute(attr="InferenceRequest") | ast.Name("InferenceRequest")
-            ):
-                for keyword in node.keywords:
-                    match keyword:
-                        case ast.keyword("model_name", ast.Constant(value=str(name))):
-                            yield node.lineno, node.col_offset + 1, name
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).endswith(REQUEST):
+            continue
+        for keyword in node.keywords:
+            match keyword:
+                case ast.keyword("model_name", ast.Constant(value=str(name))):
+                    yield node.lineno, node.col_offset + 1, name

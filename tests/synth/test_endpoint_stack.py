@@ -89,7 +89,7 @@ def test_a_stateful_model_on_several_instances_gets_a_warning(
     stateful = replace(planned_model("minilm"), is_stateful=True)
     monkeypatch.setattr("stages.plan.planned_model", lambda _: stateful)
     warnings: list[str] = []
-    monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, id, text: warnings.append(id))
+    monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
     text_endpoint(instance_type="ml.m5.xlarge", **settings)
     assert ("stateful-model" in warnings) is warned
 
