@@ -12,7 +12,7 @@ from model_build.export import (
     to_tensorrt,
     to_torchscript,
 )
-from model_build.export.gate import GateReport
+from model_build.export.kept_exports import Gates, exported
 from model_build.export.packed_imports import import_once
 from model_build.export.step_context import StepContext
 from model_build.gpu_step.result import Result
@@ -29,9 +29,6 @@ from model_build.recipe import (
     TensorRt,
     TorchScript,
 )
-
-Gates = list[tuple[str, GateReport]]
-"""What was compared with what, and how it came out."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +64,21 @@ def _make(step: Step, to: Path, context: StepContext) -> Made:
             )
             for line in unmet_lines(to):
                 context.progress(f"{WARNING} {line}")
-        case TorchScript():
-            gates = [to_torchscript.export(step, to=to, context=context)]
-        case Onnx():
-            gates = [to_onnx.export(step, to=to, context=context)]
         case TensorRt():
             return Made(*to_tensorrt.export(step, to=to, context=context))
+        case _:
+            gates = exported(step, to, context, lambda: _export(step, to, context))
+    return Made(gates)
+
+
+def _export(step: Step, to: Path, context: StepContext) -> Gates:
+    match step:
+        case TorchScript():
+            return [to_torchscript.export(step, to=to, context=context)]
+        case Onnx():
+            return [to_onnx.export(step, to=to, context=context)]
         case TensorFlowOnnx() | GraphDef():
-            gates = [from_keras.export(step, to=to, context=context)]
+            return [from_keras.export(step, to=to, context=context)]
         case Dali():
             to_dali.export(step, to=to, context=context)
-    return Made(gates)
+    return []

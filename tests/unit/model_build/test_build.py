@@ -338,7 +338,13 @@ def test_a_made_file_that_answers_otherwise_than_declared_is_refused(
         shapes=[],
         answers=[[Answered("Y", "FP32", (1, 3))]],
     )
-    monkeypatch.setattr("model_build.export.to_onnx.export", lambda *_, **__: ("ONNX", report))
+
+    def export(_: Onnx, *, to: Path, context: StepContext) -> tuple[str, GateReport]:
+        del context
+        to.touch()
+        return "ONNX", report
+
+    monkeypatch.setattr("model_build.export.to_onnx.export", export)
     with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
         _build(doubled)
 

@@ -79,6 +79,7 @@ def test_each_step_has_its_exporter_whose_gates_are_told(
 
     def export(*arguments: Any, **named: Any) -> Any:
         calls.append((arguments, named))
+        named["to"].touch()
         return found
 
     monkeypatch.setattr(f"model_build.export.{exporter}.export", export)
