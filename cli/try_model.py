@@ -21,12 +21,14 @@ from cli.errors import CommandError, exit_code
 from cli.one_triton import OneTriton, started
 from cli.progress import Steps
 from cli.request_parameters import SEQUENCE, with_parameters
+from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model
+from model_build.commands.arguments import target as read_target
 from model_build.declared_outputs import declared_outputs
 from model_build.digest import LENGTH
 from model_build.engines.accepted_results import FolderResults
@@ -61,6 +63,19 @@ def add_to(commands: Commands) -> None:
     add_model(parser)
     inputs.add_option(parser)
     request_parameters.add_option(parser)
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="a Triton in SageMaker's multi-model mode that you have started (docs/models.md), "
+        "instead of one of this machine's; the archive is built for --target",
+    )
+    parser.add_argument(
+        "--target",
+        type=read_target,
+        default=BuildTarget(release=RELEASE),
+        metavar="TARGET",
+        help=f"what --server is: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: cpu-{RELEASE}",
+    )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
@@ -80,17 +95,26 @@ def run(options: argparse.Namespace) -> int:
             "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
         )
     body, content_type = with_parameters(*encode(entry, request, binary=True), parameters)
-    installation, steps = find_triton(), Steps()
-    target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
+    steps = Steps()
+    target = options.target
+    if not options.server:
+        installation = find_triton()
+        target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
     archive = TRIED / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)
     with ExitStack() as ended:
-        with steps.step("start", "a Triton"):
-            triton = ended.enter_context(started(installation, archive.parent))
-        with steps.step("load", archive.name):
-            triton.load(archive.name)
+        triton: OneTriton | StartedTriton
+        if options.server:
+            triton = StartedTriton(options.server)
+            with steps.step("load", f"{archive.name} at {options.server}"):
+                ended.enter_context(triton.loaded(archive))
+        else:
+            with steps.step("start", "a Triton"):
+                triton = ended.enter_context(started(installation, archive.parent))
+            with steps.step("load", archive.name):
+                triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
         answers.show(answer, steps.seconds | times, as_json=options.json)
     problems = [str(finding) for finding in _undeclared(repository.entry, answer, request)]
@@ -133,7 +157,7 @@ def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Ste
 
 
 def _ask(
-    triton: OneTriton, target_model: str, body: bytes, content_type: str
+    triton: OneTriton | StartedTriton, target_model: str, body: bytes, content_type: str
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """Return the answer, and seconds of the first call and of a warm one."""
     times = []

@@ -1,12 +1,17 @@
 """`tritonsm try`: a new model, built and asked in a Triton of its own."""
 
 import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
-from cli import new_model, try_model
+from cli import new_model, started_triton, try_model
 from cli.running import read
+from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_MODEL
+from tests.local.loading import server_in
 
 FAILS = """
     def initialize(self, args):
@@ -131,3 +136,58 @@ def test_a_stateful_model_is_asked_as_a_sequence(
     sequence = ["--parameter", "sequence_id=7", "--parameter", "sequence_start=true"]
     assert read([*command, *sequence])() == 0
     assert json.loads(capsys.readouterr().out)["outputs"]["SUM"]["data"] == [1, 7]
+
+
+@pytest.fixture
+def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A second Triton, which nobody but the test started, at a port of its own."""
+    served = tmp_path / "served"
+    monkeypatch.setattr(started_triton, "FOLDER", served)
+    monkeypatch.setattr(started_triton, "MOUNTED_AT", served)
+    (tmp_path / "server").mkdir()
+    with server_in(tmp_path / "server") as server:
+
+        class Forward(BaseHTTPRequestHandler):
+            def forward(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                headers = {it: self.headers[it] for it in (TARGET_MODEL, "Content-Type")}
+                answer = server.triton.request(
+                    self.command, self.path, body=body, headers=headers, timeout=LOAD_SECONDS
+                )
+                self.send_response(answer.status)
+                self.send_header("Content-Type", answer.headers.get("Content-Type", ""))
+                self.end_headers()
+                self.wfile.write(answer.body)
+
+            do_POST = do_DELETE = forward  # noqa: N815
+
+            def log_message(self, *_: object) -> None: ...
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), Forward) as port:
+            Thread(target=port.serve_forever, daemon=True).start()
+            yield f"http://127.0.0.1:{port.server_port}"
+            port.shutdown()
+
+
+def test_a_triton_that_somebody_started_is_asked(
+    models: Path, server_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = new_model.write("vowels", "repository", models=models)
+    command = ["try", str(folder), "--server", server_url, "--target", "cpu-24.09-py311"]
+    assert read([*command, "--json"])() == 0
+    assert json.loads(capsys.readouterr().out)["outputs"]["SCORE"]["data"][0] == pytest.approx(0.8)
+    assert [*started_triton.FOLDER.iterdir()] == []
+    model = folder / "vowels-score" / "1" / "model.py"
+    model.write_text(f"{model.read_text()}\n{FAILS}")
+    assert read(command)() == 1
+    error = capsys.readouterr().err
+    assert "error: POST /models is answered 400: " in error
+    assert "ValueError: no weights" in error
+
+
+def test_where_no_triton_answers_its_start_is_referred_to(
+    models: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = new_model.write("vowels", "repository", models=models)
+    assert read(["try", str(folder), "--server", "http://127.0.0.1:1"])() == 1
+    assert "error: no Triton answers at http://127.0.0.1:1 (" in capsys.readouterr().err
