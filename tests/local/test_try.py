@@ -150,7 +150,7 @@ def server_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]
         class Forward(BaseHTTPRequestHandler):
             def forward(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                headers = {it: self.headers[it] for it in (TARGET_MODEL, "Content-Type")}
+                headers = {name: self.headers[name] for name in (TARGET_MODEL, "Content-Type")}
                 answer = server.triton.request(
                     self.command, self.path, body=body, headers=headers, timeout=LOAD_SECONDS
                 )
