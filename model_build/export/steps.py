@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from model_build.export import (
     from_keras,
@@ -29,6 +30,15 @@ from model_build.recipe import (
     TensorRt,
     TorchScript,
 )
+
+_EXPORTERS: dict[type[Step], ModuleType] = {
+    TorchScript: to_torchscript,
+    Onnx: to_onnx,
+    TensorFlowOnnx: from_keras,
+    GraphDef: from_keras,
+    Dali: to_dali,
+}
+"""The module whose `export` makes the file of a step, and returns its gate or None."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +82,5 @@ def _make(step: Step, to: Path, context: StepContext) -> Made:
 
 
 def _export(step: Step, to: Path, context: StepContext) -> Gates:
-    match step:
-        case TorchScript():
-            return [to_torchscript.export(step, to=to, context=context)]
-        case Onnx():
-            return [to_onnx.export(step, to=to, context=context)]
-        case TensorFlowOnnx() | GraphDef():
-            return [from_keras.export(step, to=to, context=context)]
-        case Dali():
-            to_dali.export(step, to=to, context=context)
-    return []
+    gate = _EXPORTERS[type(step)].export(step, to=to, context=context)
+    return [gate] if gate else []
