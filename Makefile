@@ -132,7 +132,7 @@ lint: install $(CHECKOV)/.installed ## ruff, mypy, import contracts, models, wor
 	@ruff check . && ruff format --check .
 	@python -m lint.language
 	@mypy
-	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py account_test/*/*/1/model.py; do \
+	@for model in models/*/*/1/model.py cli/templates/models/*/*/1/model.py cli/templates/models/*/*/1/*/model.py account_test/*/*/1/model.py; do \
 		mypy --allow-untyped-defs --allow-untyped-calls --ignore-missing-imports $$model; \
 	done
 	@lint-imports

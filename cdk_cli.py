@@ -23,6 +23,8 @@ CLI = Path(__file__).parent / "node_modules" / ".bin" / "cdk"
 
 _NOISE = re.compile(r"\s*(at |Source Location:|\(no user code|$)|.*: Subprocess exited with")
 """Blank lines and stack traces."""
+_COUNT = re.compile(r"(?<= \| )( *)(\d+)/(\d+)(?= \| )")
+"""Resources that are done, of all: the CLI counts those of a clean-up or a rollback, too."""
 
 
 class Result(NamedTuple):
@@ -78,6 +80,10 @@ def _process(args: Sequence[str], **options: Any) -> Iterator["subprocess.Popen[
             raise
 
 
+def _within_total(count: re.Match[str]) -> str:
+    return f"{count[1]}{min(int(count[2]), int(count[3]))}/{count[3]}"
+
+
 @contextmanager
 def _shown(title: str, build: Callable[[], str]) -> Iterator[Callable[[str], None]]:
     """Return a function that shows a line of the CLI."""
@@ -89,6 +95,7 @@ def _shown(title: str, build: Callable[[], str]) -> Iterator[Callable[[str], Non
         return Text("\n  ".join(filter(None, rows)))
 
     def show(line: str) -> None:
+        line = _COUNT.sub(_within_total, line, count=1)
         if console.is_terminal:
             newest[line.partition(" | ")[0] if " | " in line else ""] = " ".join(line.split())
         elif line:

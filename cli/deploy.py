@@ -1,6 +1,7 @@
 """`tritonsm deploy`: deploy a stage as it is on disk, by the pinned cdk CLI."""
 
 import argparse
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -12,9 +13,12 @@ import cdk_cli
 from cli.demo.building import newest_line
 from cli.errors import CommandError, exit_code
 from local_sagemaker import ACCOUNT, Folder
+from model_build import PYTHON_VARIABLE
 from model_build.commands.arguments import Commands
+from model_build.publishing.catalog import Catalog
 from release.tree import Tree
-from stages import load_stage
+from stages import StageConfig, load_stage
+from stages.plan import StagePlan
 
 BOOTSTRAP_STACK = "CDKToolkit"
 
@@ -34,14 +38,37 @@ def run(options: argparse.Namespace) -> int:
     """Deploy; return the exit code."""
     stage = options.stage
     region = Tree(Path.cwd()).stage(stage).region
-    load_stage(stage)  # what is wrong in its file is said before anything is begun
+    config = load_stage(stage)  # what is wrong in its file is said before anything is begun
+    if config.account == ACCOUNT and not options.local:
+        raise CommandError(f"account {ACCOUNT} is the local SageMaker's: add --local")
     if options.local:
         _bootstrap(region)
     # Local deployments gate nothing: they are spared the CDK's validation of templates.
     quick = ["--no-validation"] if options.local else []
     cdk("deploy", stage, "--require-approval", "never", *quick, build=_builds(options))
+    restored = _restore_catalog(stage, config, region)
     print(f"deployed: {stage}")
+    if restored:
+        print(f"restored, as they had been deleted: {', '.join(restored)}")
     return 0
+
+
+def _restore_catalog(stage: str, config: StageConfig, region: str) -> list[str]:
+    """Write the catalog entries that somebody deleted, and return their names.
+
+    CloudFormation does not: it compares templates, not what is there (user guide, "Detect
+    unmanaged configuration changes to stacks and resources with drift detection").
+    """
+    plan = StagePlan.of(stage, config, python=os.environ.get(PYTHON_VARIABLE))
+    restored = []
+    for endpoint in plan.endpoints.values():
+        catalog = Catalog(boto3.client("ssm", region), stage, endpoint.short_name)
+        present = catalog.entries()
+        for entry in endpoint.catalog:
+            if entry["model"] not in present:
+                catalog.flip(entry, "deployed")
+                restored.append(f"{catalog.path}/{entry['model']}")
+    return restored
 
 
 def cdk(command: str, stage: str, *arguments: str, build: Callable[[], str] = str) -> None:

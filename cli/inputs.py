@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from release.delivery.golden import Golden
 
 Inputs = dict[str, Any]
 """Input names to what `EndpointClient.invoke` takes."""
+WRITTEN = 64
+"""Values of an input that a person may write on a command line."""
 
 
 def add_option(parser: argparse.ArgumentParser) -> None:
@@ -44,10 +47,9 @@ def chosen(written: list[str], entry: CatalogEntry, beside: Golden | None) -> In
     if written:
         return _written(written, {it.name: it for it in entry.inputs})
     if beside is None:
-        shown = " ".join(f"--input '{_example(it)}'" for it in entry.inputs)
         raise CommandError(
-            f"there is no models/{entry.model}/{golden.FILE} to ask {entry.model} with: write it, "
-            f"or give {shown}"
+            f"there is no models/{entry.model}/{golden.FILE} with a request for {entry.model}: "
+            f"{_suggestion(entry)}"
         )
     return {name: it.array() for name, it in beside.inputs.items()}
 
@@ -125,10 +127,26 @@ def _bytes(path: Path) -> bytes:
         raise CommandError(f"{path}: {error.strerror}") from None
 
 
-def _example(tensor: Tensor) -> str:
-    if tensor.datatype == "BYTES":
-        return f"{tensor.name}=text"
-    value: Any = 0
-    for size in reversed(tensor.shape):
-        value = [value] * (1 if size == -1 else min(size, 4))
-    return f"{tensor.name}={json.dumps(value)}"
+def _suggestion(entry: CatalogEntry) -> str:
+    """Return a request that the model's signature accepts: options, or a file for large inputs."""
+    shapes = {tensor.name: [max(size, 1) for size in tensor.shape] for tensor in entry.inputs}
+    if all(math.prod(shape) <= WRITTEN for shape in shapes.values()):
+        values = {
+            tensor.name: np.full(shapes[tensor.name], _example(tensor)).tolist()
+            for tensor in entry.inputs
+        }
+        options = (f"--input '{name}={json.dumps(value)}'" for name, value in values.items())
+        return f"write it, or add {' '.join(options)}"
+    inputs = {
+        tensor.name: {
+            "datatype": tensor.datatype,
+            "shape": shapes[tensor.name],
+            "data": [_example(tensor)],
+        }
+        for tensor in entry.inputs
+    }
+    return f"write it, such as {json.dumps({'inputs': inputs})}"
+
+
+def _example(tensor: Tensor) -> Any:
+    return {"BYTES": "text", "BOOL": False}.get(tensor.datatype, 0)

@@ -19,6 +19,7 @@ KINDS = {
     "pytorch": "a PyTorch module as TorchScript, or as ONNX",
     "onnx": "a PyTorch module as ONNX",
     "repository": "a Triton model repository with an ensemble",
+    "bls": "a Python model that calls another model of its archive",
 }
 """Names of the templates."""
 

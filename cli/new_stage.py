@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 import checked_yaml
 from cli.errors import CommandError
 from cli.new_model import MODELS
+from local_sagemaker import ACCOUNT
 from model_build.source import all_models
 from stages import StageConfig, load_stage, stage_names
 from stages.load import FOLDER, NAME
@@ -24,7 +25,8 @@ def run(options: argparse.Namespace) -> int:
     """Write the file; return the exit code."""
     path = write(options.name, options.base, options.endpoint, stages=FOLDER, models=MODELS)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-    print(f"{shown}\nnext: tritonsm deploy {options.name}")
+    is_local = load_stage(options.name, FOLDER).account == ACCOUNT
+    print(f"{shown}\nnext: tritonsm deploy {options.name}{' --local' if is_local else ''}")
     return 0
 
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from model_build.progress import Counter
+from model_build.progress import WARNING, Counter
 
 
 class Steps:
@@ -34,8 +34,10 @@ class Steps:
         self._console.print(f"[green]✓[/] {self._title} ({self.seconds[title]:.1f} s)")
 
     def __call__(self, line: str) -> None:
-        """Show what a step is doing."""
-        if self._status:
+        """Show what a step is doing; a warning stays."""
+        if line.startswith(WARNING):
+            self._console.print(f"[yellow]![/] {escape(line)}")
+        elif self._status:
             self._status.update(f"{self._title}: {escape(line)}")
 
     @contextmanager

@@ -1,20 +1,26 @@
 """Build a model for this machine's CPU, load it into a Triton of its own, and ask it.
 
 The archive is kept in the cache by the model's digest: nothing that did not change is built twice.
-Exit code 1 where it fails, or where the answer is not that of the model's golden.json.
+Exit code 1 where it fails, where an output is not as config.pbtxt declares it, or where the answer
+is not that of the model's golden.json.
 """
 
 import argparse
 import statistics
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from cli import answers, inputs
-from cli.errors import exit_code
+from tritonclient.utils import np_to_triton_dtype
+
+from cli import answers, inputs, request_parameters
+from cli.errors import CommandError, exit_code
 from cli.progress import Steps
+from cli.request_parameters import SEQUENCE, with_parameters
+from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, EndpointError, Tensor
 from endpoint_client._payload import Array, decode, encode
 from local_sagemaker.prerequisites import find_triton
@@ -22,14 +28,19 @@ from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
 from model_build.build import build
 from model_build.commands.arguments import Commands, add_model
+from model_build.commands.arguments import target as read_target
+from model_build.declared_outputs import declared_outputs
 from model_build.digest import LENGTH
 from model_build.engines.accepted_results import FolderResults
 from model_build.engines.provider import Engines
 from model_build.engines.this_machine import ThisMachine
+from model_build.export.gate import Answered
 from model_build.export.weights import CACHE
+from model_build.findings import Finding
 from model_build.plan import ModelPlan, plan_model
 from model_build.publishing.folder import save
 from model_build.publishing.manifests import manifest_key
+from model_build.repository import Model, Repository
 from model_build.source import ModelSource
 from release.delivery import golden
 
@@ -51,6 +62,20 @@ def add_to(commands: Commands) -> None:
     )
     add_model(parser)
     inputs.add_option(parser)
+    request_parameters.add_option(parser)
+    parser.add_argument(
+        "--server",
+        metavar="URL",
+        help="a Triton in SageMaker's multi-model mode that you have started (docs/models.md), "
+        "instead of one of this machine's; the archive is built for --target",
+    )
+    parser.add_argument(
+        "--target",
+        type=read_target,
+        default=BuildTarget(release=RELEASE),
+        metavar="TARGET",
+        help=f"what --server is: cpu-RELEASE or cuda-RELEASE-smCAPABILITY; default: cpu-{RELEASE}",
+    )
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
     parser.set_defaults(run=partial(exit_code, run, expected=(EndpointError,)))
 
@@ -61,26 +86,54 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_model(model)
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
-    body, content_type = encode(entry, inputs.chosen(options.input, entry, beside), binary=True)
-    python, steps = find_triton().model_python.version, Steps()
-    target = BuildTarget(release=RELEASE).run_in(python)
+    request = inputs.chosen(options.input, entry, beside)
+    repository = Repository.read(model.folder)
+    parameters = request_parameters.parse(options.parameter)
+    if repository.stateful and SEQUENCE not in parameters:
+        raise CommandError(
+            f"{repository.stateful.at('sequence_batching')}: sequence_batching: the request needs "
+            "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
+        )
+    body, content_type = with_parameters(*encode(entry, request, binary=True), parameters)
+    steps = Steps()
+    target = options.target
+    if not options.server:
+        target = BuildTarget(release=RELEASE).run_in(find_triton().model_python.version)
     archive = TRIED / str(target) / plan.target_model
     if not archive.is_file():
         with steps.step("build", f"{plan.name} for {target}"):
             _build(model, archive, target, steps)
     with ExitStack() as ended:
-        with steps.step("start", "a Triton"):
-            triton = ended.enter_context(serve(archive.parent))
-        with steps.step("load", archive.name):
-            triton.load(archive.name)
+        triton: TritonServer | StartedTriton
+        if options.server:
+            triton = StartedTriton(options.server)
+            with steps.step("load", f"{archive.name} at {options.server}"):
+                ended.enter_context(triton.loaded(archive))
+        else:
+            with steps.step("start", "a Triton"):
+                triton = ended.enter_context(serve(archive.parent))
+            with steps.step("load", archive.name):
+                triton.load(archive.name)
         answer, times = _ask(triton, archive.name, body, content_type)
         answers.show(answer, steps.seconds | times, as_json=options.json)
-    if options.input or beside is None or not beside.outputs:
-        return 0
-    differences = beside.differences(answer)
-    for it in differences:
-        print(f"error: {golden.FILE}: {it}", file=sys.stderr)
-    return int(bool(differences))
+    problems = [str(finding) for finding in _undeclared(repository.entry, answer, request)]
+    if beside is not None and not options.input:
+        problems += [f"{golden.FILE}: {it}" for it in beside.differences(answer)]
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return int(bool(problems))
+
+
+def _undeclared(
+    served: Model, answer: dict[str, Array], request: inputs.Inputs
+) -> Iterator[Finding]:
+    """Yield what the answer has otherwise than config.pbtxt declares it."""
+    answered = [
+        Answered(name, np_to_triton_dtype(array.dtype), array.shape)
+        for name, array in answer.items()
+    ]
+    batch = len(next(iter(request.values()))) if request else None
+    return declared_outputs(served, answered, batch=batch)
 
 
 def _entry(plan: ModelPlan) -> CatalogEntry:
@@ -103,7 +156,7 @@ def _build(model: ModelSource, archive: Path, target: BuildTarget, progress: Ste
 
 
 def _ask(
-    triton: TritonServer, target_model: str, body: bytes, content_type: str
+    triton: TritonServer | StartedTriton, target_model: str, body: bytes, content_type: str
 ) -> tuple[dict[str, Array], dict[str, float]]:
     """Return the answer, and seconds of the first call and of a warm one."""
     times = []

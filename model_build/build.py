@@ -11,10 +11,12 @@ from types import MappingProxyType
 import platform_facts
 from model_build import checks, digest, model_config, recipe
 from model_build.archive import Archive
+from model_build.declared_outputs import declared_outputs
 from model_build.engines.provider import Engines
 from model_build.export import steps, weights
 from model_build.export.gate import GateReport
 from model_build.export.step_context import StepContext
+from model_build.findings import RepositoryInvalid
 from model_build.gpu_step.result import Result
 from model_build.manifest import Manifest, Source
 from model_build.progress import Progress
@@ -101,6 +103,7 @@ def build(
             to.parent.mkdir(parents=True, exist_ok=True)
             file = steps.make(step, to, context)
             gates |= {f"{path}: {what}": report for what, report in file.gates}
+            _check_answers(by_hand, path, step, file)
             if file.engine:
                 compiled[path] = file.engine
         repository = Repository.read(folder, shown_as=Path())
@@ -121,6 +124,19 @@ def build(
 def _backends(made: recipe.Files) -> dict[str, str]:
     """Model directory -> the backend whose file is made for it."""
     return {path.partition("/")[0]: step.backend for path, step in made.items() if step.backend}
+
+
+def _check_answers(by_hand: Repository, path: str, step: recipe.Step, file: steps.Made) -> None:
+    """Raise `RepositoryInvalid` where a made file answers otherwise than config.pbtxt declares."""
+    model = by_hand.models[path.partition("/")[0]]
+    findings = [
+        finding
+        for _, report in file.gates
+        for answer in report.answers
+        for finding in declared_outputs(model, answer, backend=step.backend)
+    ]
+    if findings:
+        raise RepositoryInvalid(list(dict.fromkeys(findings)))
 
 
 def _copy_written(

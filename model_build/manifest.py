@@ -117,7 +117,7 @@ class Manifest(BaseModel):
                 **checksum,
             },
             signature=Signature.of(repository.entry.config),
-            gates={name: dataclasses.asdict(report) for name, report in gates.items()},
+            gates={name: report.figures() for name, report in gates.items()},
             engines={
                 path: EngineOrigin(job=it.job, compiled_on=it.compiled_on)
                 for path, it in engines.items()

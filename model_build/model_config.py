@@ -1,5 +1,6 @@
 """config.pbtxt, read and written through Triton's own protobuf."""
 
+import difflib
 import re
 import warnings
 from pathlib import Path
@@ -39,7 +40,7 @@ PLATFORM_BACKENDS = {
 }
 """The older way to name a backend."""
 
-_FIL_FILES = {
+FIL_FILES = {
     "xgboost_json": "xgboost.json",
     "xgboost_ubj": "xgboost.ubj",
     "lightgbm": "model.txt",
@@ -54,6 +55,12 @@ _PLATFORM_FILES = {"tensorflow_savedmodel": "model.savedmodel", "torch_aoti": "m
 
 ESCAPES = frozenset("abfnrtv\\?'\"01234567xXuU")
 """What may follow a backslash in a string of a text format (protobuf, tokenizer.cc)."""
+
+_UNKNOWN_NAME = re.compile(
+    r'(?P<message>Message)? ?(?:Enum )?type "(?P<kind>[\w.]+)" has no '
+    r'(?:field|value) named "?(?P<name>\w+)"?\.'
+)
+"""What protobuf says of a name that a message or an enum does not have."""
 
 
 class NotParsed(ValueError):
@@ -76,7 +83,21 @@ def parse(text: str) -> ModelConfig:
         line, column = error.GetLine(), error.GetColumn()
         quoted = text.split("\n")[line - 1]  # protobuf repeats the whole line before some reasons
         reason = str(error).removeprefix(f"{line}:{column} : ").removeprefix(f"'{quoted}': ")
-        raise NotParsed(line, column, reason) from None
+        raise NotParsed(line, column, reason + _nearest_name(reason)) from None
+
+
+def _nearest_name(reason: str) -> str:
+    """Return the nearest name to one that a message or an enum does not have."""
+    match = _UNKNOWN_NAME.match(reason)
+    if match is None:
+        return ""
+    pool, kind = model_config_pb2.DESCRIPTOR.pool, match["kind"]
+    if match["message"]:
+        names = pool.FindMessageTypeByName(kind).fields_by_name
+    else:
+        names = pool.FindEnumTypeByName(kind).values_by_name
+    close = difflib.get_close_matches(match["name"], names, n=1, cutoff=0.5)
+    return f" Did you mean {close[0]}?" if close else f" It has {', '.join(names)}."
 
 
 def _wrong_escape(text: str) -> NotParsed:
@@ -142,7 +163,7 @@ def model_file(config: ModelConfig) -> str:
     backend = backend_of(config)
     default = _PLATFORM_FILES.get(config.platform) or BACKEND_FILES[backend]
     if backend == "fil" and "model_type" in config.parameters:
-        default = _FIL_FILES.get(config.parameters["model_type"].string_value, default)
+        default = FIL_FILES.get(config.parameters["model_type"].string_value, default)
     return str(config.default_model_filename or default)
 
 

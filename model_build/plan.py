@@ -33,6 +33,24 @@ class ModelPlan:
     signature: Signature
     engines: tuple[str, ...]
     """The files that TensorRT compiles for GPU targets."""
+    is_stateful: bool = False
+    """Whether answers depend on earlier requests of a sequence, which one instance keeps."""
+
+    def instance_warning(self, *, most_instances: int) -> str | None:
+        """Return what is wrong with serving the model on up to so many instances, if anything.
+
+        SageMaker sends requests to any instance. Its stateful sessions (`SessionId`) keep one, but
+        the container must make the session's id (developer guide, "Stateful sessions with Amazon
+        SageMaker AI models"), and Triton's front end (server, src/sagemaker_server.cc, up to
+        v2.71.0) does not.
+        """
+        if not self.is_stateful or most_instances <= 1:
+            return None
+        return (
+            f"{self.name} has sequence_batching, and the endpoint up to {most_instances} "
+            "instances: one instance keeps a sequence, and SageMaker sends its requests to any: "
+            "serve it on one instance, or send the state with each request"
+        )
 
     def check_target(self, target: BuildTarget, *, builder: ComputeCapability | None) -> None:
         """Raise `BuildError` where the model cannot be built for `target`.
@@ -82,5 +100,6 @@ def plan_model(model: ModelSource) -> ModelPlan:
         digest=model.digest,
         entry=repository.entry.name,
         signature=Signature.of(repository.entry.config),
+        is_stateful=repository.stateful is not None,
         engines=tuple(path for path, step in model.files.items() if isinstance(step, TensorRt)),
     )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
+WARNING = "warning:"
+"""What a line begins with that a person should read when the work is done."""
 Counter = Callable[[int], None]
 """Takes how many bytes are done beyond those that it was told of before."""
 

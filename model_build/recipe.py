@@ -97,26 +97,58 @@ class Gate(_Strict):
     max_absolute_difference: Annotated[float, Field(gt=0)]
 
 
-class Copy(_Strict):
+class _Step(_Strict):
+    """How a file is made.
+
+    `backend` opens it, None for a file that is no model. `writer` is the library that writes it and
+    that the release must read it with, as `platform_facts.Release` calls it. `beside` are the keys
+    that name files beside the recipe.
+    """
+
+    backend: ClassVar[str | None] = None
+    writer: ClassVar[str | None] = None
+    beside: ClassVar[tuple[str, ...]] = ("source",)
+
+    def files_beside(self) -> dict[str, str]:
+        """Return the files beside the recipe that this step needs, by their keys."""
+        return {key: getattr(self, key).partition(":")[0] for key in self.beside}
+
+    def pinned(self) -> list[str]:
+        """Return the requirements files among them."""
+        return [file for key, file in self.files_beside().items() if key in _PINNED]
+
+
+_PINNED = ("environment", "requirements")
+
+
+class _InEnvironment(_Step):
+    """A step whose source runs with packages of its own."""
+
+    beside: ClassVar[tuple[str, ...]] = ("source", "environment")
+    source: Source
+    environment: InnerPath
+
+
+class Copy(_Step):
     """A weights file, as it is: one of the recipe's weights, or without them one beside it."""
 
-    backend: ClassVar[None] = None
+    beside: ClassVar[tuple[str, ...]] = ("weights",)
     to: Literal["copy"]
     weights: InnerPath
 
 
-class PythonPackages(_Strict):
+class PythonPackages(_Step):
     """A folder of installed packages for a Python-backend model, which Triton's image lacks.
 
     `requirements` is a file beside the recipe, every line pinned with a hash.
     """
 
-    backend: ClassVar[None] = None
+    beside: ClassVar[tuple[str, ...]] = ("requirements",)
     to: Literal["python-packages"]
     requirements: InnerPath
 
 
-class TorchScript(_Strict):
+class TorchScript(_InEnvironment):
     """A traced TorchScript file, from what a Python function returns.
 
     `source` takes the folder of the checked weights and returns a `model_build.TorchModel`. It runs
@@ -125,13 +157,12 @@ class TorchScript(_Strict):
     """
 
     backend: ClassVar[str] = "pytorch"
+    writer: ClassVar[str] = "torch"
     to: Literal["torchscript"]
-    source: Source
-    environment: InnerPath
     gate: Gate
 
 
-class Onnx(_Strict):
+class Onnx(_Step):
     """An ONNX file, from a function as `TorchScript` takes it, which runs among our packages."""
 
     backend: ClassVar[str] = "onnxruntime"
@@ -177,7 +208,7 @@ class Engine(_Strict):
     gate: Gate
 
 
-class TensorRt(_Strict):
+class TensorRt(_Step):
     """A TensorRT plan, compiled from the ONNX file that `Onnx` would make.
 
     CPU targets are served that ONNX file instead.
@@ -195,7 +226,7 @@ class TensorRt(_Strict):
         return Onnx(to="onnx", source=self.source, opset=self.opset, gate=self.gate)
 
 
-class TensorFlowOnnx(_Strict):
+class TensorFlowOnnx(_InEnvironment):
     """An ONNX file from a Keras model.
 
     `source` takes the folder of the checked weights, and returns a `keras.Model`. It runs in an
@@ -204,22 +235,19 @@ class TensorFlowOnnx(_Strict):
 
     backend: ClassVar[str] = "onnxruntime"
     to: Literal["tensorflow-onnx"]
-    source: Source
-    environment: InnerPath
     opset: Annotated[int, Field(ge=13)]
     gate: Gate
 
 
-class GraphDef(_Strict):
+class GraphDef(_InEnvironment):
     """A frozen TensorFlow GraphDef, from a function as `TensorFlowOnnx` takes it.
 
     Releases without the TensorFlow backend, and CPU targets, are served the ONNX file instead.
     """
 
     backend: ClassVar[str] = "tensorflow"
+    writer: ClassVar[str] = "tensorflow"
     to: Literal["graphdef"]
-    source: Source
-    environment: InnerPath
     opset: Annotated[int, Field(ge=13)]
     gate: Gate
 
@@ -234,7 +262,7 @@ class GraphDef(_Strict):
         )
 
 
-class Dali(_Strict):
+class Dali(_InEnvironment):
     """A serialized DALI pipeline.
 
     `source` takes nothing and returns a `nvidia.dali.Pipeline` on the CPU; for a GPU the builder
@@ -243,9 +271,8 @@ class Dali(_Strict):
     """
 
     backend: ClassVar[str] = "dali"
+    writer: ClassVar[str] = "dali"
     to: Literal["dali"]
-    source: Source
-    environment: InnerPath
 
 
 Step = Annotated[

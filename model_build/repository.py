@@ -113,6 +113,18 @@ class Repository:
                 yield from ((model, path) for path in paths if os.path.isfile(path))
 
     @property
+    def stateful(self) -> Model | None:
+        """A model with `sequence_batching`, None without one.
+
+        An ensemble hands the sequence of its request on to such a step (server,
+        docs/user_guide/ensemble_models.md).
+        """
+        return next(
+            (model for model in self.models.values() if model.config.HasField("sequence_batching")),
+            None,
+        )
+
+    @property
     def entry(self) -> Model:
         """The model that SageMaker serves under the archive's name.
 

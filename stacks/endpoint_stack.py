@@ -2,7 +2,14 @@
 
 from pathlib import Path
 
-from aws_cdk import AssetHashType, CustomResource, DefaultStackSynthesizer, Environment, Stack
+from aws_cdk import (
+    Annotations,
+    AssetHashType,
+    CustomResource,
+    DefaultStackSynthesizer,
+    Environment,
+    Stack,
+)
 from aws_cdk import aws_s3_assets as s3_assets
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -46,6 +53,10 @@ class EndpointStack(Stack):
         synthesizer = DefaultStackSynthesizer(bucket_prefix=prefix)
         super().__init__(scope, construct_id, env=env, synthesizer=synthesizer)
         self._plan, self._models, config = plan, models, plan.config
+        most = max(config.instance_count, config.scaling.max_count if config.scaling else 1)
+        for served in plan.models:
+            if warning := served.instance_warning(most_instances=max(most, len(plan.variants))):
+                Annotations.of(self).add_warning_v2("stateful-model", warning)
         built = self._build()
         catalog = ModelCatalog(self, "Catalog", stage=stage_name, endpoint=plan.short_name)
         self.endpoint = TritonEndpoint(

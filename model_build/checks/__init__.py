@@ -10,12 +10,14 @@ from functools import partial
 import platform_facts
 from model_build.checks.archive_root import archive_root
 from model_build.checks.batch_sizes import batch_sizes
+from model_build.checks.bls_calls import bls_calls
 from model_build.checks.dali_tensors import dali_tensors
 from model_build.checks.engine_profiles import engine_profiles
 from model_build.checks.ensemble_maps import ensemble_maps
 from model_build.checks.ensemble_settings import ensemble_settings
 from model_build.checks.environment_versions import environment_versions
 from model_build.checks.execution_accelerators import execution_accelerators
+from model_build.checks.fil_settings import fil_settings
 from model_build.checks.hashed_packages import hashed_packages
 from model_build.checks.instance_groups import instance_groups
 from model_build.checks.known_backends import known_backends
@@ -42,6 +44,7 @@ from model_build.checks.tensor_declarations import tensor_declarations
 from model_build.checks.tensor_shapes import tensor_shapes
 from model_build.checks.torchscript_names import torchscript_names
 from model_build.checks.torchscript_tensors import torchscript_tensors
+from model_build.checks.torchscript_versions import torchscript_versions
 from model_build.checks.version_files import version_files
 from model_build.checks.version_folders import version_folders
 from model_build.checks.version_policies import version_policies
@@ -75,8 +78,10 @@ WRITTEN: tuple[Rule, ...] = (
     label_files,
     python_models,
     python_parameters,
+    bls_calls,
     pytorch_parameters,
     torchscript_names,
+    fil_settings,
 )
 """Rules about what people write: they hold before anything is built."""
 
@@ -94,7 +99,7 @@ BUILT: tuple[Rule, ...] = (
 FOR_RECIPE = (recipe_meets_files, recipe_imports, hashed_packages, engine_profiles)
 """Rules that hold a recipe against what people write."""
 
-FOR_RELEASE = (release_backends, onnx_versions)
+FOR_RELEASE = (release_backends, onnx_versions, torchscript_versions)
 """Rules that also depend on the release of Triton that will serve the repository."""
 
 FOR_TARGET = (environment_versions, target_backends)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from packaging.version import Version
 
@@ -11,23 +10,15 @@ import checked_yaml
 import platform_facts
 from model_build import recipe
 from model_build.findings import Place
-from model_build.recipe import Dali, GraphDef, Step, TorchScript
 from model_build.source import ModelSource
 from model_build.target import BuildTarget
 
-
-class _Writer(NamedTuple):
-    """What writes a format: its name in `platform_facts.Release`, and PyPI's for it."""
-
-    name: str
-    package: re.Pattern[str]
-
-
-_WRITERS: dict[type[Step], _Writer] = {
-    TorchScript: _Writer("torch", re.compile(r"torch")),
-    GraphDef: _Writer("tensorflow", re.compile(r"tensorflow([-_.]cpu)?")),
-    Dali: _Writer("dali", re.compile(r"nvidia[-_.]dali[-_.]cuda[0-9]+")),
+_PACKAGES = {
+    "torch": re.compile(r"torch"),
+    "tensorflow": re.compile(r"tensorflow([-_.]cpu)?"),
+    "dali": re.compile(r"nvidia[-_.]dali[-_.]cuda[0-9]+"),
 }
+"""What writes a format -> PyPI's name for it."""
 _PIN = re.compile(r"\s*(?P<package>[\w.-]+)\s*==\s*(?P<version>[\w.!+]+)")
 
 
@@ -42,28 +33,27 @@ def environment_versions(source: ModelSource, target: BuildTarget) -> Iterator[t
     release = platform_facts.release(target.release)
     for keys, file, step in source.steps():
         _, made = recipe.for_target(file, step, target)
-        writer = _WRITERS.get(type(made))
-        if writer is None or source.files.get(file) is not step:
+        if made.writer is None or source.files.get(file) is not step:
             continue
-        assert isinstance(made, TorchScript | GraphDef | Dali)
-        environment = source.folder / made.environment
+        (name,) = made.pinned()
+        environment = source.folder / name
         line = checked_yaml.line_of(source.folder / recipe.FILE, *keys, file, "environment")
         place = Place(source.folder / recipe.FILE, line)
-        pins = _pins(environment, writer.package)
+        pins = _pins(environment, _PACKAGES[made.writer])
         if not pins:
             yield (
                 place,
-                f"{file}: {made.environment} pins no {writer.name}, which writes the file: add "
-                f"{_wanted(writer.name, release)}",
+                f"{file}: {name} pins no {made.writer}, which writes the file: add "
+                f"{_wanted(made.writer, release)}",
             )
         for pinned_at, package, version in pins:
-            has = getattr(release, writer.name)
+            has = getattr(release, made.writer)
             if has is not None and _order(version) > _order(has):
                 yield (
                     place,
-                    f"{file}: {made.environment}:{pinned_at} pins {package}=={version}, Triton "
+                    f"{file}: {name}:{pinned_at} pins {package}=={version}, Triton "
                     f"{release.name} has {has}, which need not read what a newer one wrote: write "
-                    f"{_wanted(writer.name, release)}{_or_release(writer.name, version)}",
+                    f"{_wanted(made.writer, release)}{_or_release(made.writer, version)}",
                 )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from model_build.findings import Place
-from model_build.python_imports import unmet
+from model_build.python_imports import Import, unmet
 from model_build.repository import Model, Repository
 
 
@@ -14,18 +14,19 @@ def python_imports(repository: Repository) -> Iterator[tuple[Place, str]]:
     environment of its own (`EXECUTION_ENV_PATH`) has what that has.
     """
     for model in repository.models.values():
-        yield from unmet_imports(model)
+        yield from ((place, message) for _, place, message in unmet_imports(model))
 
 
-def unmet_imports(model: Model) -> Iterator[tuple[Place, str]]:
+def unmet_imports(model: Model) -> Iterator[tuple[Import, Place, str]]:
     """Yield the imports of one model that nothing answers, if it is a Python model."""
     if model.backend != "python" or "EXECUTION_ENV_PATH" in model.config.parameters:
         return
-    for file, found in unmet(model.directory):
+    for file, imported in unmet(model.directory):
         path = model.file(model.inner(file)).path
         yield (
-            Place(path, found.line, found.column),
-            f"imports {found.module}, which neither Python's standard library, nor numpy, nor this "
-            "model directory has: add it with a `python-packages` step in recipe.yaml "
+            imported,
+            Place(path, imported.line, imported.column),
+            f"imports {imported.module}, which neither Python's standard library, nor numpy, nor "
+            "this model directory has: add it with a `python-packages` step in recipe.yaml "
             "(docs/models.md), or catch ImportError",
         )

@@ -7,18 +7,7 @@ import checked_yaml
 from model_build.export.python_packages import FINDER
 from model_build.findings import Place
 from model_build.python_imports import PACKAGES
-from model_build.recipe import (
-    FILE,
-    Copy,
-    Dali,
-    GraphDef,
-    PythonPackages,
-    RandomWeights,
-    Recipe,
-    Step,
-    TensorFlowOnnx,
-    TorchScript,
-)
+from model_build.recipe import FILE, Copy, PythonPackages, RandomWeights, Recipe, Step
 from model_build.repository import CONFIG, Repository
 from model_build.source import ModelSource
 
@@ -56,32 +45,13 @@ def _misplaced(file: str, repository: Repository) -> Iterator[str]:
 
 
 def _missing_source(step: Step, planned: Recipe, folder: Path) -> str | None:
-    for key, file in _sources(step, planned):
+    weights = planned.weights
+    if isinstance(step, Copy) and weights is not None and not isinstance(weights, RandomWeights):
+        if step.weights in weights.files:
+            return None
+        known = ", ".join(sorted(weights.files))
+        return f"{step.weights} is none of the recipe's weights: write one of {known}"
+    for key, file in step.files_beside().items():
         if not (folder / file).is_file():
             return f"{key} {file} does not exist: add it beside the recipe, or write another path"
-    if isinstance(step, Copy) and _has_files(planned):
-        assert planned.weights is not None
-        assert not isinstance(planned.weights, RandomWeights)
-        if step.weights not in planned.weights.files:
-            known = ", ".join(sorted(planned.weights.files))
-            return f"{step.weights} is none of the recipe's weights: write one of {known}"
     return None
-
-
-def _sources(step: Step, planned: Recipe) -> list[tuple[str, str]]:
-    """The files beside the recipe that a step is made of, each with its key."""
-    match step:
-        case Copy():
-            return [] if _has_files(planned) else [("weights", step.weights)]
-        case PythonPackages():
-            return [("requirements", step.requirements)]
-        case TorchScript() | TensorFlowOnnx() | GraphDef() | Dali():
-            return [
-                ("source", step.source.partition(":")[0]),
-                ("environment", step.environment),
-            ]
-    return [("source", step.source.partition(":")[0])]
-
-
-def _has_files(planned: Recipe) -> bool:
-    return planned.weights is not None and not isinstance(planned.weights, RandomWeights)

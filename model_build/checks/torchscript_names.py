@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from model_build.findings import Place
 from model_build.repository import Repository
 
-_BY_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
+BY_POSITION = re.compile(r".+?__(?P<index>[0-9]+)")
 
 
 def torchscript_names(repository: Repository) -> Iterator[tuple[Place, str]]:
@@ -21,7 +21,7 @@ def torchscript_names(repository: Repository) -> Iterator[tuple[Place, str]]:
             continue
         for kind in ("input", "output"):
             tensors = getattr(model.config, kind)
-            found = [_BY_POSITION.fullmatch(tensor.name) for tensor in tensors]
+            found = [BY_POSITION.fullmatch(tensor.name) for tensor in tensors]
             for index, (tensor, match) in enumerate(zip(tensors, found, strict=True)):
                 if match is None and any(found):
                     yield (

@@ -5,7 +5,14 @@ from collections.abc import Iterator
 
 from model_build.findings import Place
 from model_build.model_config import BACKEND_FILES, model_file
-from model_build.repository import Repository
+from model_build.repository import Model, Repository
+
+
+def _no_version(model: Model) -> tuple[Place, str]:
+    file = model_file(model.config)
+    if (model.directory / "1").is_dir():
+        return model.file("1"), f"is empty: put {file} there"
+    return model.file(), f"has no version: add a folder 1/ with {file}"
 
 
 def version_files(repository: Repository) -> Iterator[tuple[Place, str]]:
@@ -14,7 +21,7 @@ def version_files(repository: Repository) -> Iterator[tuple[Place, str]]:
         if model.backend not in BACKEND_FILES:
             continue
         if not model.versions:
-            yield model.file(), "has no version: add a folder 1/"
+            yield _no_version(model)
         file = model_file(model.config)
         for version in model.versions:
             if not os.path.exists(model.directory / version / file):

@@ -15,6 +15,7 @@ from model_build.target import BuildTarget
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a parser's `add_subparsers` returns."""
+MODELS = Path("models")
 Run = Callable[[argparse.Namespace], Outcome]
 
 
@@ -46,8 +47,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "model",
         type=model,
         metavar="MODEL",
-        help="a folder with a recipe.yaml, or a Triton model repository; FOLDER-NAME is an "
-        "alternative of its recipe",
+        help="a folder with a recipe.yaml, or a Triton model repository, or its name in models/; "
+        "FOLDER-NAME is an alternative of its recipe",
     )
 
 
@@ -75,17 +76,17 @@ def add_endpoint(parser: argparse.ArgumentParser) -> None:
 
 
 def model(written: str) -> ModelSource:
-    """Read a model's path."""
+    """Read a model's path, or the name of one in models/."""
     path = Path(written)
     if is_model(path):
         return ModelSource(path)
-    beside = path.parent
+    beside = MODELS if path.name == written and not path.exists() else path.parent
     try:
         if inside := [str(path / it.name) for it in all_models(path)] if path.is_dir() else []:
             raise argparse.ArgumentTypeError(
                 f"{path} is not a model; models in it: {', '.join(inside)}"
             )
-        return find(beside if beside.is_dir() else Path("models"), path.name)
+        return find(beside if beside.is_dir() else MODELS, path.name)
     except (BuildError, OSError, checked_yaml.InvalidFile) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -2,6 +2,7 @@
 
 import argparse
 import gzip
+import importlib.metadata
 import tarfile
 import zlib
 from pathlib import Path
@@ -13,7 +14,10 @@ from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
 from model_build.errors import BuildError
 from model_build.manifest import Manifest, Signature
+from model_build.native_libraries import unmet_lines
+from model_build.progress import WARNING
 from model_build.publishing.manifests import manifest_key
+from model_build.python_imports import PACKAGES
 from model_build.repository import Repository
 
 READ_BYTES = 1024 * 1024
@@ -54,9 +58,14 @@ def run(options: argparse.Namespace) -> Outcome:
             "bytes": path.stat().st_size,
             "files": sizes,
             "models": {
-                name: {"backend": model.backend, **Signature.of(model.config).model_dump()}
+                name: {
+                    "backend": model.backend,
+                    **Signature.of(model.config).model_dump(),
+                    "packages": _packages(model.directory),
+                }
                 for name, model in repository.models.items()
             },
+            "warnings": unmet_lines(repository.folder),
             "findings": [str(finding) for finding in findings],
         }
     manifest = path.with_name(manifest_key(path.name))
@@ -73,13 +82,19 @@ def _refuse_what_leads_out(path: Path, tar: tarfile.TarFile) -> None:
             raise BuildError(f"{path}: {entry.name} is no file or folder inside of the archive")
 
 
+def _packages(model: Path) -> dict[str, str]:
+    """Return the names of the Python packages in a model's directory -> their versions."""
+    folders = [str(path) for path in model.glob(f"*/{PACKAGES}")]
+    packages = importlib.metadata.distributions(path=folders)
+    return dict(sorted((package.name, package.version) for package in packages))
+
+
 def _lines(data: dict[str, Any]) -> list[str]:
     lines: list[str] = [f"{data['archive']}: {data['bytes'] / 1e6:.1f} MB"]
     if manifest := data.get("manifest"):
         lines.append(
             f"  {manifest['model']}, built for {manifest['target']['processor']} and Triton "
-            f"{manifest['target']['release']} with "
-            + ", ".join(f"{it} {version}" for it, version in manifest["built_with"].items())
+            f"{manifest['target']['release']}"
         )
         for what, gate in manifest["gates"].items():
             lines.append(
@@ -90,5 +105,9 @@ def _lines(data: dict[str, Any]) -> list[str]:
         for kind in ("inputs", "outputs"):
             tensors = (f"{it['name']} {it['datatype']} {it['shape']}" for it in model[kind])
             lines.append(f"    {kind}: {', '.join(tensors)}")
+        if packages := model["packages"]:
+            versions = (f"{name} {version}" for name, version in packages.items())
+            lines.append(f"    packages: {', '.join(versions)}")
     lines += [f"  {size:>13,}  {name}" for name, size in data["files"].items()]
+    lines += [f"{WARNING} {line}" for line in data["warnings"]]
     return [*lines, *data["findings"]]

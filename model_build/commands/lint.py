@@ -9,6 +9,7 @@ from model_build import checks
 from model_build.commands import sarif
 from model_build.commands.arguments import Commands, command
 from model_build.commands.outcome import Outcome
+from model_build.errors import BuildError
 from model_build.findings import Finding, Place, RepositoryInvalid
 from model_build.source import ModelSource, is_model
 
@@ -31,7 +32,11 @@ def add_to(commands: Commands) -> None:
 
 
 def run(options: argparse.Namespace) -> Outcome:
-    """Lint every model below the given folders."""
+    """Lint every model below the given folders. Raise `BuildError` for a path without a folder."""
+    if missing := [str(path) for path in options.paths if not path.is_dir()]:
+        raise BuildError(
+            f"{', '.join(missing)}: there is no such folder: write a model's, or models/"
+        )
     folders = sorted({folder for path in options.paths for folder in _folders(path)})
     findings = [finding for folder in folders for finding in _lint(folder)]
     if options.sarif:
@@ -55,14 +60,12 @@ def run(options: argparse.Namespace) -> Outcome:
 
 
 def _folders(path: Path) -> list[Path]:
-    if is_model(path) or not path.is_dir():
+    if is_model(path):
         return [path]
     return [folder for folder in path.iterdir() if folder.is_dir() and is_model(folder)]
 
 
 def _lint(folder: Path) -> list[Finding]:
-    if not folder.is_dir():
-        return [Finding("is_folder", Place(folder), "is not a folder: write a model's, or models/")]
     try:
         alternatives = ModelSource(folder).recipe.alternatives
         found = [

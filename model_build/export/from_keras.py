@@ -1,11 +1,10 @@
 """A Keras model to a TensorFlow GraphDef, or to ONNX."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from model_build.export import environments, gate
+from model_build.export import environments, gate, to_onnx
 from model_build.export.step_context import StepContext
 from model_build.recipe import GraphDef, TensorFlowOnnx
 
@@ -43,11 +42,12 @@ def export(
     for case, batch in enumerate(BATCHES):
         expected = _part(arrays, f"{case}/output/")
         if isinstance(step, TensorFlowOnnx):
-            found = _run_onnx(to, _part(arrays, f"{case}/input/"), list(expected))
+            inputs = _part(arrays, f"{case}/input/")
+            (answer,) = to_onnx.answers(to, [inputs], tuple(expected))
         else:
-            found = _part(arrays, f"{case}/frozen/")
+            answer = _part(arrays, f"{case}/frozen/")
         for name, theirs in expected.items():
-            differences.add(found[name], theirs, output=name, inputs=f"batch {batch}")
+            differences.add(answer[name], theirs, output=name, inputs=f"batch {batch}")
     report = differences.report(step.gate, shapes=[{"batch": batch} for batch in BATCHES])
     return f"{'ONNX' if isinstance(step, TensorFlowOnnx) else 'GraphDef'} and Keras", report
 
@@ -58,13 +58,3 @@ def _part(arrays: dict[str, gate.Array], prefix: str) -> dict[str, gate.Array]:
         for name, array in arrays.items()
         if name.startswith(prefix)
     }
-
-
-def _run_onnx(
-    path: Path, inputs: dict[str, gate.Array], outputs: list[str]
-) -> dict[str, gate.Array]:
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    found: list[Any] = session.run(outputs, inputs)
-    return dict(zip(outputs, found, strict=True))

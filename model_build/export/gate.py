@@ -1,11 +1,12 @@
 """The proof that a converted model answers like what it was converted from."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from tritonclient.utils import np_to_triton_dtype
 
 from model_build.errors import GateFailed
 from model_build.export.torch_model import TorchModel
@@ -27,6 +28,14 @@ Run = Callable[[dict[str, "torch.Tensor"]], list[Array]]
 """Runs a form of the model: inputs by name to outputs, in the order of `TorchModel.outputs`."""
 
 
+class Answered(NamedTuple):
+    """An output of an answer: KServe v2 datatype, and shape with the batch axis."""
+
+    name: str
+    datatype: str
+    shape: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Form:
     """A form of a model: what people call it, and how it is run."""
@@ -39,13 +48,21 @@ class Form:
 class GateReport:
     """What a correctness gate saw over all compared shapes.
 
-    `max_relative_difference` is relative to the largest value of the same output.
+    `max_relative_difference` is relative to the largest value of the same output. `answers` has
+    what the converted model answered, case by case.
     """
 
     max_absolute_difference: float
     max_relative_difference: float
     allowed: float
     shapes: list[Sizes]
+    answers: list[list[Answered]]
+
+    def figures(self) -> dict[str, Any]:
+        """Return what a manifest has of it."""
+        figures = asdict(self)
+        del figures["answers"]
+        return figures
 
 
 def compare(
@@ -75,6 +92,7 @@ class Differences:
     def __init__(self, converted: str, origin: str) -> None:
         self._converted, self._origin = converted, origin
         self._absolute = self._relative = 0.0
+        self._answers: dict[str, list[Answered]] = {}
 
     def add(self, ours: Array, theirs: Array, *, output: str, inputs: str) -> None:
         """Count one output in. Raises `GateFailed` for other shapes."""
@@ -84,6 +102,8 @@ class Differences:
                 f"{self._origin} with {list(theirs.shape)}, for inputs of {inputs}: nothing is "
                 "published. Fix the export"
             )
+        answered = Answered(output, np_to_triton_dtype(ours.dtype), ours.shape)
+        self._answers.setdefault(inputs, []).append(answered)
         exact = theirs.astype(np.float64)
         # NaN stays through all of these, and is refused below.
         worst = float(np.max(np.abs(ours.astype(np.float64) - exact), initial=0.0))
@@ -104,6 +124,7 @@ class Differences:
             max_relative_difference=self._relative,
             allowed=gate.max_absolute_difference,
             shapes=shapes,
+            answers=list(self._answers.values()),
         )
 
 

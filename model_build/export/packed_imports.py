@@ -10,6 +10,8 @@ from model_build.errors import BuildError
 from model_build.progress import Progress
 from model_build.python_imports import PACKAGES, imports
 
+_OPTIONS = "-B", "-I", "-S", "-c"
+"""Without bytecode, which has times in it and would go into the archive."""
 _IMPORT = "import sys; sys.path[1:1] = sys.argv[2:4]; __import__(sys.argv[1])"
 
 
@@ -30,7 +32,7 @@ def import_once(version: Path, *, requirements: Path, python: str, progress: Pro
         _link_numpy(Path(folder))
         for module in sorted(wanted & packed):
             finished = subprocess.run(
-                [sys.executable, "-I", "-S", "-c", _IMPORT, module, version / PACKAGES, folder],
+                [sys.executable, *_OPTIONS, _IMPORT, module, version / PACKAGES, folder],
                 cwd=folder,
                 capture_output=True,
                 text=True,

@@ -3,6 +3,7 @@
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from model_build.export import (
     from_keras,
@@ -12,10 +13,12 @@ from model_build.export import (
     to_tensorrt,
     to_torchscript,
 )
-from model_build.export.gate import GateReport
+from model_build.export.kept_exports import Gates, exported
 from model_build.export.packed_imports import import_once
 from model_build.export.step_context import StepContext
 from model_build.gpu_step.result import Result
+from model_build.native_libraries import unmet_lines
+from model_build.progress import WARNING
 from model_build.recipe import (
     Copy,
     Dali,
@@ -28,8 +31,14 @@ from model_build.recipe import (
     TorchScript,
 )
 
-Gates = list[tuple[str, GateReport]]
-"""What was compared with what, and how it came out."""
+_EXPORTERS: dict[type[Step], ModuleType] = {
+    TorchScript: to_torchscript,
+    Onnx: to_onnx,
+    TensorFlowOnnx: from_keras,
+    GraphDef: from_keras,
+    Dali: to_dali,
+}
+"""The module whose `export` makes the file of a step, and returns its gate or None."""
 
 
 @dataclass(frozen=True)
@@ -63,14 +72,15 @@ def _make(step: Step, to: Path, context: StepContext) -> Made:
             import_once(
                 to.parent, requirements=requirements, python=python, progress=context.progress
             )
-        case TorchScript():
-            gates = [to_torchscript.export(step, to=to, context=context)]
-        case Onnx():
-            gates = [to_onnx.export(step, to=to, context=context)]
+            for line in unmet_lines(to):
+                context.progress(f"{WARNING} {line}")
         case TensorRt():
             return Made(*to_tensorrt.export(step, to=to, context=context))
-        case TensorFlowOnnx() | GraphDef():
-            gates = [from_keras.export(step, to=to, context=context)]
-        case Dali():
-            to_dali.export(step, to=to, context=context)
+        case _:
+            gates = exported(step, to, context, lambda: _export(step, to, context))
     return Made(gates)
+
+
+def _export(step: Step, to: Path, context: StepContext) -> Gates:
+    gate = _EXPORTERS[type(step)].export(step, to=to, context=context)
+    return [gate] if gate else []

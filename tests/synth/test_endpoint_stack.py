@@ -2,18 +2,18 @@
 
 import json
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from aws_cdk import App, Environment
+from aws_cdk import Annotations, App, Environment
 from aws_cdk.assertions import Match, Template
 
 from checked_yaml import LocatedErrors
 from stacks.endpoint_stack import EndpointStack
 from stacks.model_stack import ModelStack
 from stages import StageConfig
-from stages.plan import StagePlan
+from stages.plan import StagePlan, planned_model
 from stages.schema.server import ServerConfig
 from tests.synth.conftest import Templates
 from triton_sagemaker import ServerOptions
@@ -72,6 +72,28 @@ def waits_for(template: dict[str, Any], kind: str) -> list[list[str]]:
         for it in resources.values()
         if it["Type"] == kind
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "warned"),
+    [
+        ({"instance_count": 1}, False),
+        ({"instance_count": 2}, True),
+        (
+            {"instance_count": 1, "scaling": {"min_count": 1, "max_count": 4, "cpu_percent": 60}},
+            True,
+        ),
+    ],
+)
+def test_a_stateful_model_on_several_instances_gets_a_warning(
+    settings: dict[str, Any], warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stateful = replace(planned_model("minilm"), is_stateful=True)
+    monkeypatch.setattr("stages.plan.planned_model", lambda _: stateful)
+    warnings: list[str] = []
+    monkeypatch.setattr(Annotations, "add_warning_v2", lambda _, *added: warnings.append(added[0]))
+    text_endpoint(instance_type="ml.m5.xlarge", **settings)
+    assert ("stateful-model" in warnings) is warned
 
 
 def test_an_engine_is_refused_where_codebuild_has_no_gpu() -> None:

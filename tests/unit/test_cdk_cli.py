@@ -82,6 +82,16 @@ def test_elsewhere_than_on_a_terminal_each_line_is_printed(
     assert capsys.readouterr().out.splitlines() == [f"  {line}" for line in lines]
 
 
+def test_no_more_resources_are_done_than_there_are(
+    cli: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (cli / "output").write_text("dev-text | 18/12 | 7:08:12 AM | UPDATE_COMPLETE | 1/2 | a/b")
+    cdk_cli.run("deploy", title="t")
+    assert capsys.readouterr().out == (
+        "  dev-text | 12/12 | 7:08:12 AM | UPDATE_COMPLETE | 1/2 | a/b\n"
+    )
+
+
 def test_a_failure_has_the_diagnosis_of_the_cli_without_stack_traces(
     cli: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,5 +73,13 @@ def _compare_dims(
         yield (
             place,
             f'{kind} "{name}" has dims {dims}, {file} has {expected}'
-            + (" behind the batch axis" if batches else ""),
+            + (" behind the batch axis" if batches else "")
+            + _reshape(dims, expected),
         )
+
+
+def _reshape(dims: list[int], in_file: Sequence[int]) -> str:
+    """Return what to add where dims differ from the file's in axes of size 1 alone."""
+    if [size for size in dims if size != 1] != [size for size in in_file if size != 1]:
+        return ""
+    return f": write dims as the file has them, or add reshape {{ shape: {list(in_file)} }}"

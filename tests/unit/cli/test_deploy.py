@@ -7,6 +7,8 @@ import pytest
 
 import checked_yaml
 from cli import deploy
+from cli.errors import CommandError
+from tests.unit.model_build.fakes import FakeSsm
 from tests.unit.test_repository import ROOT
 
 
@@ -22,3 +24,31 @@ def test_what_is_wrong_in_the_stage_is_said_before_anything_is_begun(
     monkeypatch.setattr(deploy, "cdk", lambda *_, **__: pytest.fail("deployed"))
     with pytest.raises(checked_yaml.InvalidFile, match=r"dev\.yaml:3: wrong"):
         deploy.run(argparse.Namespace(stage="dev", local=True))
+
+
+def test_a_stage_of_the_local_sagemaker_is_not_deployed_to_aws(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(deploy, "cdk", lambda *_, **__: pytest.fail("deployed"))
+    with pytest.raises(CommandError, match="add --local"):
+        deploy.run(argparse.Namespace(stage="local", local=False))
+
+
+def test_a_catalog_entry_that_somebody_deleted_is_restored_and_others_stay(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ssm = FakeSsm()
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("boto3.client", lambda *_: ssm)
+    monkeypatch.setattr(deploy, "_bootstrap", lambda _: None)
+    monkeypatch.setattr(deploy, "cdk", lambda *_, **__: None)
+    local = argparse.Namespace(stage="local", local=True)
+    assert deploy.run(local) == 0
+    name = "/triton/local/text/minilm"
+    assert capsys.readouterr().out.endswith(f"restored, as they had been deleted: {name}\n")
+    assert ssm.current(name)["endpoint"] == "local-text"
+    ssm.put(name, {"model": "minilm", "version": "published"})
+    assert deploy.run(local) == 0
+    assert ssm.current(name)["version"] == "published"
+    assert capsys.readouterr().out == "deployed: local\n"

@@ -1,5 +1,7 @@
 """What a person writes behind `--input`."""
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,5 +91,34 @@ def test_without_any_the_sample_beside_the_model_is_taken(tmp_path: Path) -> Non
 
 def test_without_a_sample_the_line_to_write_is_shown(tmp_path: Path) -> None:
     missing: Golden | None = inputs.sample(tmp_path, "m")
-    with pytest.raises(CommandError, match=r"--input 'X=\[\[0, 0\]\]' --input 'TEXT=text'"):
+    shown = r"""--input 'X=\[\[0, 0\]\]' --input 'TEXT=\[\["text"\]\]'"""
+    with pytest.raises(CommandError, match=shown):
         inputs.chosen([], ENTRY, missing)
+
+
+def of_one_input(datatype: str, *shape: int) -> CatalogEntry:
+    return replace(ENTRY, inputs=(Tensor("X", datatype, shape),))
+
+
+@pytest.mark.parametrize("datatype", ["FP32", "FP16", "INT64", "UINT8", "BOOL", "BYTES"])
+@pytest.mark.parametrize("shape", [(1,), (-1, 6), (-1, 1), (-1, 2, 3), (2, -1), (-1,)])
+def test_the_suggested_input_is_one_that_the_model_accepts(
+    datatype: str, shape: tuple[int, ...]
+) -> None:
+    entry = of_one_input(datatype, *shape)
+    with pytest.raises(CommandError) as refused:
+        inputs.chosen([], entry, None)
+    option, suggested = shlex.split(str(refused.value).rpartition(" add ")[2])
+    assert option == "--input"
+    encode(entry, inputs.chosen([suggested], entry, None), binary=True)
+
+
+def test_a_file_is_suggested_for_a_picture_and_is_one_that_the_model_accepts(
+    tmp_path: Path,
+) -> None:
+    entry = of_one_input("FP32", -1, 3, 224, 224)
+    with pytest.raises(CommandError) as refused:
+        inputs.chosen([], entry, None)
+    golden = tmp_path / "golden.json"
+    golden.write_text(str(refused.value).partition(" such as ")[2])
+    encode(entry, inputs.chosen([], entry, Golden.read(golden)), binary=True)

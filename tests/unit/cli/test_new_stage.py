@@ -1,5 +1,6 @@
 """Files that `new stage` writes."""
 
+import argparse
 import shutil
 from pathlib import Path
 
@@ -92,3 +93,16 @@ def test_a_link_to_nothing_is_not_written_through(stages: Path) -> None:
     with pytest.raises(CommandError, match=r"trial\.yaml already exists"):
         new_stage.write("trial", "dev", [], stages=stages, models=MODELS)
     assert not (stages / "elsewhere.yaml").exists()
+
+
+@pytest.mark.parametrize(("base", "more"), [("local", " --local"), ("dev", "")])
+def test_the_next_command_is_for_where_the_stage_is(
+    base: str,
+    more: str,
+    stages: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(new_stage, "FOLDER", stages)
+    new_stage.run(argparse.Namespace(name="mine", base=base, endpoint=[]))
+    assert capsys.readouterr().out.endswith(f"next: tritonsm deploy mine{more}\n")

@@ -7,11 +7,20 @@ import pytest
 
 from model_build import BuildTarget, ModelSource
 from model_build.build import Build, build
+from model_build.export import kept_exports
 from model_build.repository import CONFIG, Repository
 from tests.unit.model_build.fakes import FakeS3, FakeSageMaker, FakeSsm, Lines, no_engines
 
 WriteFiles = Callable[[Path, dict[str, str]], Path]
 WriteConfigs = Callable[..., Repository]
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_exports(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exports of other tests, and of people, are not taken."""
+    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path_factory.mktemp("cache") / "exports")
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from model_build import (
 )
 from model_build.archive import Archive, pack
 from model_build.build import Build, build
-from model_build.export.gate import GateReport
+from model_build.export.gate import Answered, GateReport
 from model_build.export.step_context import StepContext
 from model_build.recipe import Onnx
 from tests.unit.model_build.checks.broken import files
@@ -322,6 +322,33 @@ def test_a_symbolic_link_is_refused(doubled: Path) -> None:
         _build(doubled)
 
 
+def test_a_made_file_that_answers_otherwise_than_declared_is_refused(
+    doubled: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = (
+        "description: x\nfiles:\n  double/1/model.onnx: "
+        "{ to: onnx, source: export.py:f, opset: 18, gate: { max_absolute_difference: 1.0e-6 } }\n"
+    )
+    config = (doubled / "double" / "config.pbtxt").read_text().replace("python", "onnxruntime")
+    write_files(doubled, {"recipe.yaml": recipe, "export.py": "", "double/config.pbtxt": config})
+    report = GateReport(
+        max_absolute_difference=0.0,
+        max_relative_difference=0.0,
+        allowed=1e-6,
+        shapes=[],
+        answers=[[Answered("Y", "FP32", (1, 3))]],
+    )
+
+    def export(_: Onnx, *, to: Path, context: StepContext) -> tuple[str, GateReport]:
+        del context
+        to.touch()
+        return "ONNX", report
+
+    monkeypatch.setattr("model_build.export.to_onnx.export", export)
+    with pytest.raises(RepositoryInvalid, match=r"/double/config\.pbtxt:\d+:\d+: output \"Y\" is"):
+        _build(doubled)
+
+
 def test_an_alternative_is_built_with_its_own_backend(
     doubled: Path, tmp_path: Path, write_files: "WriteFiles", monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,7 +358,11 @@ def test_an_alternative_is_built_with_its_own_backend(
     )
     onnx = files.onnx({"X": ["batch", 2]}, {"Y": ["batch", 2]})
     report = GateReport(
-        max_absolute_difference=0.0, max_relative_difference=0.0, allowed=1e-6, shapes=[]
+        max_absolute_difference=0.0,
+        max_relative_difference=0.0,
+        allowed=1e-6,
+        shapes=[],
+        answers=[],
     )
 
     def export(step: Onnx, *, to: Path, context: StepContext) -> tuple[str, GateReport]:

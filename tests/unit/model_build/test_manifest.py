@@ -54,6 +54,7 @@ def _manifest(write_configs: "WriteConfigs") -> Manifest:
                 max_relative_difference=1e-7,
                 allowed=1e-5,
                 shapes=[{"batch": 1}],
+                answers=[],
             )
         },
         engines={

@@ -45,6 +45,18 @@ def test_a_plan_names_the_folder_it_was_made_of_and_the_model_that_is_served(dou
     assert (plan.folder, plan.name, plan.entry) == (doubled, "doubled", "doubled")
 
 
+def test_a_stateful_model_is_for_one_instance(doubled: Path) -> None:
+    config = doubled / "double" / "config.pbtxt"
+    assert plan_model(ModelSource(doubled)).instance_warning(most_instances=4) is None
+    text = config.read_text().replace("dynamic_batching { }", "")
+    config.write_text(text + "sequence_batching { direct { } }\n")
+    plan = plan_model(ModelSource(doubled))
+    assert plan.instance_warning(most_instances=1) is None
+    warning = plan.instance_warning(most_instances=4)
+    assert warning
+    assert warning.startswith("doubled has sequence_batching, and the endpoint up to 4 instances:")
+
+
 def test_a_broken_recipe_has_no_plan(doubled: Path) -> None:
     (doubled / "recipe.yaml").write_text("description: x\nfile: {}\n")
     with pytest.raises(checked_yaml.InvalidFile, match=r"recipe\.yaml:2: file: unknown key"):

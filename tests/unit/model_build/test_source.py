@@ -41,7 +41,7 @@ def test_a_repository_without_a_recipe_is_a_model_and_must_be_whole(doubled: Pat
     assert model.recipe == Recipe(description="A Triton model repository, packed as it is")
     assert list(checks.read(model).models) == ["double", "doubled"]
     (doubled / "double" / "1" / "model.py").unlink()
-    with pytest.raises(RepositoryInvalid, match=r"double: has no version: add a folder 1/"):
+    with pytest.raises(RepositoryInvalid, match=r"double/1: is empty: put model.py there"):
         checks.read(model)
 
 

@@ -245,6 +245,13 @@ def test_a_build_goes_to_one_place(
     assert fail("build", doubled, *TARGET, *where, code=2) == told
 
 
+def test_a_model_is_found_in_models_by_its_name_alone(
+    doubled: Path, succeed: "Succeed", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(doubled.parent.parent)
+    assert succeed("build", "doubled", *TARGET, "--output", ".").startswith("wrote doubled-")
+
+
 def test_a_gpu_project_needs_the_bucket_that_its_jobs_go_through(
     doubled: Path, tmp_path: Path, fail: "Fail"
 ) -> None:

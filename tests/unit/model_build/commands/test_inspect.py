@@ -1,5 +1,6 @@
 import gzip
 import io
+import json
 import random
 import tarfile
 import zlib
@@ -10,6 +11,7 @@ import pytest
 
 from model_build import digest_of
 from model_build.__main__ import main
+from tests.unit.model_build.test_native_libraries import shared_object
 
 if TYPE_CHECKING:
     from tests.unit.model_build.commands.conftest import Data, Fail, Succeed
@@ -25,9 +27,10 @@ def built(doubled: Path, tmp_path: Path, succeed: "Succeed") -> Path:
 def _tar(path: Path, files: dict[str, str]) -> Path:
     with tarfile.open(path, "w:gz") as tar:
         for name, text in files.items():
+            content = text.encode("latin-1")
             entry = tarfile.TarInfo(name)
-            entry.size = len(text.encode())
-            tar.addfile(entry, io.BytesIO(text.encode()))
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
     return path
 
 
@@ -55,13 +58,33 @@ def test_an_archive_is_told_by_its_models_files_and_manifest(
 def test_people_are_told_the_same(built: Path, succeed: "Succeed") -> None:
     first, manifest, *lines = succeed("inspect", built).splitlines()
     assert first == f"{built}: 0.0 MB"
-    assert manifest.startswith("  doubled, built for cpu and Triton 24.09 with torch ")
+    assert manifest == "  doubled, built for cpu and Triton 24.09"
     assert lines[:3] == [
         "  double (python), batches up to 8",
         "    inputs: X FP32 [-1, 2]",
         "    outputs: Y FP32 [-1, 2]",
     ]
     assert lines[-1].endswith("doubled/config.pbtxt")
+
+
+def test_the_packages_of_a_model_are_named_and_libraries_that_they_lack(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    library = shared_object("libOpenCL.so.1").decode("latin-1")
+    info = "first/1/site-packages/lightgbm-4.6.0.dist-info/METADATA"
+    archive = _tar(
+        tmp_path / "model.tar.gz",
+        {
+            "first/config.pbtxt": 'backend: "python"',
+            info: "Metadata-Version: 2.1\nName: lightgbm\nVersion: 4.6.0\n",
+            "first/1/site-packages/lightgbm/lib.so": library,
+        },
+    )
+    assert main(["inspect", str(archive), "--json"]) == 1  # the model has no file
+    data = json.loads(capsys.readouterr().out)
+    assert data["models"]["first"]["packages"] == {"lightgbm": "4.6.0"}
+    (warning,) = data["warnings"]
+    assert warning.startswith("first/1/site-packages/lightgbm/lib.so needs libOpenCL.so.1, which")
 
 
 def test_gates_are_told_as_far_as_they_were_used(built: Path, succeed: "Succeed") -> None:

@@ -131,18 +131,11 @@ def test_what_several_alternatives_share_is_told_once(
     ]
 
 
-def test_a_path_that_is_no_folder_is_a_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    code, data = _findings(capsys, "models", "nowhere")
-    assert code == 1
-    assert data == [
-        {
-            "rule": "is_folder",
-            "path": "nowhere",
-            "line": None,
-            "column": None,
-            "message": "is not a folder: write a model's, or models/",
-        }
-    ]
+def test_a_path_without_a_folder_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", "models", "nowhere"]) == 1
+    assert capsys.readouterr().err == (
+        "error: nowhere: there is no such folder: write a model's, or models/\n"
+    )
 
 
 def test_a_folder_in_which_no_model_is_fails(

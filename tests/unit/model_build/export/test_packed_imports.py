@@ -32,6 +32,7 @@ def test_packages_that_need_each_other_and_numpy_are_imported(
     }
     _try(write_files(tmp_path, files), said)
     assert said.lines == []
+    assert not [*tmp_path.rglob("__pycache__")]  # it would go into the archive
 
 
 @pytest.mark.parametrize("missing", ["letters", "yaml"])  # ours has yaml

@@ -13,9 +13,14 @@ from model_build.export.steps import Made
 from model_build.gpu_step.result import Result
 from model_build.recipe import Copy, PythonPackages, Recipe, Step
 from tests.unit.model_build.fakes import Lines, step_context
+from tests.unit.model_build.test_native_libraries import shared_object
 
 REPORT = GateReport(
-    max_absolute_difference=2.5e-6, max_relative_difference=1e-6, allowed=1e-4, shapes=[]
+    max_absolute_difference=2.5e-6,
+    max_relative_difference=1e-6,
+    allowed=1e-4,
+    shapes=[],
+    answers=[],
 )
 ENGINE_RESULT = Result(job="j", plan_sha256="p", outputs=[], compiled_on={})
 GATE = {"max_absolute_difference": 1e-4}
@@ -74,6 +79,7 @@ def test_each_step_has_its_exporter_whose_gates_are_told(
 
     def export(*arguments: Any, **named: Any) -> Any:
         calls.append((arguments, named))
+        named["to"].touch()
         return found
 
     monkeypatch.setattr(f"model_build.export.{exporter}.export", export)
@@ -113,7 +119,10 @@ def test_packages_are_installed_for_tritons_python_and_tried(
     step = PythonPackages(to="python-packages", requirements="a/pins.txt")
     context = _context(tmp_path, said)
     to = tmp_path / "1" / "site-packages"
+    to.mkdir(parents=True)
+    (to / "lib.so").write_bytes(shared_object("libOpenCL.so.1"))
     assert steps.make(step, to, context) == Made([])
+    assert [line for line in said.lines if line.startswith("warning: lib.so needs libOpenCL.so.1")]
     pins, python = tmp_path / "a/pins.txt", context.triton_python
     how = {"requirements": pins, "python": python, "progress": said}
     assert calls == [(pins, to, python), (to.parent, how)]

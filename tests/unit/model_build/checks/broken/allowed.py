@@ -41,6 +41,7 @@ BASES = {
     "recipe": RECIPE,
     "recipe with packages": PACKING,
 }
+FIL_TENSORS = TENSORS.replace("INPUT__0", "input__0").replace("OUTPUT__0", "output__0")
 FILES = {
     'platform: "tensorrt_plan"': "model.plan",
     'backend: "tensorrt"': "model.plan",
@@ -78,7 +79,7 @@ CASES = [
     *(
         Case(
             f"{file} for {named}",
-            {CONFIG: named + TENSORS, f"twice/1/{file}": ""},
+            {CONFIG: named + (FIL_TENSORS if "fil" in named else TENSORS), f"twice/1/{file}": ""},
             {},
             [],
             release="24.09",

@@ -117,6 +117,18 @@ instance_group { kind: KIND_CPU }
     "twice/1/model.bin": "",
 }
 
+FIL: Files = {
+    "twice/config.pbtxt": """\
+backend: "fil"
+max_batch_size: 8
+input [ { name: "input__0" data_type: TYPE_FP32 dims: [ 2 ] } ]
+output [ { name: "output__0" data_type: TYPE_FP32 dims: [ 1 ] } ]
+parameters { key: "model_type" value { string_value: "xgboost_json" } }
+# more
+""",
+    "twice/1/xgboost.json": '{"learner": {"learner_model_param": {"num_feature": "2"}}}',
+}
+
 TENSORFLOW: Files = {
     "twice/config.pbtxt": """\
 platform: "tensorflow_graphdef"
@@ -209,6 +221,6 @@ description: Words, with packages of its own
 files:
   first/1/site-packages: { to: python-packages, requirements: pins.txt }
 """,
-    "pins.txt": "",
+    "pins.txt": f"tokenizers==0.20.3 --hash=sha256:{64 * '0'}\n",
     "first/1/model.py": "import tokenizers\n" + MODEL,
 }

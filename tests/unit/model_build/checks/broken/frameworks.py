@@ -3,7 +3,7 @@
 from functools import partial
 
 from tests.unit.model_build.checks.broken import files
-from tests.unit.model_build.checks.broken.bases import DALI, MODEL, ONNX, PYTHON, TORCHSCRIPT
+from tests.unit.model_build.checks.broken.bases import DALI, FIL, MODEL, ONNX, PYTHON, TORCHSCRIPT
 from tests.unit.model_build.checks.broken.case import Case
 
 CONFIG = "twice/config.pbtxt"
@@ -59,6 +59,23 @@ CASES = [
         [
             "twice/1/model.py:4:1: TritonPythonModel has no method execute(self, requests) "
             "[python_models]",
+        ],
+    ),
+    # bls_calls
+    Case(
+        "a Python model calls another one by a fixed name",
+        PYTHON,
+        {
+            "twice/1/model.py": MODEL
+            + "import triton_python_backend_utils as utils\nNAME = 'inner'\n\n\n"
+            + "def call():\n    utils.InferenceRequest(model_name=NAME)\n"
+            + "    return utils.InferenceRequest(\n        model_name='inner', inputs=[])\n",
+        },
+        [
+            'twice/1/model.py:10:12: calls model "inner" by a fixed name, which is not loaded, or '
+            "not the only one of that name on a multi-model endpoint: load it in initialize under "
+            "a name of its own (docs/models.md, Models that call models), or make it a step of an "
+            "ensemble [bls_calls]",
         ],
     ),
     # python_parameters
@@ -196,6 +213,21 @@ CASES = [
         ],
     ),
     Case(
+        "an ONNX file's output lacks an axis of size 1",
+        ONNX,
+        {
+            CONFIG: {
+                '"y" data_type: TYPE_FP32 dims: [ 2 ]': '"y" data_type: TYPE_FP32 dims: [ 1 ]'
+            },
+            "twice/1/model.onnx": partial(files.onnx, {"x": ["n", 2]}, {"y": ["n"]}),
+        },
+        [
+            'twice/config.pbtxt:4:43: output "y" has dims [1], 1/model.onnx has [] behind the '
+            "batch axis: write dims as the file has them, or add reshape { shape: [] } "
+            "[onnx_tensors]",
+        ],
+    ),
+    Case(
         "an ONNX file takes one batch size",
         ONNX,
         {"twice/1/model.onnx": partial(files.onnx, {"x": [1, 2]}, {"y": ["n", 2]})},
@@ -276,6 +308,63 @@ CASES = [
         [
             "twice/config.pbtxt:3:1: declares inputs x, z, forward in 1/model.pt takes x, y "
             "[torchscript_tensors]",
+        ],
+    ),
+    # torchscript_versions
+    Case(
+        "a TorchScript file is newer than the release",
+        TORCHSCRIPT,
+        {},
+        [
+            "twice/1/model.pt: was written by PyTorch 2.1 or newer, Triton 23.03 has "
+            "2.0.0a0+1767026, which need not read it: write it with that or an older one, or "
+            "choose a newer release [torchscript_versions]",
+        ],
+        release="23.03",
+    ),
+    # fil_settings
+    Case(
+        "a tree model has tensors that FIL does not have",
+        FIL,
+        {
+            CONFIG: {
+                '"input__0" data_type: TYPE_FP32': '"X" data_type: TYPE_FP64',
+                "max_batch_size: 8\n": "",
+                "xgboost_json": "xgboost_yaml",
+                "# more": 'parameters { key: "output_class" value { string_value: "yes" } }',
+            },
+            "twice/1/xgboost.json": None,
+            "twice/1/xgboost.model": "",
+        },
+        [
+            "twice/config.pbtxt: FIL runs batches: write 1 or more, such as 32768 [fil_settings]",
+            'twice/config.pbtxt:2:11: FIL calls its input "input__0": write that [fil_settings]',
+            "twice/config.pbtxt:2:21: FIL computes in FP32: write TYPE_FP32 [fil_settings]",
+            'twice/config.pbtxt:4:1: model_type is "xgboost_yaml": write xgboost, xgboost_json, '
+            "xgboost_ubj, lightgbm, treelite_checkpoint [fil_settings]",
+            'twice/config.pbtxt:5:1: output_class is "yes": write true, false [fil_settings]',
+        ],
+    ),
+    Case(
+        "a file of XGBoost takes another number of features",
+        FIL,
+        {CONFIG: {"[ 2 ]": "[ 4 ]"}},
+        [
+            "twice/config.pbtxt:3:49: has 4 features, 1/xgboost.json has 2: write [ 2 ] "
+            "[fil_settings]",
+        ],
+    ),
+    Case(
+        "a file of LightGBM takes another number of features",
+        FIL,
+        {
+            CONFIG: {"xgboost_json": "lightgbm"},
+            "twice/1/xgboost.json": None,
+            "twice/1/model.txt": "tree\nversion=v4\nmax_feature_idx=3\n",
+        },
+        [
+            "twice/config.pbtxt:3:49: has 2 features, 1/model.txt has 4: write [ 4 ] "
+            "[fil_settings]",
         ],
     ),
     # dali_tensors

@@ -198,7 +198,7 @@ CASES = [
         {"twice/1/model.py": None, "twice/Version-3.1/model.py": MODEL},
         [
             "twice/Version-3.1: is not a version for Triton: call the folder 3 [version_folders]",
-            "twice: has no version: add a folder 1/ [version_files]",
+            "twice: has no version: add a folder 1/ with model.py [version_files]",
         ],
     ),
     Case(
@@ -250,7 +250,7 @@ CASES = [
         PYTHON,
         {"twice/1/model.py": None, "twice/model.py": MODEL},
         [
-            "twice: has no version: add a folder 1/ [version_files]",
+            "twice: has no version: add a folder 1/ with model.py [version_files]",
         ],
     ),
     Case(
@@ -258,7 +258,7 @@ CASES = [
         PYTHON,
         {"twice/1/model.py": None, "twice/1/": ""},
         [
-            "twice: has no version: add a folder 1/ [version_files]",
+            "twice/1: is empty: put model.py there [version_files]",
         ],
     ),
     Case(

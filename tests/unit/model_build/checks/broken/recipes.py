@@ -96,6 +96,16 @@ CASES = [
         ],
     ),
     Case(
+        "a Python model imports a package that the requirements do not name",
+        PACKING,
+        {"first/1/model.py": "import bs4, tokenizers, torch\n" + MODEL},
+        [
+            "first/1/model.py:1:1: imports torch, which neither Python's standard library, nor "
+            "numpy, nor this model directory has: add it with a `python-packages` step in "
+            "recipe.yaml (docs/models.md), or catch ImportError [recipe_imports]",
+        ],
+    ),
+    Case(
         "a recipe's packages lie where nobody looks for them",
         RECIPE,
         {

@@ -1,0 +1,62 @@
+"""`--parameter`: parameters of a request, such as the sequence that it belongs to.
+
+Source: triton-inference-server/server, docs/protocol/extension_parameters.md and
+extension_sequence.md.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping
+
+from cli.errors import CommandError
+from endpoint_client._payload import BINARY
+
+Parameters = dict[str, bool | int | float | str]
+SEQUENCE = "sequence_id"
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    """Add `--parameter`."""
+    parser.add_argument(
+        "--parameter",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the request: true, false, a number or text, such as sequence_id=7 "
+        "sequence_start=true for a model with sequence_batching; repeatable",
+    )
+
+
+def parse(arguments: Iterable[str]) -> Parameters:
+    """Return the parameters by name. Raise `CommandError` for what is not NAME=VALUE."""
+    parameters: Parameters = {}
+    for argument in arguments:
+        name, equals, text = argument.partition("=")
+        if not name or not equals:
+            raise CommandError(f"--parameter {argument!r}: write NAME=VALUE")
+        if name in parameters:
+            raise CommandError(f"--parameter {argument!r}: {name} is given twice: keep one")
+        parameters[name] = _value(text)
+    return parameters
+
+
+def _value(text: str) -> bool | int | float | str:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, bool | int | float) else text
+
+
+def with_parameters(
+    body: bytes, content_type: str, parameters: Mapping[str, object]
+) -> tuple[bytes, str]:
+    """Return the body and Content-Type of a request, JSON or binary, with parameters added."""
+    if not parameters:
+        return body, content_type
+    is_binary = content_type.startswith(BINARY)
+    length = int(content_type.removeprefix(BINARY)) if is_binary else len(body)
+    request = json.loads(body[:length])
+    request["parameters"] = {**request.get("parameters", {}), **parameters}
+    header = json.dumps(request).encode()
+    return header + body[length:], f"{BINARY}{len(header)}" if is_binary else content_type

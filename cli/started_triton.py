@@ -1,0 +1,75 @@
+"""A Triton that somebody else has started, in SageMaker's multi-model mode: `try --server URL`.
+
+It is spoken to as SageMaker does (developer guide, "Custom container contract for multi-model
+endpoints"): POST /models loads what is unpacked below /opt/ml/models, DELETE /models/NAME unloads.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from cli.errors import CommandError
+from local_sagemaker.serving import Response
+from model_build.export.weights import CACHE
+
+FOLDER = CACHE / "served"
+"""What the server's container has at `MOUNTED_AT`."""
+MOUNTED_AT = Path("/opt/ml/models")
+TARGET_MODEL = "X-Amzn-SageMaker-Target-Model"
+LOAD_SECONDS = 300
+"""How long a server may load or invoke: our choice."""
+
+
+@dataclass(frozen=True)
+class StartedTriton:
+    """A server that loads one archive from `FOLDER`."""
+
+    url: str
+
+    @contextmanager
+    def loaded(self, archive: Path) -> Iterator[None]:
+        """Load an archive for the length of the block. Raise `CommandError` where it fails."""
+        name = _name(archive.name)
+        shutil.rmtree(FOLDER / name, ignore_errors=True)
+        shutil.unpack_archive(archive, FOLDER / name / "model")
+        body = json.dumps({"model_name": name, "url": str(MOUNTED_AT / name / "model")}).encode()
+        try:
+            self._request("POST", "/models", archive.name, body, "application/json")
+            yield
+        finally:
+            with suppress(CommandError):
+                self._request("DELETE", f"/models/{name}", archive.name)
+            shutil.rmtree(FOLDER / name, ignore_errors=True)
+
+    def invoke(self, target_model: str, body: bytes, content_type: str) -> Response:
+        """Ask a model that is loaded. Raise `CommandError` with Triton's message."""
+        path = f"/models/{_name(target_model)}/invoke"
+        return self._request("POST", path, target_model, body, content_type)
+
+    def _request(
+        self, method: str, path: str, target_model: str, body: bytes = b"", content_type: str = ""
+    ) -> Response:
+        headers = {TARGET_MODEL: target_model, "Content-Type": content_type}
+        request = Request(self.url.rstrip("/") + path, body, headers, method=method)
+        try:
+            with urlopen(request, timeout=LOAD_SECONDS) as answer:
+                return Response(answer.status, dict(answer.headers), answer.read())
+        except HTTPError as error:
+            text = error.read().decode(errors="replace")
+            raise CommandError(f"{method} {path} is answered {error.code}: {text}") from None
+        except (URLError, OSError, ValueError) as error:
+            raise CommandError(
+                f"no Triton answers at {self.url} ({error}): start one in multi-model mode, as "
+                "docs/models.md says"
+            ) from None
+
+
+def _name(target_model: str) -> str:
+    """Return the model's name in the container, safe in a path."""
+    return hashlib.sha256(target_model.encode()).hexdigest()[:32]

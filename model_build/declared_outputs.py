@@ -1,0 +1,64 @@
+"""A model answers what config.pbtxt declares."""
+
+from collections.abc import Iterable, Iterator
+
+from model_build.checks.torchscript_names import BY_POSITION
+from model_build.export.gate import Answered
+from model_build.findings import Finding
+from model_build.model_config import data_type
+from model_build.repository import Model
+
+
+def declared_outputs(
+    model: Model,
+    answer: Iterable[Answered],
+    *,
+    batch: int | None = None,
+    backend: str | None = None,
+) -> Iterator[Finding]:
+    """Yield a finding for each declared output that is missing, or of another type or shape.
+
+    `batch` is the size of the request's batch, None for any. `backend` is for an answer of the
+    model's file, before Triton applies `reshape` and, for TorchScript, names the outputs by their
+    positions. A model with `max_batch_size` answers with the batch axis in front of the dims
+    (triton-inference-server/server, docs/user_guide/model_configuration.md, "Maximum Batch Size").
+    """
+    outputs = list(answer)
+    answers = {output.name: output for output in outputs}
+    batches = model.config.max_batch_size > 0
+    for index, declared in enumerate(model.config.output):
+        output = answers.get(declared.name)
+        if backend == "pytorch":
+            match = BY_POSITION.fullmatch(declared.name)
+            output = outputs[int(match["index"]) if match else index]
+        if output is None:
+            yield Finding(
+                declared_outputs.__name__,
+                model.at("output", index, "name"),
+                f'output "{declared.name}" is missing in the answer, which has '
+                f"{', '.join(answers) or 'none'}: return it, or remove it here",
+            )
+            continue
+        datatype = data_type(declared.data_type)
+        # tritonclient gives FP32 for BF16, which numpy lacks.
+        if output.datatype != datatype and (datatype, output.datatype) != ("BF16", "FP32"):
+            yield Finding(
+                declared_outputs.__name__,
+                model.at("output", index, "data_type"),
+                f'output "{declared.name}" is declared {datatype}, the answer has '
+                f"{output.datatype}: make them equal",
+            )
+        is_reshaped = backend and declared.HasField("reshape")
+        dims = list(declared.reshape.shape if is_reshaped else declared.dims)
+        shape = [batch or -1, *dims] if batches else dims
+        fits = len(shape) == len(output.shape) and all(
+            size in (-1, axis) for size, axis in zip(shape, output.shape, strict=True)
+        )
+        if not fits:
+            yield Finding(
+                declared_outputs.__name__,
+                model.at("output", index, "dims"),
+                f'output "{declared.name}" is declared {shape}'
+                + (" with the batch axis" if batches else "")
+                + f", the answer has shape {list(output.shape)}: change dims, or the answer",
+            )

@@ -1,0 +1,95 @@
+"""Exports, kept on this machine by everything that they are made of."""
+
+import hashlib
+import importlib.metadata
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import TypeAdapter, ValidationError
+
+from model_build import digest
+from model_build.export.gate import GateReport
+from model_build.export.step_context import StepContext
+from model_build.export.weights import CACHE
+from model_build.recipe import FILE, Step
+from model_build.repository import CONFIG
+
+FOLDER = CACHE / "exports"
+KEPT = 20
+"""Exports that are kept: the latest used."""
+
+Gates = list[tuple[str, GateReport]]
+"""What was compared with what, and how it came out."""
+
+_GATES = TypeAdapter(Gates)
+
+
+def exported(step: Step, to: Path, context: StepContext, export: Callable[[], Gates]) -> Gates:
+    """Write the file `to`, by `export` where it is not kept, and return its gates.
+
+    What is kept is found by the step, the seed, the weights, the processor, all files of the
+    model's folder outside of its Triton models, all installed packages, and the builder's code. A
+    file that is not the one that was kept is made again.
+    """
+    folder = FOLDER / _key(step, context)
+    kept, report = folder / "file", folder / "gates.json"
+    try:
+        gates = _GATES.validate_json(report.read_bytes())
+        shutil.copyfile(kept, to)
+        if _sha256(to) == (folder / "sha256").read_text():
+            folder.touch()
+            context.progress(f"{to.name} is the export of the same source, weights and packages")
+            return gates
+    except (OSError, ValidationError):
+        pass
+    made = export()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=FOLDER, prefix=".new-") as scratch:
+        new = Path(scratch, "export")
+        new.mkdir()
+        shutil.copyfile(to, new / kept.name)
+        (new / report.name).write_bytes(_GATES.dump_json(made))
+        (new / "sha256").write_text(_sha256(to))
+        shutil.rmtree(folder, ignore_errors=True)
+        new.rename(folder)
+    for old in sorted(FOLDER.glob("[0-9a-f]*"), key=lambda path: path.stat().st_mtime)[:-KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+    return made
+
+
+def _key(step: Step, context: StepContext) -> str:
+    folder = context.model_folder
+    models = {path.parent for path in folder.glob(f"*/{CONFIG}")}
+    inputs = [
+        path
+        for path in digest.files(folder)
+        if path != folder / FILE and not models & {*path.parents}
+    ]
+    parts = {
+        "step": step.model_dump(mode="json"),
+        "seed": context.seed,
+        "weights": context.weights and context.weights.name,  # a digest of their content
+        "processor": context.target.processor,
+        "files": {str(path.relative_to(folder)): _sha256(path) for path in inputs},
+        "builder": _builder(),
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@cache
+def _builder() -> dict[str, str]:
+    """Return Python's version, those of all packages, and digests of the builder's code."""
+    packages = {package.name: package.version for package in importlib.metadata.distributions()}
+    package = Path(__file__).parents[1]
+    code = {str(path.relative_to(package)): _sha256(path) for path in package.rglob("*.py")}
+    return {"python": sys.version, **packages, **code}
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

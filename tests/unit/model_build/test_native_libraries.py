@@ -1,0 +1,55 @@
+"""Libraries that native code needs, read from files that a linker has made."""
+
+import struct
+from pathlib import Path
+
+from model_build.native_libraries import unmet_libraries, unmet_lines
+
+
+def shared_object(*needed: str) -> bytes:
+    """Return an ELF file with one dynamic segment that needs libraries (ELF gABI, chapter 5)."""
+    strings = b"\0" + b"".join(name.encode() + b"\0" for name in needed)
+    entries, at = [], 1
+    for name in needed:
+        entries.append((1, at))  # DT_NEEDED
+        at += len(name) + 1
+    header, program = 64, 56
+    dynamic = header + 2 * program
+    size = 16 * (len(entries) + 3)
+    entries += [(5, dynamic + size), (10, len(strings)), (0, 0)]  # DT_STRTAB, DT_STRSZ, DT_NULL
+    total = dynamic + size + len(strings)
+    return (
+        b"\x7fELF\x02\x01\x01" + bytes(9)
+        + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, header, 0, 0, header, program, 2, 64, 0, 0)
+        + struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, total, total, 4096)  # PT_LOAD
+        + struct.pack("<IIQQQQQQ", 2, 6, dynamic, dynamic, dynamic, size, size, 8)  # PT_DYNAMIC
+        + b"".join(struct.pack("<qQ", *entry) for entry in entries)
+        + strings
+    )  # fmt: skip
+
+
+def write(folder: Path, **libraries: tuple[str, ...]) -> Path:
+    for name, needed in libraries.items():
+        path = folder / f"{name.replace('__', '/')}.so"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(shared_object(*needed))
+    return folder
+
+
+def test_a_library_that_neither_the_archive_nor_the_image_has_is_named(tmp_path: Path) -> None:
+    folder = write(tmp_path, lightgbm__lib=("libgomp.so.1", "libc.so.6", "libOpenCL.so.1"))
+    assert unmet_libraries(folder) == {"libOpenCL.so.1": ["lightgbm/lib.so"]}
+    assert unmet_lines(folder) == [
+        "lightgbm/lib.so needs libOpenCL.so.1, which the archive does not have; whether Triton's "
+        "image has it is unknown: add a package that brings it, or try it on the release's image"
+    ]
+
+
+def test_a_library_that_another_package_brings_is_found_by_its_name(tmp_path: Path) -> None:
+    assert unmet_libraries(write(tmp_path, a__b=("c.so",), d__libs__c=())) == {}
+
+
+def test_what_is_called_a_library_and_is_none_needs_nothing(tmp_path: Path) -> None:
+    for name, content in {"a.so": b"GROUP ( libc.so.6 )", "b.so": b"\x7fELF", "c.so": b""}.items():
+        (tmp_path / name).write_bytes(content)
+    assert unmet_libraries(tmp_path) == {}
