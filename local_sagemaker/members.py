@@ -117,17 +117,14 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "ListBuildsForProjectInput": "projectName sortOrder",
         "ListBuildsInput": "sortOrder",
         "LogsConfig": "cloudWatchLogs s3Logs",
-        "ProjectArtifacts": "encryptionDisabled location name namespaceType packaging path type",
+        "ProjectArtifacts": "location name namespaceType packaging path type",
         "ProjectCache": "type",
         "ProjectEnvironment": "computeType environmentVariables image imagePullCredentialsType "
         "type",
         "ProjectSource": "buildspec location sourceIdentifier type",
         "S3LogsConfig": "status",
-        "StartBuildInput": "artifactsOverride buildspecOverride computeTypeOverride "
-        "encryptionKeyOverride environmentTypeOverride environmentVariablesOverride "
-        "idempotencyToken imageOverride imagePullCredentialsTypeOverride logsConfigOverride "
-        "projectName queuedTimeoutInMinutesOverride secondarySourcesOverride "
-        "sourceLocationOverride sourceTypeOverride timeoutInMinutesOverride",
+        "StartBuildInput": "artifactsOverride buildspecOverride environmentVariablesOverride "
+        "idempotencyToken imageOverride projectName secondarySourcesOverride",
         "StopBuildInput": "id",
         "Tag": "key value",
         "UpdateProjectInput": _PROJECT,
@@ -135,6 +132,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
     "service-quotas": {
         "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken ServiceCode",
         "ListServiceQuotasRequest": "MaxResults NextToken ServiceCode",
+        "ListServicesRequest": "MaxResults NextToken",
     },
     "ecr": {
         "BatchGetImageRequest": "acceptedMediaTypes imageIds registryId repositoryName",

@@ -281,5 +281,5 @@ def _due(target: Target, after: float, until: float) -> list[Record]:
 
 
 def _capacity(key: TargetKey, endpoint: Record) -> int:
-    variants = {it["VariantName"]: it for it in endpoint["ProductionVariants"]}
+    variants = {it["VariantName"]: it for it in endpoint.get("ProductionVariants", [])}
     return int(variants.get(key.variant, {}).get("DesiredInstanceCount", 0))

@@ -24,12 +24,20 @@ from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.store import Store, Target
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
+from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError
 from local_sagemaker.happenings import Tell, untold
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
 )
+
+ROLE = (
+    f"arn:aws:iam::{ACCOUNT}:role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
+    "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+)
+"""Of a target that names none: the service-linked role (Application Auto Scaling user guide,
+application-auto-scaling-service-linked-roles)."""
 
 
 class AutoScaling:
@@ -90,11 +98,11 @@ class AutoScaling:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.of(request)
         endpoint = self._variants.describe_endpoint({"EndpointName": key.endpoint})
-        if key.variant not in {it["VariantName"] for it in endpoint["ProductionVariants"]}:
+        if key.variant not in {it["VariantName"] for it in endpoint.get("ProductionVariants", [])}:
             raise ApiError("ValidationException", f"SageMaker variant not found: {key.resource}")
         with self._store.locked() as targets:
             known = targets.get(key)
-            old = known.record if known else {"SuspendedState": SUSPENDED}
+            old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
             record = {
                 "CreationTime": self._clock(),
                 "ScalableTargetARN": arn("scalable-target", uuid.uuid4().hex[:8]),

@@ -133,10 +133,17 @@ class Hosting(Registry):
             return super().delete_endpoint_config(request)
 
     def describe_endpoint(self, request: Record) -> Record:
-        """DescribeEndpoint."""
+        """DescribeEndpoint: without variants while nothing has served yet.
+
+        So were endpoints recorded that were Creating and Failed (cloud-custodian/cloud-custodian,
+        tests/data/placebo/test_sagemaker_endpoints and test_sagemaker_endpoint_tag).
+        """
         with self._lock:
-            found: Endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
-            return found.described()
+            endpoint: Endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            description = endpoint.described()
+            if endpoint.fleet is None:
+                description.pop("ProductionVariants", None)
+            return description
 
     def list_endpoints(self, request: Record) -> Record:
         """ListEndpoints."""

@@ -23,6 +23,12 @@ answers (developer guide, monitoring-detailed-observability-getting-started). No
 on them."""
 
 
+CONTAINER = {"Environment": {}, "Mode": "SingleModel"}
+MODEL_DEFAULTS = {"EnableNetworkIsolation": False}
+"""What DescribeModel answers where CreateModel was told nothing
+(cloud-custodian/cloud-custodian, tests/data/placebo/test_sagemaker_model)."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a fleet is started from; what is deleted meanwhile does not change it."""
@@ -52,7 +58,7 @@ class Registry:
         check_model(request, self._s3, assumable=self._assumable)
         with self._lock:
             MODEL.refuse_existing(self._models, name)
-            self._models[name] = self._born(MODEL, request)
+            self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **_with_modes(request)})
             return {"ModelArn": self._models[name]["ModelArn"]}
 
     def describe_model(self, request: Record) -> Record:
@@ -141,3 +147,10 @@ class Registry:
         kind.find(records, name)
         del records[name]
         self._tags.gone(kind.arn(name))
+
+
+def _with_modes(request: Record) -> Record:
+    """Return a CreateModel request with the defaults of its container."""
+    if "PrimaryContainer" in request:
+        return {**request, "PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
+    return {**request, "Containers": [{**CONTAINER, **it} for it in request["Containers"]]}

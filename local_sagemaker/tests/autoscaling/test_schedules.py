@@ -1,10 +1,10 @@
 """When schedules are due."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
-from local_sagemaker.autoscaling.schedules import MOST_MINUTES, parse
+from local_sagemaker.autoscaling.schedules import MOST_SECONDS, parse
 
 
 def at(text: str) -> float:
@@ -31,7 +31,6 @@ def due(expression: str, text: str, zone: str = "UTC") -> bool:
         ("cron(30 6 * * 2 *)", ["2027-01-04T06:30"], ["2027-01-05T06:30"]),
         # what else a field may have
         ("cron(0 0 L * ? *)", ["2028-02-29T00:00"], ["2028-02-28T00:00"]),
-        ("cron(0 0 LW * ? *)", ["2027-01-29T00:00"], ["2027-01-31T00:00"]),
         ("cron(0 0 16W * ? *)", ["2027-01-15T00:00"], ["2027-01-16T00:00"]),
         ("cron(0 0 17W * ? *)", ["2027-01-18T00:00"], ["2027-01-17T00:00"]),
         ("cron(0 0 1W 5 ? *)", ["2027-05-03T00:00"], ["2027-05-01T00:00"]),
@@ -45,7 +44,6 @@ def due(expression: str, text: str, zone: str = "UTC") -> bool:
         ("cron(0 0 ? JAN,jun * 2027-2028)", ["2027-06-02T00:00"],
          ["2027-02-02T00:00", "2029-01-02T00:00"]),
         ("cron(0 0/6 1-7/3 * ? *)", ["2027-01-04T12:00"], ["2027-01-05T12:00"]),
-        ("cron(7 0 10 * * ? *)", ["2027-01-04T10:00"], ["2027-01-04T10:01"]),  # with seconds
         ("at(2027-01-04T10:00:00)", ["2027-01-04T10:00"], ["2027-01-04T10:01"]),
     ],
 )  # fmt: skip
@@ -74,8 +72,7 @@ def test_what_was_slept_over_is_due_once_and_not_days_later() -> None:
     assert schedule.is_due(morning - 3600, morning + 3600)
     assert not schedule.is_due(morning, morning + 3600)
     once = parse("cron(0 8 4 1 ? 2027)", since=0, speed=1)
-    assert not once.is_due(morning - 60, morning + timedelta(minutes=MOST_MINUTES + 1).seconds
-                           + 24 * 3600)  # fmt: skip
+    assert not once.is_due(morning - 60, morning + MOST_SECONDS + 60)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -107,13 +104,13 @@ def test_rates_pass_as_fast_as_all_of_awss_time() -> None:
         ("rate(1 week)", "is not at"),
         ("at(2027-01-04)", "is not at"),
         ("cron(0 8 * *)", "6 fields, and not 4"),
-        ("cron(60 8 * * ? *)", "'60' is not a value of the field of minutes"),
-        ("cron(0 8 * 13 ? *)", "'13' is not a value of the field of months"),
-        ("cron(0 8 ? * XXX *)", "'XXX' is not a value of the field of weekdays"),
-        ("cron(0 8 32W * ? *)", "'32W' is not a value"),
-        ("cron(0 8 - * ? *)", "'-' is not a value of the field of days"),
-        ("cron(0 8 ? * ? *)", r"write \? as the day"),
-        ("cron(0 8 1 * 2 *)", r"write \? as the day"),
+        ("cron(60 8 * * ? *)", "Invalid minute value '60'"),
+        ("cron(0 8 * 13 ? *)", "Invalid month value '13'"),
+        ("cron(0 8 ? * XXX *)", "Invalid day-of-week value 'XXX'"),
+        ("cron(0 8 32W * ? *)", "Invalid day-of-month value '32W'"),
+        ("cron(0 8 LW * ? *)", "no LW"),
+        ("cron(0 8 ? * ? *)", "Invalid combination"),
+        ("cron(0 8 1 * 2 *)", "Invalid combination"),
     ],
 )
 def test_what_is_no_schedule_is_refused(expression: str, fault: str) -> None:

@@ -45,12 +45,6 @@ def test_lines_are_sent_once_each_with_its_newline(log: Log, logs: FakeLogs, clo
     ]
 
 
-def test_nothing_is_sent_before_there_is_a_stream(log: Log, logs: FakeLogs) -> None:
-    log.say("said")
-    log.send()
-    assert logs.batches == {}
-
-
 @pytest.mark.parametrize(
     "content", [b"a\n" * 25_000, (b"b" * 300 + b"\n") * 9_000, b"\xff" * 3_000_000 + b"\nlast\n"]
 )
@@ -64,12 +58,6 @@ def test_batches_are_what_cloudwatch_takes(log: Log, logs: FakeLogs, content: by
         assert len(batch) <= 10_000
         assert sum(len(it["message"].encode()) + 26 for it in batch) <= 1_048_576
     assert "".join(logs.messages("group", "stream")) == content.decode(errors="replace")
-
-
-def test_a_group_that_is_there_is_used(log: Log, logs: FakeLogs) -> None:
-    logs.groups.add("group")
-    log.open("group", "stream")
-    assert logs.batches == {("group", "stream"): []}
 
 
 def test_a_group_that_another_build_makes_first_is_used(

@@ -55,7 +55,7 @@ def test_the_instances_are_started_from_the_configuration_and_its_models(
     ((host, endpoint, configuration, models, counts),) = fleets.asked
     assert (host, endpoint, counts) == (hosting._site.host, "Text", {"only": 1})
     assert configuration["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
-    assert models["m"]["PrimaryContainer"] == CONTAINER
+    assert models["m"]["PrimaryContainer"]["ModelDataUrl"] == CONTAINER["ModelDataUrl"]
 
 
 def test_variants_are_described_with_their_counts_and_weights(hosting: Hosting) -> None:

@@ -4,17 +4,8 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets, config, model
+from local_sagemaker.tests.sagemaker.conftest import Fleets, config, model
 from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, in_service, refusal
-
-
-def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> None:
-    described = hosting.describe_model({"ModelName": "m"})
-    assert described["PrimaryContainer"] == CONTAINER
-    assert described["ModelArn"] == f"{ARN}:model/m"
-    described = hosting.describe_endpoint_config({"EndpointConfigName": "one"})
-    assert described["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
-    assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
 
 
 def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: Hosting) -> None:

@@ -1,0 +1,46 @@
+"""The local SageMaker, held against answers that others have recorded from the real AWS."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.tests.recorded import coverage
+from local_sagemaker.tests.recorded.account import Account
+from local_sagemaker.tests.recorded.recording import Scenario, problem, scenarios
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Account]:
+    """An empty account."""
+    made = Account(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("scenario", [pytest.param(it, id=it.name) for it in scenarios()])
+def test_answers_are_those_of_aws(scenario: Scenario, account: Account) -> None:
+    """Every row holds, and every exception is still one."""
+    differences, outdated = [], []
+    for step in scenario.steps:
+        answer = account.ask(step.operation, step.request, step.until)
+        if not step.rows and "Code" in answer:
+            raise AssertionError(f"{step.operation}: {answer['Code']}: {answer['Message']}")
+        for row in step.rows:
+            difference = problem(row, answer)
+            if row.exception and not difference:
+                outdated.append(f"{row.operation} {row.case}: {row.member}")
+            elif difference and not row.exception:
+                differences.append(difference)
+    assert not differences, "\n".join(differences)
+    assert not outdated, "these exceptions are none any more"
+
+
+def test_every_row_names_a_file_at_a_commit() -> None:
+    for row in coverage.rows():
+        assert len(row.source.commit) >= 9
+        assert row.source.path
+
+
+def test_the_coverage_table_is_current() -> None:
+    assert coverage.FILE.read_text() == coverage.page(), coverage.HOW
