@@ -20,7 +20,7 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
 
-_LIST = "CreationTimeAfter CreationTimeBefore MaxResults NameContains NextToken SortBy SortOrder"
+_LIST = "MaxResults NameContains NextToken SortBy SortOrder"
 _TARGET = "ResourceId ScalableDimension ServiceNamespace"
 _PROJECT = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
@@ -35,17 +35,16 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "BlueGreenUpdatePolicy": "MaximumExecutionTimeoutInSeconds TerminationWaitInSeconds "
         "TrafficRoutingConfiguration",
         "CapacitySize": "Type Value",
-        "CaptureContentTypeHeader": "CsvContentTypes JsonContentTypes",
         "CaptureOption": "CaptureMode",
         "ContainerDefinition": "ContainerHostname Environment Image ImageConfig Mode ModelDataUrl "
         "MultiModelConfig",
         "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation EndpointConfigName "
         "ExecutionRoleArn KmsKeyId MetricsConfig ProductionVariants Tags VpcConfig",
         "CreateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName Tags",
-        "CreateModelInput": "Containers EnableNetworkIsolation ExecutionRoleArn ModelName "
+        "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn ModelName "
         "PrimaryContainer Tags VpcConfig",
-        "DataCaptureConfig": "CaptureContentTypeHeader CaptureOptions DestinationS3Uri "
-        "EnableCapture InitialSamplingPercentage KmsKeyId",
+        "DataCaptureConfig": "CaptureOptions DestinationS3Uri EnableCapture "
+        "InitialSamplingPercentage KmsKeyId",
         "DeleteEndpointConfigInput": "EndpointConfigName",
         "DeleteEndpointInput": "EndpointName",
         "DeleteModelInput": "ModelName",
@@ -57,7 +56,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight VariantName",
         "ImageConfig": "RepositoryAccessMode RepositoryAuthConfig",
         "ListEndpointConfigsInput": _LIST,
-        "ListEndpointsInput": f"{_LIST} LastModifiedTimeAfter LastModifiedTimeBefore StatusEquals",
+        "ListEndpointsInput": f"{_LIST} StatusEquals",
         "ListModelsInput": _LIST,
         "ListTagsInput": "MaxResults NextToken ResourceArn",
         "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
@@ -73,7 +72,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "Tag": "Key Value",
         "TrafficRoutingConfig": "CanarySize LinearStepSize Type WaitIntervalInSeconds",
         "UpdateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName "
-        "ExcludeRetainedVariantProperties RetainAllVariantProperties RetainDeploymentConfig",
+        "ExcludeRetainedVariantProperties RetainAllVariantProperties",
         "UpdateEndpointWeightsAndCapacitiesInput": "DesiredWeightsAndCapacities EndpointName",
         "VariantProperty": "VariantPropertyType",
         "VpcConfig": "SecurityGroupIds Subnets",
@@ -99,11 +98,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "TargetTrackingScalingPolicyConfiguration",
         "PutScheduledActionRequest": f"{_TARGET} EndTime ScalableTargetAction Schedule "
         "ScheduledActionName StartTime Timezone",
-        "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN "
-        "SuspendedState Tags",
+        "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
-        "SuspendedState": "DynamicScalingInSuspended DynamicScalingOutSuspended "
-        "ScheduledScalingSuspended",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown TargetValue",
     },

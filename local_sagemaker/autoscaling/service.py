@@ -57,7 +57,7 @@ class AutoScaling:
         tell: Tell = untold,
     ) -> None:
         self._variants, self._cloudwatch = variants, cloudwatch
-        self._speed, self._clock = speed, clock
+        self._clock = clock
         self._store, self._activities = Store(), Activities(clock, tell)
         self.scaler = Scaler(
             self._store,
@@ -108,7 +108,6 @@ class AutoScaling:
                 "ScalableTargetARN": arn("scalable-target", uuid.uuid4().hex[:8]),
                 **old,
                 **{name: it for name, it in request.items() if name != "Tags"},
-                "SuspendedState": {**old["SuspendedState"], **request.get("SuspendedState", {})},
             }
             refuse_limits(record)
             if known:
@@ -121,7 +120,12 @@ class AutoScaling:
         """Return what is registered, as it is now."""
         with self._store.locked() as targets:
             return [
-                replace(it, record=dict(it.record), policies=dict(it.policies))
+                replace(
+                    it,
+                    record=dict(it.record),
+                    policies={name: dict(policy) for name, policy in it.policies.items()},
+                    actions={name: dict(action) for name, action in it.actions.items()},
+                )
                 for it in targets.values()
             ]
 
@@ -141,12 +145,6 @@ class AutoScaling:
             found = [it for key, it in targets.items() if key.endpoint == endpoint]
         for target in found:
             self._remove(target)
-
-    def describe_targets(self, request: Record) -> Record:
-        """DescribeScalableTargets."""
-        with self._store.locked() as targets:
-            records = [dict(it.record) for it in targets.values()]
-        return describe("ScalableTargets", records, request, size=50)
 
     def _remove(self, target: Target) -> None:
         with self._store.locked() as targets:
@@ -189,12 +187,6 @@ class AutoScaling:
         self._delete_alarms(policy["Alarms"])
         return {}
 
-    def describe_policies(self, request: Record) -> Record:
-        """DescribeScalingPolicies."""
-        with self._store.locked() as targets:
-            records = [dict(it) for target in targets.values() for it in target.policies.values()]
-        return describe("ScalingPolicies", records, request, size=10)
-
     def _new_policy(self, key: TargetKey, name: str) -> Record:
         policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
         return {"CreationTime": self._clock(), "PolicyARN": policy, "Alarms": []}
@@ -208,7 +200,6 @@ class AutoScaling:
     def put_action(self, request: Record) -> Record:
         """PutScheduledAction. Of one that is known, "if you don't specify start and end times, the
         old values are deleted" (API reference)."""
-        now = self._clock()
         with self._store.locked():
             target, name = self._store.find(request), request["ScheduledActionName"]
             old = target.actions.get(name) or self._new_action(target.key, name)
@@ -219,12 +210,7 @@ class AutoScaling:
                     action[moment] = _seconds(action[moment])
             refuse_action(action)
             try:
-                schedule = parse(
-                    action["Schedule"],
-                    zone=action.get("Timezone", "UTC"),
-                    since=action.get("StartTime", now),
-                    speed=self._speed,
-                )
+                schedule = parse(action["Schedule"], zone=action.get("Timezone", "UTC"))
             except ValueError as error:
                 raise ApiError("ValidationException", f"Invalid schedule: {error}") from None
             target.actions[name], target.schedules[name] = action, schedule
@@ -240,18 +226,26 @@ class AutoScaling:
             del target.schedules[request["ScheduledActionName"]]
         return {}
 
-    def describe_actions(self, request: Record) -> Record:
-        """DescribeScheduledActions."""
-        with self._store.locked() as targets:
-            records = [dict(it) for target in targets.values() for it in target.actions.values()]
-        return describe("ScheduledActions", records, request, size=50)
-
     def _new_action(self, key: TargetKey, name: str) -> Record:
         rest = f"scheduledActionName/{name}"
         action = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, rest)
         return {"CreationTime": self._clock(), "ScheduledActionARN": action}
 
-    # Activities
+    # What there is
+
+    def describe_targets(self, request: Record) -> Record:
+        """DescribeScalableTargets."""
+        return describe("ScalableTargets", [it.record for it in self.targets()], request, size=50)
+
+    def describe_policies(self, request: Record) -> Record:
+        """DescribeScalingPolicies."""
+        records = [policy for target in self.targets() for policy in target.policies.values()]
+        return describe("ScalingPolicies", records, request, size=10)
+
+    def describe_actions(self, request: Record) -> Record:
+        """DescribeScheduledActions."""
+        records = [action for target in self.targets() for action in target.actions.values()]
+        return describe("ScheduledActions", records, request, size=50)
 
     def describe_activities(self, request: Record) -> Record:
         """DescribeScalingActivities, the latest first."""

@@ -85,10 +85,9 @@ class Recorder:
         destination = S3Prefix.parse(config["DestinationS3Uri"].rstrip("/"))
         folder = "/".join([destination.key, endpoint, variant, now.strftime("%Y/%m/%d/%H")])
         sides = {side for it in config["CaptureOptions"] for side in _SIDES[it["CaptureMode"]]}
-        types = config.get("CaptureContentTypeHeader", {})
         data = {
-            "endpointInput": _side("INPUT", captured.content_type, captured.input, types),
-            "endpointOutput": _side("OUTPUT", captured.output_type, captured.output, types),
+            "endpointInput": _side("INPUT", captured.content_type, captured.input),
+            "endpointOutput": _side("OUTPUT", captured.output_type, captured.output),
         }
         metadata = {"eventId": str(uuid.uuid4()), "inferenceTime": now.strftime("%FT%TZ")}
         if captured.inference_id:
@@ -142,16 +141,11 @@ def _place(line: _Line) -> tuple[str, str, str]:
     return line.config_key, line.bucket, line.folder
 
 
-def _side(mode: str, content_type: str, content: bytearray, types: Record) -> Record:
-    encoding, data = _encoded(content_type, content, types)
-    observed = {"observedContentType": content_type, "mode": mode}
-    return {**observed, "data": data, "encoding": encoding}
-
-
-def _encoded(content_type: str, content: bytearray, types: Record) -> tuple[str, str]:
-    """Return how the content is encoded and what it is then; Base64 unless its type is named."""
-    plain = content_type.partition(";")[0].strip()
-    for encoding, name in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):
-        if plain in types.get(name, []):
-            return encoding, content.decode(errors="replace")
-    return "BASE64", base64.b64encode(content).decode()
+def _side(mode: str, content_type: str, content: bytearray) -> Record:
+    """Return one side of a line; other encodings than Base64 are for types that are named."""
+    return {
+        "observedContentType": content_type,
+        "mode": mode,
+        "data": base64.b64encode(content).decode(),
+        "encoding": "BASE64",
+    }

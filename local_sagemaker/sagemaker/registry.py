@@ -56,9 +56,10 @@ class Registry:
         """CreateModel."""
         name = request["ModelName"]
         check_model(request, self._s3, assumable=self._assumable)
+        container = {"PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
         with self._lock:
             MODEL.refuse_existing(self._models, name)
-            self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **_with_modes(request)})
+            self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **request, **container})
             return {"ModelArn": self._models[name]["ModelArn"]}
 
     def describe_model(self, request: Record) -> Record:
@@ -147,10 +148,3 @@ class Registry:
         kind.find(records, name)
         del records[name]
         self._tags.gone(kind.arn(name))
-
-
-def _with_modes(request: Record) -> Record:
-    """Return a CreateModel request with the defaults of its container."""
-    if "PrimaryContainer" in request:
-        return {**request, "PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
-    return {**request, "Containers": [{**CONTAINER, **it} for it in request["Containers"]]}

@@ -5,7 +5,6 @@ import pytest
 
 from local_sagemaker.codebuild.cloudformation import Project, resource_types
 from local_sagemaker.codebuild.service import CodeBuild
-from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import FakeLogs
 
 ROLE = "arn:aws:iam::000000000000:role/builder"
@@ -66,11 +65,6 @@ def test_a_project_may_have_a_name_and_another_name_replaces_it(resource: Projec
     assert resource.replacing == ("Name",)
 
 
-def test_two_projects_of_one_logical_id_differ(resource: Project) -> None:
-    names = {resource.create("Builder", PROPERTIES, stack)[0] for stack in ("dev", "prod")}
-    assert len(names) == 2
-
-
 def test_what_a_template_no_longer_says_is_as_by_default(
     codebuild: CodeBuild, resource: Project
 ) -> None:
@@ -88,8 +82,3 @@ def test_deleting_twice_is_no_error(codebuild: CodeBuild, resource: Project) -> 
     for _ in range(2):
         resource.delete(name, PROPERTIES)
     assert codebuild.service.call("ListProjects", {})["projects"] == []
-
-
-def test_a_property_that_no_project_has_is_refused(resource: Project) -> None:
-    with pytest.raises(ApiError, match='Unknown parameter in input: "triggers"'):
-        resource.create("Builder", {**PROPERTIES, "Triggers": {"Webhook": True}}, "dev")

@@ -60,29 +60,6 @@ def test_batches_are_what_cloudwatch_takes(log: Log, logs: FakeLogs, content: by
     assert "".join(logs.messages("group", "stream")) == content.decode(errors="replace")
 
 
-def test_a_group_that_another_build_makes_first_is_used(
-    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def too_late(**_: str) -> None:
-        logs.groups.add("group")
-        raise failed("ResourceAlreadyExistsException", "CreateLogGroup")
-
-    monkeypatch.setattr(logs, "create_log_group", too_late)
-    log.open("group", "stream")
-    assert logs.batches == {("group", "stream"): []}
-
-
-def test_a_group_that_may_not_be_made_is_an_error(
-    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(**_: str) -> None:
-        raise failed("AccessDeniedException", "CreateLogGroup")
-
-    monkeypatch.setattr(logs, "create_log_group", refuse)
-    with pytest.raises(Exception, match="AccessDeniedException"):
-        log.open("group", "stream")
-
-
 @pytest.mark.parametrize(
     "error",
     [

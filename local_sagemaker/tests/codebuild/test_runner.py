@@ -39,16 +39,6 @@ def test_commands_see_settings_of_this_machine_but_not_its_secrets(
     assert printed(made) == ["unset http://localhost:1/simple", python]
 
 
-def test_packages_come_from_where_this_machine_gets_them(
-    build: MakeBuild, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "here")
-    given = {"PIP_EXTRA_INDEX_URL": "there"}
-    made = build(environment=given, build=['echo "$PIP_EXTRA_INDEX_URL"'])
-    made.run()
-    assert printed(made) == ["here"]
-
-
 @pytest.mark.usefixtures("something_typed")
 def test_a_command_that_asks_gets_no_answer(build: MakeBuild) -> None:
     made = build(build=["read -r line || echo nothing to read"])
@@ -235,23 +225,6 @@ def test_the_record_names_the_log_once_it_is_there(build: MakeBuild, logs: FakeL
     assert "".join(logs.messages(*STREAM)) == made.log.file.read_text()
 
 
-def test_the_log_can_be_read_when_the_build_says_that_it_has_ended(
-    build: MakeBuild, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = build(build=["echo last"])
-    complete = []
-    put = logs.put_log_events
-
-    def noted(**request: Any) -> None:
-        complete.append("buildComplete" in made.record)
-        put(**request)
-
-    monkeypatch.setattr(logs, "put_log_events", noted)
-    made.run()
-    assert len(complete) > 1
-    assert not any(complete)
-
-
 # The queue
 
 
@@ -287,18 +260,6 @@ def test_a_build_that_waits_too_long_never_starts(
     quota.leave("another")
     quota.enter("next")
     assert quota.may_run("next")
-
-
-def test_a_build_may_be_stopped_while_it_waits(build: MakeBuild) -> None:
-    quota = Quota(1)
-    quota.enter("another")
-    made = build(quota=quota, build=["echo built"])
-    thread = threading.Thread(target=made.run, daemon=True)
-    thread.start()
-    made.stop()
-    thread.join()
-    assert made.record["buildStatus"] == statuses(made)["QUEUED"] == "STOPPED"
-    assert printed(made) == []
 
 
 # Ends before the end
@@ -369,21 +330,6 @@ def test_no_phase_begins_once_the_time_is_over(
     made.run()
     assert list(statuses(made).items())[-2:] == [("INSTALL", "TIMED_OUT"), ("COMPLETED", None)]
     assert printed(made) == []
-
-
-def test_a_child_that_ignores_the_request_to_end_is_killed_with_its_group(
-    build: MakeBuild,
-) -> None:
-    made = build(
-        build=["sh -c 'trap \"\" TERM; echo $$ > child; while :; do sleep 1; done' & wait"],
-    )
-    thread = threading.Thread(target=made.run, daemon=True)
-    thread.start()
-    child = int(eventually(lambda: read(made.folder / "src" / "child")))
-    made.stop()
-    thread.join()
-    assert made.record["buildStatus"] == "STOPPED"
-    eventually(lambda: not runs(child))
 
 
 def test_what_a_command_leaves_in_the_background_lives_until_the_builds_end(
