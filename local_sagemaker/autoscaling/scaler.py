@@ -235,7 +235,7 @@ class Scaler:
         if endpoint and endpoint["EndpointStatus"] in ("Updating", "RollingBack"):
             return
         if endpoint and _capacity(key, endpoint) == step.capacity:
-            self._activities.fulfil(history.activity, step.capacity)
+            self._activities.end(history.activity, step.capacity, None)
             if step.policy:
                 ended = replace(step, ended=self._clock())
                 if step.capacity > step.before:  # "the scale-in cooldown period stops"
@@ -244,7 +244,7 @@ class Scaler:
                     history.into = ended
         else:
             why = endpoint.get("FailureReason", "") if endpoint else "the endpoint is gone"
-            self._activities.give_up(history.activity, step.capacity, why)
+            self._activities.end(history.activity, step.capacity, why)
         history.activity = history.step = None
 
     def _endpoint(self, key: TargetKey) -> Record | None:
