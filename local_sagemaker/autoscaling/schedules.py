@@ -1,4 +1,4 @@
-"""When scheduled actions are due: `at(...)` and `cron(...)`; `rate(...)` is not emulated.
+"""When scheduled actions are due: `at(...)`, `rate(...)` and `cron(...)`.
 
 Sources: the API reference of PutScheduledAction, and the user guide, "Scheduled scaling" and
 "Schedule recurring scaling actions using cron expressions"; of what a field may have, EventBridge's
@@ -14,6 +14,8 @@ from aws_croniter import AwsCroniter
 from aws_croniter.exceptions import AwsCroniterExpressionError
 
 _AT = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\)")
+_RATE = re.compile(r"rate\(([1-9]\d*) (minute|hour|day)s?\)")
+_SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 _CRON = re.compile(r"cron\((.*)\)")
 
 MOST_SECONDS = 24 * 3600
@@ -23,8 +25,11 @@ Schedule = Callable[[float, float], bool]
 """Whether something is due, later than one time and until another, in seconds since 1970."""
 
 
-def parse(expression: str, *, zone: str = "UTC") -> Schedule:
-    """Return when an expression is due. Raise `ValueError`."""
+def parse(expression: str, *, zone: str = "UTC", since: float, speed: float) -> Schedule:
+    """Return when an expression is due; rates count from `since`. Raise `ValueError`.
+
+    At a `speed`, rates pass so much faster, as all of AWS's waits do; calendars have one time.
+    """
     try:
         place = ZoneInfo(zone)
     except (KeyError, OSError, ValueError):
@@ -32,9 +37,12 @@ def parse(expression: str, *, zone: str = "UTC") -> Schedule:
     if match := _AT.fullmatch(expression):
         moment = datetime.fromisoformat(match[1]).replace(tzinfo=place).timestamp()
         return lambda after, until: after < moment <= until
+    if match := _RATE.fullmatch(expression):
+        every = int(match[1]) * _SECONDS[match[2]] / speed
+        return lambda after, until: (until - since) // every > max(0, (after - since) // every)
     if match := _CRON.fullmatch(expression):
         return _recurring(_calendar(match[1].split()), place)
-    raise ValueError(f"{expression!r} is not at(...) or cron(...), which the local SageMaker has")
+    raise ValueError(f"{expression!r} is not at(...), rate(...) or cron(...)")
 
 
 def _recurring(calendar: AwsCroniter, zone: ZoneInfo) -> Schedule:

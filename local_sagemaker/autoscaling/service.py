@@ -57,7 +57,7 @@ class AutoScaling:
         tell: Tell = untold,
     ) -> None:
         self._variants, self._cloudwatch = variants, cloudwatch
-        self._clock = clock
+        self._speed, self._clock = speed, clock
         self._store, self._activities = Store(), Activities(clock, tell)
         self.scaler = Scaler(
             self._store,
@@ -210,7 +210,12 @@ class AutoScaling:
                     action[moment] = _seconds(action[moment])
             refuse_action(action)
             try:
-                schedule = parse(action["Schedule"], zone=action.get("Timezone", "UTC"))
+                schedule = parse(
+                    action["Schedule"],
+                    zone=action.get("Timezone", "UTC"),
+                    since=action.get("StartTime", self._clock()),
+                    speed=self._speed,
+                )
             except ValueError as error:
                 raise ApiError("ValidationException", f"Invalid schedule: {error}") from None
             target.actions[name], target.schedules[name] = action, schedule

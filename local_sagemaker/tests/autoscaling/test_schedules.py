@@ -14,7 +14,7 @@ def at(text: str) -> float:
 def due(expression: str, text: str, zone: str = "UTC") -> bool:
     """Whether an expression is due in the minute that begins then."""
     moment = at(text)
-    return parse(expression, zone=zone)(moment - 1, moment + 59)
+    return parse(expression, zone=zone, since=0, speed=1)(moment - 1, moment + 59)
 
 
 @pytest.mark.parametrize(
@@ -61,17 +61,17 @@ def test_a_calendar_has_a_time_zone_with_its_summer() -> None:
 def test_a_moment_that_two_looks_meet_in_is_due_once() -> None:
     moment = at("2027-01-04T10:00")
     for expression in ("at(2027-01-04T10:00:00)", "cron(0 10 4 1 ? 2027)"):
-        schedule = parse(expression)
+        schedule = parse(expression, since=0, speed=1)
         looks = (moment - 10, moment), (moment, moment + 10)
         assert [schedule(*it) for it in looks] == [True, False]
 
 
 def test_what_was_slept_over_is_due_once_and_not_days_later() -> None:
-    schedule = parse("cron(0 8 * * ? *)")
+    schedule = parse("cron(0 8 * * ? *)", since=0, speed=1)
     morning = at("2027-01-04T08:00")
     assert schedule(morning - 3600, morning + 3600)
     assert not schedule(morning, morning + 3600)
-    once = parse("cron(0 8 4 1 ? 2027)")
+    once = parse("cron(0 8 4 1 ? 2027)", since=0, speed=1)
     assert not once(morning - 60, morning + MOST_SECONDS + 60)  # fmt: skip
 
 
@@ -79,7 +79,7 @@ def test_what_was_slept_over_is_due_once_and_not_days_later() -> None:
     ("expression", "fault"),
     [
         ("tomorrow", "is not at"),
-        ("rate(1 minute)", "is not at"),
+        ("rate(1 week)", "is not at"),
         ("at(2027-01-04)", "is not at"),
         ("cron(0 8 * *)", "6 fields, and not 4"),
         ("cron(60 8 * * ? *)", "Invalid minute value '60'"),
@@ -93,4 +93,10 @@ def test_what_was_slept_over_is_due_once_and_not_days_later() -> None:
 )
 def test_what_is_no_schedule_is_refused(expression: str, fault: str) -> None:
     with pytest.raises(ValueError, match=fault):
-        parse(expression)
+        parse(expression, since=0, speed=1)
+
+
+def test_rates_count_from_their_beginning_as_fast_as_all_of_awss_time() -> None:
+    schedule = parse("rate(5 minutes)", since=1000, speed=60)
+    looks = ((1000, 1004), (1004, 1005), (1005, 1006), (0, 1000), (-86400, 1000))
+    assert [schedule(*it) for it in looks] == [False, True, False, False, False]

@@ -10,12 +10,9 @@ from local_sagemaker.tests.autoscaling.conftest import (
     POLICY,
     TARGET,
     CloudWatch,
-    Time,
-    Variants,
     custom,
     policy,
 )
-from local_sagemaker.tests.conftest import ClientFor
 
 ARN = "arn:aws:application-autoscaling:us-east-1:000000000000"
 NOT_REGISTERED = (
@@ -255,21 +252,3 @@ def test_a_scheduled_action_is_deleted_alone_or_with_its_target(scaling: AutoSca
     assert [it["ScheduledActionName"] for it in actions(scaling)] == ["evening"]
     scaling.deregister(KEY)
     assert actions(scaling) == []
-
-
-def test_an_sdk_reads_scheduled_actions_and_activities(
-    scaling: AutoScaling, variants: Variants, client_for: ClientFor, time: Time
-) -> None:
-    client = client_for("application-autoscaling", scaling.service)
-    client.register_scalable_target(**TARGET)
-    client.put_scheduled_action(**ACTION, StartTime=time.now + 60)
-    (action,) = client.describe_scheduled_actions(
-        ServiceNamespace="sagemaker", ScheduledActionNames=["morning"]
-    )["ScheduledActions"]
-    assert action["StartTime"].timestamp() == time.now + 60
-    client.register_scalable_target(**{**TARGET, "MinCapacity": 3})
-    (activity,) = client.describe_scaling_activities(ServiceNamespace="sagemaker")[
-        "ScalingActivities"
-    ]
-    assert (activity["StatusCode"], activity["StartTime"].timestamp()) == ("InProgress", time.now)
-    assert variants.asked == [3]

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from local_sagemaker.codebuild.log import Log, location, stream
+from local_sagemaker.codebuild.log import Log, stream
 from local_sagemaker.tests.codebuild.conftest import UUID, Clock, FakeLogs, failed
 
 ENABLED = {"cloudWatchLogs": {"status": "ENABLED"}}
@@ -105,20 +105,3 @@ def test_group_and_stream_are_the_project_s(
     config: dict[str, Any], expected: tuple[str, str] | None
 ) -> None:
     assert stream(config, "builder", UUID) == expected
-
-
-def test_a_record_says_where_the_log_is() -> None:
-    console = "https://console.aws.amazon.com/cloudwatch/home?region=us-east-1#logEvent:"
-    arn = "arn:aws:logs:us-east-1:000000000000:log-group:"
-    assert location(ENABLED, ("mine", UUID)) == {
-        **ENABLED,
-        "groupName": "mine",
-        "streamName": UUID,
-        "deepLink": f"{console}group=mine;stream={UUID}",
-        "cloudWatchLogsArn": f"{arn}mine:log-stream:{UUID}",
-    }
-    assert location(ENABLED, None) == {
-        **ENABLED,
-        "deepLink": f"{console}group=null;stream=null",
-        "cloudWatchLogsArn": f"{arn}null:log-stream:null",
-    }

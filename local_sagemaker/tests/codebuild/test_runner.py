@@ -228,20 +228,6 @@ def test_the_record_names_the_log_once_it_is_there(build: MakeBuild, logs: FakeL
 # The queue
 
 
-def test_a_build_waits_until_there_is_a_place(build: MakeBuild) -> None:
-    quota = Quota(1)
-    quota.enter("another")
-    made = build(quota=quota, build=["true"])
-    thread = threading.Thread(target=made.run, daemon=True)
-    thread.start()
-    assert (made.record["currentPhase"], statuses(made)["QUEUED"]) == ("QUEUED", None)
-    quota.leave("another")
-    thread.join()
-    assert made.record["buildStatus"] == "SUCCEEDED"
-    quota.enter("another")
-    assert quota.may_run("another")
-
-
 def test_a_build_that_waits_too_long_never_starts(
     build: MakeBuild, clock: Clock, logs: FakeLogs
 ) -> None:

@@ -194,31 +194,6 @@ def test_without_overrides_a_build_is_as_the_project_says(
     assert other["artifacts"] == {"location": ""}
 
 
-@pytest.mark.parametrize(
-    ("request_", "message"),
-    [
-        (
-            {"environmentVariablesOverride": [
-                {"name": "TOKEN", "value": "/a/b", "type": "PARAMETER_STORE"}
-            ]},
-            "The local SageMaker has no environment.environmentVariables of other types than",
-        ),
-        (
-            {"artifactsOverride": {"type": "S3", "location": "models"}},
-            'Invalid artifacts: there is no name: write the artifact\'s, or "/"',
-        ),
-    ],
-)  # fmt: skip
-def test_what_is_not_done_is_refused(
-    codebuild: CodeBuild, request_: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(ApiError) as refused:
-        start(codebuild, **request_)
-    assert refused.value.code == "InvalidInputException"
-    assert refused.value.message.startswith(message)
-    assert codebuild.list_builds({})["ids"] == []
-
-
 def test_an_override_changes_one_build_and_not_the_project(codebuild: CodeBuild) -> None:
     before = codebuild.service.call("BatchGetProjects", {"names": ["builder"]})
     start(codebuild, imageOverride="other")

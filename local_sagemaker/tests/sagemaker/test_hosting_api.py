@@ -24,7 +24,6 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     set_by_hand,
     status,
     update,
-    variant_of,
 )
 
 # Creation
@@ -229,23 +228,6 @@ def test_an_endpoint_whose_configuration_is_gone_takes_no_update(hosting: Hostin
     assert status(hosting) == "InService"
 
 
-def test_a_configuration_that_a_creation_needs_is_not_deleted(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    fleets.ready.clear()
-    create(hosting)
-    with pytest.raises(ApiError) as refused:
-        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    assert refusal(refused) == (
-        f'Cannot delete endpoint configuration "{ARN}:endpoint-config/one": '
-        f'endpoint "{ARN}:endpoint/text", which is Creating, needs it.'
-    )
-    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
-    fleets.ready.set()
-    in_service(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-
-
 @pytest.mark.parametrize("name", ["one", "two"])
 def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
     hosting: Hosting, fleets: Fleets, name: str
@@ -263,22 +245,6 @@ def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
 
 
 # What takes no time here
-
-
-def test_a_new_weight_is_seen_as_an_update(
-    hosting: Hosting, fleets: Fleets, clock: FakeClock
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    clock.filled.clear()
-    set_by_hand(hosting, DesiredWeight=0.25)
-    eventually(lambda: clock.waiting)
-    assert status(hosting) == "Updating"
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.25)
-    clock.filled.set()
-    in_service(hosting)
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    assert fleets.started[0].events == []
 
 
 def test_an_update_that_fails_at_once_is_seen_as_an_update(

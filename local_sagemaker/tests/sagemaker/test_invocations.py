@@ -275,17 +275,3 @@ def test_calls_are_measured_of_the_variant_and_of_its_configuration(
         assert found["Invocations", config] == 2
         assert found["InvocationsPerInstance", config] == 0.5
         assert found["InvocationModelErrors", config] == 0
-
-
-def test_what_a_container_refuses_is_measured(
-    endpoint: Invocations,
-    client_for: ClientFor,
-    monkeypatch: pytest.MonkeyPatch,
-    collected: Collected,
-) -> None:
-    answer_with(monkeypatch, model_error(400, b"no"))
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ModelError):
-        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
-    found = totals(collected)
-    assert (found["Invocation4XXErrors", "one"], found["InvocationModelErrors", "one"]) == (1, 1)

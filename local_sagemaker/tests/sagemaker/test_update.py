@@ -271,21 +271,6 @@ def test_an_update_that_takes_too_long_is_rolled_back(endpoint: Hosting, clock: 
     assert clock.seconds == 610
 
 
-def test_a_rolling_update_comes_back_at_once(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
-) -> None:
-    alarms["errors"] = "OK"
-    at(clock, 30, lambda: alarms.update(errors="ALARM"))
-    policy = {**rolling(size(25), wait=10), **watched("errors")}
-    ended = update(endpoint, policy)
-    assert outcome(ended) == ("InService", "old", None)
-    assert fleets.started[0].events == ["scaling to 3", "scaling to 2", "scaling to 4"]
-    assert fleets.started[1].events == ["scaling to 2", "scaling to 3", "draining", "stopped"]
-    (variant,) = ended["ProductionVariants"]
-    assert (variant["CurrentInstanceCount"], variant["DesiredInstanceCount"]) == (4, 4)
-    assert "VariantStatus" not in variant
-
-
 def test_a_rolling_update_comes_back_in_batches_where_they_are_asked_for(
     endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
 ) -> None:
