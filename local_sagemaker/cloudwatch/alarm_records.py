@@ -53,7 +53,7 @@ def install(cloudwatch: Any) -> None:
 
 def _complete(history: list[Record], alarm: Record, old: Record) -> None:
     """Write the old state and the new one's data into the latest change of an alarm's state."""
-    item = next(it for it in reversed(history) if it["AlarmName"] == alarm["AlarmName"])
+    item = next(item for item in reversed(history) if item["AlarmName"] == alarm["AlarmName"])
     data = json.loads(item["HistoryData"])
     data["oldState"] = old
     if "StateReasonData" in alarm:

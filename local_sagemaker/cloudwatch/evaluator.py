@@ -78,11 +78,13 @@ class Evaluator:
         first = last - condition.range + 1
         data = partial(statistic_by_period, self._cloudwatch, width=width, first=first, last=last)
         if expression:
-            by_period = expression.values({it: data(of) for it, of in expression.metrics.items()})
+            by_period = expression.values(
+                {name: data(metric) for name, metric in expression.metrics.items()}
+            )
             counts: dict[int, float] = {}
         else:
             by_period, counts = data(alarm), data(alarm, statistic="SampleCount")
-        state = condition.state([by_period.get(it) for it in range(first, last + 1)])
+        state = condition.state([by_period.get(period) for period in range(first, last + 1)])
         if state is None:
             return
         newest_first = sorted(by_period, reverse=True)[: condition.periods]
@@ -102,14 +104,14 @@ class Evaluator:
             **({"unit": alarm["Unit"]} if alarm.get("Unit") else {}),
             **({} if expression else {"statistic": statistic_of(alarm)}),
             "period": period_seconds,
-            "recentDatapoints": [by_period[it] for it in reversed(newest_first)],
+            "recentDatapoints": [by_period[period] for period in reversed(newest_first)],
             "threshold": condition.threshold,
             "evaluatedDatapoints": evaluated,
         }
         if state == alarm["StateValue"]:
             alarm["StateReasonData"] = json.dumps(reason_data)  # Application Auto Scaling reads it
         else:
-            shown = [(_short(it * width), by_period[it]) for it in newest_first]
+            shown = [(_short(period * width), by_period[period]) for period in newest_first]
             self._cloudwatch._set_alarm_state(
                 {},
                 {

@@ -66,7 +66,7 @@ class Buildspec:
         if not phases:
             raise ValueError("there are no phases")  # guide, build-spec-ref: a required sequence
         return cls(
-            commands={it: phases[it]["commands"] if it in phases else [] for it in PHASES},
+            commands={name: phases[name]["commands"] if name in phases else [] for name in PHASES},
             artifacts=_artifacts(content["artifacts"]) if "artifacts" in content else None,
         )
 

@@ -56,7 +56,7 @@ def complete(project: Record) -> Record:
     of_type = _S3_ARTIFACTS if settings["artifacts"]["type"] == "S3" else {}
     settings["artifacts"] = {**of_type, "overrideArtifactName": False, **settings["artifacts"]}
     variables = settings["environment"]["environmentVariables"]
-    unique = {it["name"]: {"type": "PLAINTEXT", **it} for it in variables}
+    unique = {variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables}
     settings["environment"]["environmentVariables"] = list(unique.values())
     _check(settings)
     return settings
@@ -80,7 +80,7 @@ def _check(settings: Record) -> None:
         "cache": settings["cache"]["type"] != "NO_CACHE",
         "logsConfig.s3Logs": settings["logsConfig"]["s3Logs"]["status"] == "ENABLED",
         "environment.environmentVariables of other types than PLAINTEXT": any(
-            it["type"] != "PLAINTEXT" for it in environment["environmentVariables"]
+            variable["type"] != "PLAINTEXT" for variable in environment["environmentVariables"]
         ),
     }
     if members := [name for name, is_used in not_emulated.items() if is_used]:

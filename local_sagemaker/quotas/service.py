@@ -32,7 +32,7 @@ def service_quotas(quotas: AccountQuotas) -> JsonService:
                 raise ApiError(
                     "NoSuchResourceException", f"The local SageMaker has no quotas of {code}."
                 )
-            described = [_described(it, value(it)) for it in quotas.of_service(code)]
+            described = [_described(quota, value(quota)) for quota in quotas.of_service(code)]
             listed, more = page(described, request, key=_key, size=PAGE_SIZE)
             return {"Quotas": listed, **more}
 
@@ -41,15 +41,15 @@ def service_quotas(quotas: AccountQuotas) -> JsonService:
     def list_services(request: Record) -> Record:
         services = [{"ServiceCode": code, "ServiceName": SERVICES[code]} for code in SERVICES]
         listed, more = page(
-            services, request, key=lambda it: (it["ServiceCode"], ""), size=PAGE_SIZE
+            services, request, key=lambda service: (service["ServiceCode"], ""), size=PAGE_SIZE
         )
         return {"Services": listed, **more}
 
     return JsonService(
         "service-quotas",
         {
-            "ListServiceQuotas": listing(lambda it: it.value),
-            "ListAWSDefaultServiceQuotas": listing(lambda it: it.default),
+            "ListServiceQuotas": listing(lambda quota: quota.value),
+            "ListAWSDefaultServiceQuotas": listing(lambda quota: quota.default),
             "ListServices": list_services,
         },
     )

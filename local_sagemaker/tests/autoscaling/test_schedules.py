@@ -48,7 +48,7 @@ def due(expression: str, text: str, zone: str = "UTC") -> bool:
     ],
 )  # fmt: skip
 def test_calendars(expression: str, times: list[str], others: list[str]) -> None:
-    assert [it for it in times + others if due(expression, it)] == times
+    assert [time for time in times + others if due(expression, time)] == times
 
 
 def test_a_calendar_has_a_time_zone_with_its_summer() -> None:
@@ -63,7 +63,7 @@ def test_a_moment_that_two_looks_meet_in_is_due_once() -> None:
     for expression in ("at(2027-01-04T10:00:00)", "cron(0 10 4 1 ? 2027)"):
         schedule = parse(expression, since=0, speed=1)
         looks = (moment - 10, moment), (moment, moment + 10)
-        assert [schedule(*it) for it in looks] == [True, False]
+        assert [schedule(*look) for look in looks] == [True, False]
 
 
 def test_what_was_slept_over_is_due_once_and_not_days_later() -> None:
@@ -99,4 +99,4 @@ def test_what_is_no_schedule_is_refused(expression: str, fault: str) -> None:
 def test_rates_count_from_their_beginning_as_fast_as_all_of_awss_time() -> None:
     schedule = parse("rate(5 minutes)", since=1000, speed=60)
     looks = ((1000, 1004), (1004, 1005), (1005, 1006), (0, 1000), (-86400, 1000))
-    assert [schedule(*it) for it in looks] == [False, True, False, False, False]
+    assert [schedule(*look) for look in looks] == [False, True, False, False, False]

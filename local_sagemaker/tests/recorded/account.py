@@ -152,7 +152,9 @@ class Account:
         """Put values of a metric, at the time at which alarms were evaluated last."""
         more = {member.capitalize(): value for member, value in more.items()}
         moment = datetime.fromtimestamp(self._now, UTC)
-        data = [{"MetricName": name, "Timestamp": moment, "Value": it, **more} for it in values]
+        data = [
+            {"MetricName": name, "Timestamp": moment, "Value": value, **more} for value in values
+        ]
         self.client("cloudwatch").put_metric_data(Namespace="n", MetricData=data)
 
     def evaluate_alarms(self, later: float = 0) -> None:

@@ -40,7 +40,7 @@ def _sources(every: Sequence[Row]) -> Iterator[str]:
     yield from ("## Sources", "", "| repository | commit | rows held | exceptions |")
     yield "|---|---|---|---|"
     counts = Counter((row.source.repository, bool(row.exception)) for row in every)
-    for repository, commit in sorted({(it.source.repository, it.source.commit) for it in every}):
+    for repository, commit in sorted({(row.source.repository, row.source.commit) for row in every}):
         held, excepted = counts[repository, False], counts[repository, True]
         yield f"| {repository} | {commit[:9]} | {held} | {excepted} |"
 
@@ -68,7 +68,7 @@ def _top_level(member: str) -> str:
 def _exceptions(every: Sequence[Row]) -> Iterator[str]:
     yield from ("## Known differences", "", "| operation | case | member | reason | recorded |")
     yield "|---|---|---|---|---|"
-    for row in sorted((it for it in every if it.exception), key=lambda it: it.operation):
+    for row in sorted((row for row in every if row.exception), key=lambda row: row.operation):
         member = row.member.replace("|", "\\|")
         recorded = row.source.date or "asserted on AWS"
         yield (

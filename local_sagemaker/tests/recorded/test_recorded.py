@@ -18,7 +18,7 @@ def account(tmp_path: Path) -> Iterator[Account]:
     made.close()
 
 
-@pytest.mark.parametrize("scenario", [pytest.param(it, id=it.name) for it in scenarios()])
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
 def test_answers_are_those_of_aws(scenario: Scenario, account: Account) -> None:
     """Every row holds, and every exception is still one."""
     differences, outdated = [], []
