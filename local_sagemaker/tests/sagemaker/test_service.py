@@ -8,7 +8,6 @@ from local_sagemaker.api import JsonService
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 
-
 RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
 LISTED = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}
 TEXT = {"EndpointName": "text"}
