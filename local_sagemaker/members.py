@@ -35,6 +35,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "BlueGreenUpdatePolicy": "MaximumExecutionTimeoutInSeconds TerminationWaitInSeconds "
         "TrafficRoutingConfiguration",
         "CapacitySize": "Type Value",
+        "CaptureContentTypeHeader": "CsvContentTypes JsonContentTypes",
         "CaptureOption": "CaptureMode",
         "ContainerDefinition": "ContainerHostname Environment Image ImageConfig Mode ModelDataUrl "
         "MultiModelConfig",
@@ -43,8 +44,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName Tags",
         "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn ModelName "
         "PrimaryContainer Tags VpcConfig",
-        "DataCaptureConfig": "CaptureOptions DestinationS3Uri EnableCapture "
-        "InitialSamplingPercentage KmsKeyId",
+        "DataCaptureConfig": "CaptureContentTypeHeader CaptureOptions DestinationS3Uri "
+        "EnableCapture InitialSamplingPercentage KmsKeyId",
         "DeleteEndpointConfigInput": "EndpointConfigName",
         "DeleteEndpointInput": "EndpointName",
         "DeleteModelInput": "ModelName",
