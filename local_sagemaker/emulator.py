@@ -52,7 +52,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker import copied_parts, used_networks
     from local_sagemaker.autoscaling import cloudformation as autoscaling
     from local_sagemaker.cloudformation import Client, register
-    from local_sagemaker.cloudwatch import expressions, log_events
+    from local_sagemaker.cloudwatch import alarm_records, expressions, log_events
     from local_sagemaker.cloudwatch.evaluator import Evaluator
     from local_sagemaker.cloudwatch.retention import Retention
     from local_sagemaker.codebuild import cloudformation as codebuild
@@ -61,6 +61,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     _functions_call_as_their_roles()
     close_what_clients_close()
     log_events.install(cloudwatch_logs)
+    alarm_records.install(cloudwatch)
     expressions.install(cloudwatch, provisioners)
     copied_parts.install(s3)
     used_networks.install()

@@ -20,7 +20,7 @@ from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from local_sagemaker.errors import ApiError
 
-_LIST = "CreationTimeAfter CreationTimeBefore MaxResults NameContains NextToken SortBy SortOrder"
+_LIST = "MaxResults NameContains NextToken SortBy SortOrder"
 _TARGET = "ResourceId ScalableDimension ServiceNamespace"
 _PROJECT = (
     "artifacts cache description encryptionKey environment logsConfig name queuedTimeoutInMinutes "
@@ -42,7 +42,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "CreateEndpointConfigInput": "DataCaptureConfig EnableNetworkIsolation EndpointConfigName "
         "ExecutionRoleArn KmsKeyId MetricsConfig ProductionVariants Tags VpcConfig",
         "CreateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName Tags",
-        "CreateModelInput": "Containers EnableNetworkIsolation ExecutionRoleArn ModelName "
+        "CreateModelInput": "EnableNetworkIsolation ExecutionRoleArn ModelName "
         "PrimaryContainer Tags VpcConfig",
         "DataCaptureConfig": "CaptureContentTypeHeader CaptureOptions DestinationS3Uri "
         "EnableCapture InitialSamplingPercentage KmsKeyId",
@@ -57,7 +57,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "DesiredWeightAndCapacity": "DesiredInstanceCount DesiredWeight VariantName",
         "ImageConfig": "RepositoryAccessMode RepositoryAuthConfig",
         "ListEndpointConfigsInput": _LIST,
-        "ListEndpointsInput": f"{_LIST} LastModifiedTimeAfter LastModifiedTimeBefore StatusEquals",
+        "ListEndpointsInput": f"{_LIST} StatusEquals",
         "ListModelsInput": _LIST,
         "ListTagsInput": "MaxResults NextToken ResourceArn",
         "MetricsConfig": "EnableDetailedObservability EnableEnhancedMetrics "
@@ -73,7 +73,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "Tag": "Key Value",
         "TrafficRoutingConfig": "CanarySize LinearStepSize Type WaitIntervalInSeconds",
         "UpdateEndpointInput": "DeploymentConfig EndpointConfigName EndpointName "
-        "ExcludeRetainedVariantProperties RetainAllVariantProperties RetainDeploymentConfig",
+        "ExcludeRetainedVariantProperties RetainAllVariantProperties",
         "UpdateEndpointWeightsAndCapacitiesInput": "DesiredWeightsAndCapacities EndpointName",
         "VariantProperty": "VariantPropertyType",
         "VpcConfig": "SecurityGroupIds Subnets",
@@ -99,11 +99,8 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "TargetTrackingScalingPolicyConfiguration",
         "PutScheduledActionRequest": f"{_TARGET} EndTime ScalableTargetAction Schedule "
         "ScheduledActionName StartTime Timezone",
-        "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN "
-        "SuspendedState Tags",
+        "RegisterScalableTargetRequest": f"{_TARGET} MaxCapacity MinCapacity RoleARN Tags",
         "ScalableTargetAction": "MaxCapacity MinCapacity",
-        "SuspendedState": "DynamicScalingInSuspended DynamicScalingOutSuspended "
-        "ScheduledScalingSuspended",
         "TargetTrackingScalingPolicyConfiguration": "CustomizedMetricSpecification DisableScaleIn "
         "PredefinedMetricSpecification ScaleInCooldown ScaleOutCooldown TargetValue",
     },
@@ -117,17 +114,14 @@ SUPPORTED: dict[str, dict[str, str]] = {
         "ListBuildsForProjectInput": "projectName sortOrder",
         "ListBuildsInput": "sortOrder",
         "LogsConfig": "cloudWatchLogs s3Logs",
-        "ProjectArtifacts": "encryptionDisabled location name namespaceType packaging path type",
+        "ProjectArtifacts": "location name namespaceType packaging path type",
         "ProjectCache": "type",
         "ProjectEnvironment": "computeType environmentVariables image imagePullCredentialsType "
         "type",
         "ProjectSource": "buildspec location sourceIdentifier type",
         "S3LogsConfig": "status",
-        "StartBuildInput": "artifactsOverride buildspecOverride computeTypeOverride "
-        "encryptionKeyOverride environmentTypeOverride environmentVariablesOverride "
-        "idempotencyToken imageOverride imagePullCredentialsTypeOverride logsConfigOverride "
-        "projectName queuedTimeoutInMinutesOverride secondarySourcesOverride "
-        "sourceLocationOverride sourceTypeOverride timeoutInMinutesOverride",
+        "StartBuildInput": "artifactsOverride buildspecOverride environmentVariablesOverride "
+        "idempotencyToken imageOverride projectName secondarySourcesOverride",
         "StopBuildInput": "id",
         "Tag": "key value",
         "UpdateProjectInput": _PROJECT,
@@ -135,6 +129,7 @@ SUPPORTED: dict[str, dict[str, str]] = {
     "service-quotas": {
         "ListAWSDefaultServiceQuotasRequest": "MaxResults NextToken ServiceCode",
         "ListServiceQuotasRequest": "MaxResults NextToken ServiceCode",
+        "ListServicesRequest": "MaxResults NextToken",
     },
     "ecr": {
         "BatchGetImageRequest": "acceptedMediaTypes imageIds registryId repositoryName",

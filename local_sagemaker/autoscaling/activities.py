@@ -45,20 +45,21 @@ class Activities:
             "change to be fulfilled by sagemaker.",
         )
 
-    def fulfil(self, activity: Record, capacity: int) -> None:
-        """Write down that an activity has reached its capacity."""
-        self._end(
-            activity,
-            "Successful",
-            f"Successfully set desired instance count to {capacity}. Change successfully fulfilled "
-            "by sagemaker.",
-        )
+    def end(self, activity: Record, capacity: int, problem: str | None) -> None:
+        """Write down that the target service has reached a capacity, or why it has not.
 
-    def give_up(self, activity: Record, capacity: int, why: str) -> None:
-        """Write down that the target service did not reach a capacity; these words are ours."""
-        self._end(
-            activity, "Unfulfilled", f"Failed to reach desired instance count {capacity}: {why}"
+        The words of a problem are ours.
+        """
+        message = (
+            f"Successfully set desired instance count to {capacity}. Change successfully fulfilled "
+            "by sagemaker."
+            if problem is None
+            else f"Failed to reach desired instance count {capacity}: {problem}"
         )
+        status = "Successful" if problem is None else "Unfulfilled"
+        with self._lock:
+            activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
+        self._tell(_happening(activity))
 
     def fail(self, key: TargetKey, capacity: int, cause: str, error: ApiError) -> None:
         """Write down that the target service refused.
@@ -130,11 +131,6 @@ class Activities:
             self._known.append(record)
         self._tell(_happening(record))
         return record
-
-    def _end(self, activity: Record, status: str, message: str) -> None:
-        with self._lock:
-            activity.update(StatusCode=status, StatusMessage=message, EndTime=self._clock())
-        self._tell(_happening(activity))
 
 
 def _happening(activity: Record) -> Happening:

@@ -30,7 +30,7 @@ class Variants(Protocol):
     def describe_endpoint(self, request: Record) -> Record:
         """DescribeEndpoint."""
 
-    def update_weights_and_capacities(self, request: Record) -> Record:
+    def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
         """UpdateEndpointWeightsAndCapacities."""
 
 
@@ -166,7 +166,7 @@ class Scaler:
         smallest, largest = target.limits
         asking = [self._policy(it, states, history, current) for it in policies.values()]
         decision = decide(asking, current=current, smallest=smallest, largest=largest)
-        if decision is None or self._waits(target, decision, policies, history):
+        if decision is None or self._waits(decision, policies, history):
             return
         if endpoint["EndpointStatus"] != "InService":
             decision = replace(decision, capacity=current, reason=NotScaled.UNSCALABLE)
@@ -202,17 +202,8 @@ class Scaler:
             scales_in=not configuration.get("DisableScaleIn"),
         )
 
-    def _waits(
-        self,
-        target: Target,
-        decision: Decision,
-        policies: Mapping[str, Record],
-        history: _History,
-    ) -> bool:
-        """Whether a decision is put off: scaling is suspended, or a scale-in was just made."""
-        way = "Out" if decision.scales_out else "In"
-        if target.is_suspended(f"DynamicScaling{way}Suspended"):
-            return True
+    def _waits(self, decision: Decision, policies: Mapping[str, Record], history: _History) -> bool:
+        """Whether a decision is put off: a scale-in was just made."""
         configuration = policies[decision.policy]["TargetTrackingScalingPolicyConfiguration"]
         into = None if decision.scales_out else history.into
         return into is not None and self._cools(into, configuration, "ScaleInCooldown")
@@ -225,7 +216,7 @@ class Scaler:
     def _scale(self, key: TargetKey, step: _Step, cause: str) -> None:
         wanted = {"VariantName": key.variant, "DesiredInstanceCount": step.capacity}
         try:
-            self._variants.update_weights_and_capacities(
+            self._variants.update_endpoint_weights_and_capacities(
                 {"EndpointName": key.endpoint, "DesiredWeightsAndCapacities": [wanted]}
             )
         except ApiError as error:
@@ -244,7 +235,7 @@ class Scaler:
         if endpoint and endpoint["EndpointStatus"] in ("Updating", "RollingBack"):
             return
         if endpoint and _capacity(key, endpoint) == step.capacity:
-            self._activities.fulfil(history.activity, step.capacity)
+            self._activities.end(history.activity, step.capacity, None)
             if step.policy:
                 ended = replace(step, ended=self._clock())
                 if step.capacity > step.before:  # "the scale-in cooldown period stops"
@@ -253,7 +244,7 @@ class Scaler:
                     history.into = ended
         else:
             why = endpoint.get("FailureReason", "") if endpoint else "the endpoint is gone"
-            self._activities.give_up(history.activity, step.capacity, why)
+            self._activities.end(history.activity, step.capacity, why)
         history.activity = history.step = None
 
     def _endpoint(self, key: TargetKey) -> Record | None:
@@ -264,22 +255,20 @@ class Scaler:
 
 
 def _due(target: Target, after: float, until: float) -> list[Record]:
-    """Return the scheduled actions that are due, if they are not suspended.
+    """Return the scheduled actions that are due.
 
     Between its StartTime, when it is due once, and its EndTime.
     """
-    if target.is_suspended("ScheduledScalingSuspended"):
-        return []
     due = []
     for name, action in target.actions.items():
         start, end = action.get("StartTime", after), action.get("EndTime", until)
         starts = "StartTime" in action and after < start <= until
-        recurs = start <= until <= end and target.schedules[name].is_due(after, until)
+        recurs = start <= until <= end and target.schedules[name](after, until)
         if starts or recurs:
             due.append(action)
     return due
 
 
 def _capacity(key: TargetKey, endpoint: Record) -> int:
-    variants = {it["VariantName"]: it for it in endpoint["ProductionVariants"]}
+    variants = {it["VariantName"]: it for it in endpoint.get("ProductionVariants", [])}
     return int(variants.get(key.variant, {}).get("DesiredInstanceCount", 0))

@@ -24,12 +24,20 @@ from local_sagemaker.autoscaling.schedules import parse
 from local_sagemaker.autoscaling.store import Store, Target
 from local_sagemaker.autoscaling.targets import Record, TargetKey, arn, autoscaling_arn
 from local_sagemaker.clock import Ticker
+from local_sagemaker.environment import ACCOUNT
 from local_sagemaker.errors import ApiError
 from local_sagemaker.happenings import Tell, untold
 
 SUSPENDED = dict.fromkeys(
     ("DynamicScalingInSuspended", "DynamicScalingOutSuspended", "ScheduledScalingSuspended"), False
 )
+
+ROLE = (
+    f"arn:aws:iam::{ACCOUNT}:role/aws-service-role/sagemaker.application-autoscaling.amazonaws.com/"
+    "AWSServiceRoleForApplicationAutoScaling_SageMakerEndpoint"
+)
+"""Of a target that names none: the service-linked role (Application Auto Scaling user guide,
+application-auto-scaling-service-linked-roles)."""
 
 
 class AutoScaling:
@@ -90,17 +98,16 @@ class AutoScaling:
         """RegisterScalableTarget; a target outside its limits is scaled at once."""
         key = TargetKey.of(request)
         endpoint = self._variants.describe_endpoint({"EndpointName": key.endpoint})
-        if key.variant not in {it["VariantName"] for it in endpoint["ProductionVariants"]}:
+        if key.variant not in {it["VariantName"] for it in endpoint.get("ProductionVariants", [])}:
             raise ApiError("ValidationException", f"SageMaker variant not found: {key.resource}")
         with self._store.locked() as targets:
             known = targets.get(key)
-            old = known.record if known else {"SuspendedState": SUSPENDED}
+            old: Record = known.record if known else {"RoleARN": ROLE, "SuspendedState": SUSPENDED}
             record = {
                 "CreationTime": self._clock(),
                 "ScalableTargetARN": arn("scalable-target", uuid.uuid4().hex[:8]),
                 **old,
                 **{name: it for name, it in request.items() if name != "Tags"},
-                "SuspendedState": {**old["SuspendedState"], **request.get("SuspendedState", {})},
             }
             refuse_limits(record)
             if known:
@@ -113,7 +120,12 @@ class AutoScaling:
         """Return what is registered, as it is now."""
         with self._store.locked() as targets:
             return [
-                replace(it, record=dict(it.record), policies=dict(it.policies))
+                replace(
+                    it,
+                    record=dict(it.record),
+                    policies={name: dict(policy) for name, policy in it.policies.items()},
+                    actions={name: dict(action) for name, action in it.actions.items()},
+                )
                 for it in targets.values()
             ]
 
@@ -133,12 +145,6 @@ class AutoScaling:
             found = [it for key, it in targets.items() if key.endpoint == endpoint]
         for target in found:
             self._remove(target)
-
-    def describe_targets(self, request: Record) -> Record:
-        """DescribeScalableTargets."""
-        with self._store.locked() as targets:
-            records = [dict(it.record) for it in targets.values()]
-        return describe("ScalableTargets", records, request, size=50)
 
     def _remove(self, target: Target) -> None:
         with self._store.locked() as targets:
@@ -181,12 +187,6 @@ class AutoScaling:
         self._delete_alarms(policy["Alarms"])
         return {}
 
-    def describe_policies(self, request: Record) -> Record:
-        """DescribeScalingPolicies."""
-        with self._store.locked() as targets:
-            records = [dict(it) for target in targets.values() for it in target.policies.values()]
-        return describe("ScalingPolicies", records, request, size=10)
-
     def _new_policy(self, key: TargetKey, name: str) -> Record:
         policy = autoscaling_arn("scalingPolicy", str(uuid.uuid4()), key, f"policyName/{name}")
         return {"CreationTime": self._clock(), "PolicyARN": policy, "Alarms": []}
@@ -200,7 +200,6 @@ class AutoScaling:
     def put_action(self, request: Record) -> Record:
         """PutScheduledAction. Of one that is known, "if you don't specify start and end times, the
         old values are deleted" (API reference)."""
-        now = self._clock()
         with self._store.locked():
             target, name = self._store.find(request), request["ScheduledActionName"]
             old = target.actions.get(name) or self._new_action(target.key, name)
@@ -214,7 +213,7 @@ class AutoScaling:
                 schedule = parse(
                     action["Schedule"],
                     zone=action.get("Timezone", "UTC"),
-                    since=action.get("StartTime", now),
+                    since=action.get("StartTime", self._clock()),
                     speed=self._speed,
                 )
             except ValueError as error:
@@ -232,18 +231,26 @@ class AutoScaling:
             del target.schedules[request["ScheduledActionName"]]
         return {}
 
-    def describe_actions(self, request: Record) -> Record:
-        """DescribeScheduledActions."""
-        with self._store.locked() as targets:
-            records = [dict(it) for target in targets.values() for it in target.actions.values()]
-        return describe("ScheduledActions", records, request, size=50)
-
     def _new_action(self, key: TargetKey, name: str) -> Record:
         rest = f"scheduledActionName/{name}"
         action = autoscaling_arn("scheduledAction", str(uuid.uuid4()), key, rest)
         return {"CreationTime": self._clock(), "ScheduledActionARN": action}
 
-    # Activities
+    # What there is
+
+    def describe_targets(self, request: Record) -> Record:
+        """DescribeScalableTargets."""
+        return describe("ScalableTargets", [it.record for it in self.targets()], request, size=50)
+
+    def describe_policies(self, request: Record) -> Record:
+        """DescribeScalingPolicies."""
+        records = [policy for target in self.targets() for policy in target.policies.values()]
+        return describe("ScalingPolicies", records, request, size=10)
+
+    def describe_actions(self, request: Record) -> Record:
+        """DescribeScheduledActions."""
+        records = [action for target in self.targets() for action in target.actions.values()]
+        return describe("ScheduledActions", records, request, size=50)
 
     def describe_activities(self, request: Record) -> Record:
         """DescribeScalingActivities, the latest first."""

@@ -25,10 +25,6 @@ class Target:
         """The least and the most instances."""
         return self.record["MinCapacity"], self.record["MaxCapacity"]
 
-    def is_suspended(self, what: str) -> bool:
-        """Whether a member of its SuspendedState is set."""
-        return bool(self.record["SuspendedState"][what])
-
 
 class Store:
     """The targets by their names; what is read or changed of them is inside `locked`."""

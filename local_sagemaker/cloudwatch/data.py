@@ -7,11 +7,12 @@ Record = dict[str, Any]
 
 
 def statistic_by_period(
-    cloudwatch: Any, metric: Record, *, width: float, first: int, last: int
+    cloudwatch: Any, metric: Record, *, width: float, first: int, last: int, statistic: str = ""
 ) -> dict[int, float]:
     """Return a metric's statistic by period of `width` seconds, from the first to the last.
 
-    `metric` names it as an alarm on it does. A period without data is left out.
+    `metric` names it as an alarm on it does, with the statistic where none is given. A period
+    without data is left out.
     """
     named = cloudwatch._dims_from_list(metric.get("Dimensions") or [])
     key = (metric["Namespace"], metric["MetricName"], str(cloudwatch._dims_key(named)))
@@ -25,7 +26,7 @@ def statistic_by_period(
     found = {}
     for period, points in by_period.items():
         statistics = cloudwatch._calc_stats(points)
-        value = cloudwatch._stat_value(statistics, statistic_of(metric), points)
+        value = cloudwatch._stat_value(statistics, statistic or statistic_of(metric), points)
         if statistics and value is not None:
             found[period] = float(value)
     return found

@@ -99,14 +99,18 @@ class Condition:
                 f"{_many(self.periods, 'missing datapoint')} treated as "
                 f"[{'Breaching' if self.missing == 'breaching' else 'NonBreaching'}]."
             )
-        counted = sum(self.breached(value) is (state == ALARM) for _, value in points)
         shown = ", ".join(f"{value} ({time})" for time, value in points)
+        negation = "" if state == ALARM else " not"
+        threshold = f"{_BREACHES[self.comparison][1]} the threshold ({self.threshold})"
+        if self.periods == 1:
+            # localstack/localstack, test_cloudwatch.snapshot.json, test_put_metric_alarm
+            return f"Threshold Crossed: 1 datapoint [{shown}] was{negation} {threshold}."
+        counted = sum(self.breached(value) is (state == ALARM) for _, value in points)
         need = self.datapoints if state == ALARM else self.periods - self.datapoints + 1
-        was = f"{'was' if counted == 1 else 'were'}{'' if state == ALARM else ' not'}"
         change = "OK -> ALARM" if state == ALARM else "ALARM -> OK"
         return (
             f"Threshold Crossed: {counted} out of the last {len(points)} datapoints [{shown}] "
-            f"{was} {_BREACHES[self.comparison][1]} the threshold ({self.threshold}) (minimum "
+            f"{'was' if counted == 1 else 'were'}{negation} {threshold} (minimum "
             f"{need} datapoint{'' if need == 1 else 's'} for {change} transition)."
         )
 

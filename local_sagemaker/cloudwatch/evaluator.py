@@ -78,37 +78,47 @@ class Evaluator:
         first = last - condition.range + 1
         data = partial(statistic_by_period, self._cloudwatch, width=width, first=first, last=last)
         if expression:
-            by_period = expression.values({it: data(of) for it, of in expression.metrics.items()})
+            by_period = expression.values(
+                {name: data(metric) for name, metric in expression.metrics.items()}
+            )
+            counts: dict[int, float] = {}
         else:
-            by_period = data(alarm)
-        points = [by_period.get(it) for it in range(first, last + 1)]
-        state = condition.state(points) or alarm["StateValue"]
-        found = [(period, value) for period, value in sorted(by_period.items(), reverse=True)]
-        evaluated = found[: condition.periods]
-        alarm["StateReasonData"] = json.dumps(
+            by_period, counts = data(alarm), data(alarm, statistic="SampleCount")
+        state = condition.state([by_period.get(period) for period in range(first, last + 1)])
+        if state is None:
+            return
+        newest_first = sorted(by_period, reverse=True)[: condition.periods]
+        missing = range(last, last - condition.periods, -1)
+        evaluated = [
             {
-                "version": "1.0",
-                "queryDate": _iso(now),
-                "startDate": _iso(first * width),
-                **({} if expression else {"statistic": statistic_of(alarm)}),
-                "period": period_seconds,
-                "recentDatapoints": [value for _, value in reversed(evaluated)],
-                "threshold": condition.threshold,
-                "evaluatedDatapoints": [
-                    {"timestamp": _iso(period * width), "value": value}
-                    for period, value in evaluated
-                ],
+                "timestamp": _iso(period * width),
+                **({"sampleCount": counts[period]} if period in counts else {}),
+                **({"value": by_period[period]} if period in by_period else {}),
             }
-        )
-        if state != alarm["StateValue"]:
-            shown = [(_short(period * width), value) for period, value in evaluated]
+            for period in newest_first or missing
+        ]
+        reason_data = {
+            "version": "1.0",
+            "queryDate": _iso(now),
+            **({"startDate": evaluated[-1]["timestamp"]} if newest_first else {}),
+            **({"unit": alarm["Unit"]} if alarm.get("Unit") else {}),
+            **({} if expression else {"statistic": statistic_of(alarm)}),
+            "period": period_seconds,
+            "recentDatapoints": [by_period[period] for period in reversed(newest_first)],
+            "threshold": condition.threshold,
+            "evaluatedDatapoints": evaluated,
+        }
+        if state == alarm["StateValue"]:
+            alarm["StateReasonData"] = json.dumps(reason_data)  # Application Auto Scaling reads it
+        else:
+            shown = [(_short(period * width), by_period[period]) for period in newest_first]
             self._cloudwatch._set_alarm_state(
                 {},
                 {
                     "AlarmName": alarm["AlarmName"],
                     "StateValue": state,
                     "StateReason": condition.reason(state, shown),
-                    "StateReasonData": alarm["StateReasonData"],
+                    "StateReasonData": json.dumps(reason_data),
                 },
                 is_cbor=False,
                 is_json=True,

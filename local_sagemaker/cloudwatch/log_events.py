@@ -49,7 +49,7 @@ class LogEvents:
         """FilterLogEvents."""
         group = self._logs._resolve_log_group_name(request)
         if group not in self._logs._log_groups:
-            message = f"The specified log group does not exist: {group}"
+            message = "The specified log group does not exist."
             return self._logs.error_response_json("ResourceNotFoundException", message, 400)
         try:
             return self._logs.json_response(self._page(group, request))
@@ -58,6 +58,11 @@ class LogEvents:
 
     def _page(self, group: str, request: Record) -> Record:
         """Return a page, with a token that says which of its events was the last."""
+        if (limit := request.get("limit", MOST_EVENTS)) > MOST_EVENTS:
+            raise InvalidParameter(
+                f"1 validation error detected: Value '{limit}' at 'limit' failed to satisfy "
+                f"constraint: Member must have value less than or equal to {MOST_EVENTS}"
+            )
         newest_first, last = _position(request)
         events = self._matching(group, request)
         if newest_first:
@@ -67,7 +72,7 @@ class LogEvents:
         size = 0
         for event in events[begin:]:
             size += len(event["message"].encode())
-            if page and (len(page) == request.get("limit", MOST_EVENTS) or size > MOST_BYTES):
+            if page and (len(page) == limit or size > MOST_BYTES):
                 token = f"{'b' if newest_first else 'f'}/{page[-1]['eventId']}"
                 return {"events": page, "searchedLogStreams": [], "nextToken": token}
             page.append(event)

@@ -1,7 +1,5 @@
 """What a build puts out: files that match the buildspec's patterns, uploaded to a bucket."""
 
-import hashlib
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,33 +9,33 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from local_sagemaker.codebuild import buildspec
 from local_sagemaker.codebuild.phases import Failed
+from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 Record = dict[str, Any]
-S3_KEY = "alias/aws/s3"
+S3_KEY = f"arn:aws:kms:{REGION}:{ACCOUNT}:alias/aws/s3"
 """The encryption key of a project that names none; S3 takes it without its name."""
 
 
 def check(described: Record) -> None:
-    """Raise `ApiError` for what CodeBuild, or this one, refuses (API, ProjectArtifacts)."""
-    if described["type"] == "CODEPIPELINE":
-        raise _invalid("the local SageMaker has no CodePipeline")
+    """Raise `ApiError` for what CodeBuild, or this one, rejects (API, ProjectArtifacts)."""
     if described["type"] == "NO_ARTIFACTS":
         if "name" in described:  # cloudposse/terraform-aws-codebuild#63
             raise _invalid("artifact type NO_ARTIFACTS should have null output name")
-        if described.get("encryptionDisabled"):
-            raise _invalid("encryptionDisabled is for artifacts of type S3 alone")
         return
+    for member, value in (("type", "S3"), ("packaging", "NONE")):
+        if described[member] != value:
+            raise _invalid(
+                f"the local SageMaker has no {member} {described[member]}: write {value}"
+            )
     bucket = described.get("location", "")
     if not bucket or "/" in bucket:
         raise _invalid(f"location is {bucket!r}: write the name of the output bucket")
     if not described.get("name"):  # CloudFormation's page on Artifacts wants one for S3
         raise _invalid('there is no name: write the artifact\'s, or "/"')
-    if described.get("packaging") == "ZIP" and described["name"] == "/":
-        raise _invalid('name is "/": write the name of the ZIP file')
 
 
 def _invalid(reason: str) -> ApiError:
@@ -60,57 +58,37 @@ class Output:
             return {"location": ""}
         return {
             "location": f"arn:aws:s3:::{self.described['location']}/{self._key()}",
-            "encryptionDisabled": self.described.get("encryptionDisabled", False),
+            "encryptionDisabled": False,
             "overrideArtifactName": False,
         }
 
-    def upload(self, spec: buildspec.Artifacts | None, sources: Path, scratch: Path) -> Record:
-        """Upload what matches; return what the record says more. Raises `Failed`."""
+    def upload(self, spec: buildspec.Artifacts | None, sources: Path) -> None:
+        """Upload the files that match. Raise `Failed`."""
         if self.described["type"] == "NO_ARTIFACTS":
-            return {}
+            return
         if spec is None:  # aws/aws-codebuild-docker-images#128
             raise Failed("CLIENT_ERROR", "no definition for primary artifacts in buildspec")
-        files = _matching(spec, sources)
         try:
-            if self.described.get("packaging") == "ZIP":
-                return self._upload_zip(files, scratch / "artifacts.zip")
-            for name, file in files.items():
+            for name, file in _matching(spec, sources).items():
                 self._put(file, self._key(name))
         except (ClientError, BotoCoreError, Boto3Error) as error:
             raise Failed("CLIENT_ERROR", f"Failed to upload artifacts: {error}") from error
-        return {}
-
-    def _upload_zip(self, files: dict[str, Path], archive: Path) -> Record:
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
-            for name, file in files.items():
-                packed.write(file, name)
-        self._put(archive, self._key())
-        sums = {}
-        for kind in ("md5", "sha256"):
-            with archive.open("rb") as content:
-                sums[f"{kind}sum"] = hashlib.file_digest(content, kind).hexdigest()
-        archive.unlink()
-        return sums
 
     def _put(self, file: Path, key: str) -> None:
         """Upload one file in parts; its metadata says which build it is from."""
-        extra: Record = {"Metadata": {"codebuild-buildarn": self.build_arn}}
-        if not self.described.get("encryptionDisabled"):
-            extra["ServerSideEncryption"] = "aws:kms"
-            if not self.encryption_key.endswith(S3_KEY):
-                extra["SSEKMSKeyId"] = self.encryption_key
+        extra: Record = {
+            "Metadata": {"codebuild-buildarn": self.build_arn},
+            "ServerSideEncryption": "aws:kms",
+        }
+        if self.encryption_key != S3_KEY:
+            extra["SSEKMSKeyId"] = self.encryption_key
         self.s3.upload_file(str(file), self.described["location"], key, ExtraArgs=extra)
 
     def _key(self, file: str = "") -> str:
         """Return <path>/<build's UUID>/<name>/<file>, or what of it there is."""
-        build = self.build_arn.rpartition(":")[2]
-        by_build = self.described.get("namespaceType") == "BUILD_ID"
-        parts = [
-            self.described.get("path", ""),
-            build if by_build else "",
-            self.described["name"],
-            file,
-        ]
+        by_build = self.described["namespaceType"] == "BUILD_ID"
+        build = self.build_arn.rpartition(":")[2] if by_build else ""
+        parts = [self.described.get("path", ""), build, self.described["name"], file]
         return "/".join(part.strip("/") for part in parts if part.strip("/"))
 
 
@@ -125,12 +103,12 @@ def _matching(spec: buildspec.Artifacts, sources: Path) -> dict[str, Path]:
         raise Failed(
             "CLIENT_ERROR", f"no matching base directory path found for {spec.base_directory}"
         )
-    found = {
+    files = {
         str(file.relative_to(base)): file
         for pattern in spec.files
         for file in base.glob(pattern)
         if file.is_file()
     }
-    if not found:
+    if not files:
         raise Failed("CLIENT_ERROR", "no matching artifact paths found")
-    return dict(sorted(found.items()))
+    return dict(sorted(files.items()))

@@ -2,6 +2,8 @@
 
 import copy
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 from local_sagemaker.api import Operation
@@ -13,9 +15,10 @@ Record = dict[str, Any]
 
 
 class Projects:
-    """What CreateProject and its kin keep: every setting, as it was given."""
+    """Projects by name, each with all its settings."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
         self._lock = threading.Lock()
         self._projects: dict[str, Record] = {}
         self.operations: dict[str, Operation] = {
@@ -27,29 +30,29 @@ class Projects:
         }
 
     def get(self, name: str) -> Record:
-        """Return a project's settings. Raises `ApiError` where there is none."""
+        """Return a project's settings. Raise `ApiError` where there is none."""
         with self._lock:
             if name not in self._projects:
                 raise ApiError("ResourceNotFoundException", f"Project cannot be found: {name}")
             return copy.deepcopy(self._projects[name])
 
     def _create(self, request: Record) -> Record:
-        project = {**settings.DEFAULTS, **request}
-        settings.check(project)
+        name, now = request["name"], self._clock()
         with self._lock:
-            if request["name"] in self._projects:
-                raise ApiError(
-                    "ResourceAlreadyExistsException", f"Project already exists: {request['name']}"
-                )
-            self._projects[request["name"]] = copy.deepcopy(project)
-        return {"project": _described(project)}
+            if name in self._projects:
+                raise ApiError("ResourceAlreadyExistsException", f"Project already exists: {name}")
+            born = {"arn": arn(name), "badge": {"badgeEnabled": False}, "created": now}
+            return self._keep({**request, **born, "lastModified": now})
 
     def _update(self, request: Record) -> Record:
-        project = {**self.get(request["name"]), **request}
-        settings.check(project)
+        project = self.get(request["name"])
         with self._lock:
-            self._projects[request["name"]] = copy.deepcopy(project)
-        return {"project": _described(project)}
+            return self._keep({**project, **request, "lastModified": self._clock()})
+
+    def _keep(self, project: Record) -> Record:
+        project = settings.complete(project)
+        self._projects[project["name"]] = project
+        return {"project": copy.deepcopy(project)}
 
     def _delete(self, request: Record) -> Record:
         """Builds of the project stay (API, DeleteProject)."""
@@ -60,12 +63,9 @@ class Projects:
     def _batch_get(self, request: Record) -> Record:
         names = [name.rpartition("/")[2] for name in request["names"]]  # ARNs are names too
         with self._lock:
-            found = [self._projects[name] for name in names if name in self._projects]
+            known = [self._projects[name] for name in names if name in self._projects]
             missing = [name for name in names if name not in self._projects]
-        return {
-            "projects": [_described(copy.deepcopy(project)) for project in found],
-            "projectsNotFound": missing,
-        }
+        return {"projects": copy.deepcopy(known), "projectsNotFound": missing}
 
     def _list(self, _request: Record) -> Record:
         with self._lock:
@@ -75,7 +75,3 @@ class Projects:
 def arn(name: str) -> str:
     """Return a project's ARN."""
     return f"arn:aws:codebuild:{REGION}:{ACCOUNT}:project/{name}"
-
-
-def _described(project: Record) -> Record:
-    return {**project, "arn": arn(project["name"])}

@@ -147,12 +147,10 @@ class Build:
         except ValueError as error:
             raise Failed("YAML_FILE_ERROR", str(error)) from error
         self._shell = Shell(
-            spec.shell,
             self.folder / "environment",
             self.log.file,
             {
                 **host_environment(),
-                **spec.variables,
                 # Packages come from where this machine gets them.
                 **{k: it for k, it in self.environment.items() if not k.startswith("PIP_")},
                 **folders,
@@ -193,8 +191,7 @@ class Build:
 
     def _upload(self, spec: Buildspec) -> None:
         with self._phases.phase("UPLOAD_ARTIFACTS"):
-            more = self.output.upload(spec.artifacts, self.folder / "src", self.folder)
-            self.record["artifacts"] = {**self.record["artifacts"], **more}
+            self.output.upload(spec.artifacts, self.folder / "src")
 
     def _refuse_to_go_on(self) -> None:
         if self._stopped.is_set():

@@ -30,6 +30,13 @@ TOKEN_LENGTH = 64
 """How long a token holds, and may be (guide, run-build-cli)."""
 
 
+OF_THE_PROJECT = (
+    "cache", "encryptionKey", "environment", "queuedTimeoutInMinutes", "secondarySources",
+    "serviceRole", "source", "timeoutInMinutes",
+)  # fmt: skip
+"""Members of a build's record that are the project's, with what StartBuild overrides."""
+
+
 class _Started(NamedTuple):
     build: str
     request: Record
@@ -60,7 +67,7 @@ class CodeBuild:
         self._builds: dict[str, Build] = {}
         self._tokens: dict[str, _Started] = {}
         self._numbers: Counter[str] = Counter()
-        self._projects = Projects()
+        self._projects = Projects(clock)
         self.service = JsonService(
             "codebuild",
             {
@@ -143,8 +150,9 @@ class CodeBuild:
             )
         return started.build
 
-    def _new(self, wanted: Record) -> Build:
-        project, environment = wanted["name"], wanted["environment"]
+    def _new(self, settings: Record) -> Build:
+        """Return a build that has its place in the queue. Raise `ApiError` where there is none."""
+        project, environment = settings["name"], settings["environment"]
         number = str(uuid.uuid4())
         name = f"{project}:{number}"
         arn = f"arn:aws:codebuild:{REGION}:{ACCOUNT}:build/{name}"
@@ -155,39 +163,34 @@ class CodeBuild:
         self._numbers[project] += 1
         folder = self._folder / number
         folder.mkdir(parents=True)
-        s3, logs = self._clients(wanted["serviceRole"])
-        output = Output(wanted["artifacts"], arn, wanted["encryptionKey"], s3)
+        s3, logs = self._clients(settings["serviceRole"])
+        output = Output(settings["artifacts"], arn, settings["encryptionKey"], s3)
         record = {
+            **{member: settings[member] for member in OF_THE_PROJECT},
             "id": name,
             "arn": arn,
             "artifacts": output.record,
             "buildNumber": self._numbers[project],
             "buildStatus": "IN_PROGRESS",
             "buildComplete": False,
-            "cache": wanted["cache"],
-            "encryptionKey": wanted["encryptionKey"],
-            "environment": environment,
-            "logs": log.location(wanted["logsConfig"], None),
+            "logs": log.location(settings["logsConfig"], None),
             "phases": [],
             "projectName": project,
-            "queuedTimeoutInMinutes": wanted["queuedTimeoutInMinutes"],
-            "secondarySources": wanted["secondarySources"],
-            "serviceRole": wanted["serviceRole"],
-            "source": wanted["source"],
             "startTime": self._clock(),
-            "timeoutInMinutes": wanted["timeoutInMinutes"],
         }
         return Build(
             record,
             folder,
             log.Log(folder / "build.log", logs, self._clock),
-            log.location(wanted["logsConfig"], log.stream(wanted["logsConfig"], project, number)),
+            log.location(
+                settings["logsConfig"], log.stream(settings["logsConfig"], project, number)
+            ),
             output,
             quota,
             s3,
             {
                 **self._environment,
-                "AWS_SESSION_TOKEN": wanted["serviceRole"],  # by which its calls are recorded
+                "AWS_SESSION_TOKEN": settings["serviceRole"],  # by which its calls are recorded
                 "CI": "true",
                 "CODEBUILD_BUILD_ARN": arn,
                 "CODEBUILD_BUILD_ID": name,

@@ -1,4 +1,4 @@
-"""What a project says, what StartBuild overrides of it, and what of both is refused."""
+"""A project's settings with their defaults, what StartBuild overrides, and what is rejected."""
 
 import copy
 from typing import Any
@@ -13,7 +13,7 @@ DEFAULTS: Record = {
     "cache": {"type": "NO_CACHE"},
     "description": "",
     "encryptionKey": artifacts.S3_KEY,
-    "logsConfig": {"cloudWatchLogs": {"status": "ENABLED"}, "s3Logs": {"status": "DISABLED"}},
+    "logsConfig": {},
     "queuedTimeoutInMinutes": 480,
     "secondarySources": [],
     "tags": [],
@@ -21,66 +21,76 @@ DEFAULTS: Record = {
 }
 """What a project has that does not say otherwise (API, CreateProject; guide, builds-working)."""
 
+_NESTED: dict[str, Record] = {
+    "environment": {
+        "environmentVariables": [],
+        "imagePullCredentialsType": "CODEBUILD",
+        "privilegedMode": False,
+    },
+    "logsConfig": {
+        "cloudWatchLogs": {"status": "ENABLED"},
+        "s3Logs": {"status": "DISABLED", "encryptionDisabled": False},
+    },
+    "source": {"insecureSsl": False},
+}
+_S3_ARTIFACTS = {"encryptionDisabled": False, "namespaceType": "NONE", "packaging": "NONE"}
+"""Defaults within members, as cloud-custodian/cloud-custodian recorded them:
+tests/data/placebo/test_codebuild_config and test_codebuild."""
+
 OVERRIDES = {
     "artifactsOverride": ("artifacts",),
     "buildspecOverride": ("source", "buildspec"),
-    "computeTypeOverride": ("environment", "computeType"),
-    "encryptionKeyOverride": ("encryptionKey",),
-    "environmentTypeOverride": ("environment", "type"),
     "imageOverride": ("environment", "image"),
-    "imagePullCredentialsTypeOverride": ("environment", "imagePullCredentialsType"),
-    "logsConfigOverride": ("logsConfig",),
-    "queuedTimeoutInMinutesOverride": ("queuedTimeoutInMinutes",),
     "secondarySourcesOverride": ("secondarySources",),
-    "sourceLocationOverride": ("source", "location"),
-    "sourceTypeOverride": ("source", "type"),
-    "timeoutInMinutesOverride": ("timeoutInMinutes",),
 }
 """Parameter of StartBuild -> what of the project it replaces, for one build."""
 
 GPU_COMPUTE_TYPES = ("BUILD_GENERAL1_SMALL", "BUILD_GENERAL1_LARGE")
 
 
-def overridden(project: Record, request: Record) -> Record:
-    """Return what holds for one build. Raises `ApiError` for what cannot be."""
-    settings = copy.deepcopy(project)
-    for parameter, path in OVERRIDES.items():
-        if parameter in request:
-            *parents, last = path
-            place = settings[parents[0]] if parents else settings
-            place[last] = copy.deepcopy(request[parameter])
-    environment = settings["environment"]
-    variables = (
-        *environment.get("environmentVariables", []),
-        *request.get("environmentVariablesOverride", []),
-    )
-    environment["environmentVariables"] = list({it["name"]: it for it in variables}.values())
-    check(settings)
+def complete(project: Record) -> Record:
+    """Return settings with their defaults. Raise `ApiError` for what CodeBuild rejects."""
+    settings = copy.deepcopy({**DEFAULTS, **project})
+    for name, defaults in _NESTED.items():
+        settings[name] = {**copy.deepcopy(defaults), **settings[name]}
+    of_type = _S3_ARTIFACTS if settings["artifacts"]["type"] == "S3" else {}
+    settings["artifacts"] = {**of_type, "overrideArtifactName": False, **settings["artifacts"]}
+    variables = settings["environment"]["environmentVariables"]
+    unique = {variable["name"]: {"type": "PLAINTEXT", **variable} for variable in variables}
+    settings["environment"]["environmentVariables"] = list(unique.values())
+    _check(settings)
     return settings
 
 
-def check(settings: Record) -> None:
-    """Raise `ApiError` for what CodeBuild, or this one, refuses in a project or a build."""
-    if settings["cache"]["type"] != "NO_CACHE":
-        raise _invalid("The local SageMaker has no caches: leave out cache.")
-    if settings["logsConfig"].get("s3Logs", {}).get("status") == "ENABLED":
-        raise _invalid("The local SageMaker writes no logs to S3: leave out s3Logs.")
+def overridden(project: Record, request: Record) -> Record:
+    """Return what holds for one build. Raise `ApiError` for what CodeBuild rejects."""
+    settings = copy.deepcopy(project)
+    for parameter, (*parents, last) in OVERRIDES.items():
+        if parameter in request:
+            place = settings[parents[0]] if parents else settings
+            place[last] = request[parameter]
+    variables = request.get("environmentVariablesOverride", [])
+    settings["environment"]["environmentVariables"] += variables
+    return complete(settings)
+
+
+def _check(settings: Record) -> None:
+    environment = settings["environment"]
+    not_emulated = {
+        "cache": settings["cache"]["type"] != "NO_CACHE",
+        "logsConfig.s3Logs": settings["logsConfig"]["s3Logs"]["status"] == "ENABLED",
+        "environment.environmentVariables of other types than PLAINTEXT": any(
+            variable["type"] != "PLAINTEXT" for variable in environment["environmentVariables"]
+        ),
+    }
+    if members := [name for name, is_used in not_emulated.items() if is_used]:
+        raise _invalid(f"The local SageMaker has no {', '.join(members)}: leave it out.")
     sources.check(settings["source"], settings["secondarySources"])
     artifacts.check(settings["artifacts"])
-    _check_environment(settings["environment"])
-
-
-def _check_environment(environment: Record) -> None:
     kind, size = environment["type"], environment["computeType"]
     if kind == "LINUX_GPU_CONTAINER" and size not in GPU_COMPUTE_TYPES:
         # guide, build-env-ref-compute-types: the rows of this type
         raise _invalid(f"{kind} has no {size}: choose one of {', '.join(GPU_COMPUTE_TYPES)}.")
-    for variable in environment.get("environmentVariables", []):
-        if variable.get("type", "PLAINTEXT") != "PLAINTEXT":
-            raise _invalid(
-                f"The local SageMaker has no {variable['type']} variables: "
-                f"give {variable['name']} as PLAINTEXT."
-            )
 
 
 def _invalid(message: str) -> ApiError:

@@ -25,7 +25,6 @@ class Shell:
     then the number of its process group cannot become another's.
     """
 
-    program: str
     file: Path
     log: Path
     environment: dict[str, str]
@@ -35,7 +34,7 @@ class Shell:
         """Start a command; what it prints goes to the log."""
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                [self.program, "-c", self._script(command)],
+                ["sh", "-c", self._script(command)],
                 cwd=self.environment["PWD"],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,

@@ -14,28 +14,43 @@ PAGE_SIZE = 100
 """Quotas in an answer at most: the service's model."""
 
 
+SERVICES = {
+    "codebuild": "AWS CodeBuild",
+    "lambda": "AWS Lambda",
+    "sagemaker": "Amazon SageMaker",
+    "vpc": "Amazon Virtual Private Cloud (Amazon VPC)",
+}
+
+
 def service_quotas(quotas: AccountQuotas) -> JsonService:
     """Return the service in front of the account's quotas."""
 
     def listing(value: Callable[[Quota], int]) -> Callable[[Record], Record]:
         def answer(request: Record) -> Record:
-            found = quotas.of_service(request["ServiceCode"])
-            if not found:
-                code = request["ServiceCode"]
+            code = request["ServiceCode"]
+            if code not in SERVICES:
                 raise ApiError(
-                    "NoSuchResourceException", f"The local SageMaker has none of {code}."
+                    "NoSuchResourceException", f"The local SageMaker has no quotas of {code}."
                 )
-            described = [_described(it, value(it)) for it in found]
+            described = [_described(quota, value(quota)) for quota in quotas.of_service(code)]
             listed, more = page(described, request, key=_key, size=PAGE_SIZE)
             return {"Quotas": listed, **more}
 
         return answer
 
+    def list_services(request: Record) -> Record:
+        services = [{"ServiceCode": code, "ServiceName": SERVICES[code]} for code in SERVICES]
+        listed, more = page(
+            services, request, key=lambda service: (service["ServiceCode"], ""), size=PAGE_SIZE
+        )
+        return {"Services": listed, **more}
+
     return JsonService(
         "service-quotas",
         {
-            "ListServiceQuotas": listing(lambda it: it.value),
-            "ListAWSDefaultServiceQuotas": listing(lambda it: it.default),
+            "ListServiceQuotas": listing(lambda quota: quota.value),
+            "ListAWSDefaultServiceQuotas": listing(lambda quota: quota.default),
+            "ListServices": list_services,
         },
     )
 
@@ -47,6 +62,7 @@ def _key(quota: Record) -> tuple[str, str]:
 def _described(quota: Quota, value: int) -> Record:
     return {
         "ServiceCode": quota.service,
+        "ServiceName": SERVICES[quota.service],
         "QuotaArn": f"arn:aws:servicequotas:{REGION}:{ACCOUNT}:{quota.service}/{quota.code}",
         "QuotaCode": quota.code,
         "QuotaName": quota.name,

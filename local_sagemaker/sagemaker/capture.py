@@ -8,14 +8,11 @@ named, and how many lines it has, is not said there.
 import base64
 import json
 import logging
-import queue
 import random
-import threading
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -62,28 +59,16 @@ class Captured(Invocation):
         await super().send_part(part, more=more)
 
 
-@dataclass(frozen=True)
-class _Line:
-    config_key: str  # of KMS, or nothing
-    bucket: str
-    folder: str
-    text: str
-
-
 class Recorder:
-    """Writes what was captured on a thread of its own, as many lines to a file as are waiting."""
+    """Writes what was captured on a thread of its own, a file for each invocation."""
 
     def __init__(self, s3: "S3Client") -> None:
         self._s3 = s3
-        self._lines: queue.SimpleQueue[_Line | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._write, daemon=True)
-        self._thread.start()
+        self._writer = ThreadPoolExecutor(1)
 
     def keep(self, config: Record, endpoint: str, variant: str, captured: Captured) -> None:
         """Write an invocation that was answered below the destination of a DataCaptureConfig."""
         now = datetime.now(UTC)
-        destination = S3Prefix.parse(config["DestinationS3Uri"].rstrip("/"))
-        folder = "/".join([destination.key, endpoint, variant, now.strftime("%Y/%m/%d/%H")])
         sides = {side for it in config["CaptureOptions"] for side in _SIDES[it["CaptureMode"]]}
         types = config.get("CaptureContentTypeHeader", {})
         data = {
@@ -98,38 +83,27 @@ class Recorder:
             "eventMetadata": metadata,
             "eventVersion": "0",
         }
-        self._lines.put(
-            _Line(
-                config.get("KmsKeyId", ""),
-                destination.bucket,
-                folder.lstrip("/"),
-                json.dumps(line) + "\n",
-            )
-        )
+        name = f"{endpoint}/{variant}/{now:%Y/%m/%d/%H/%M-%S}-{uuid.uuid4()}.jsonl"
+        self._writer.submit(self._put, config, name, json.dumps(line) + "\n")
 
     def stop(self) -> None:
         """Write what is waiting, and end."""
-        self._lines.put(None)
-        self._thread.join()
+        self._writer.shutdown()
 
-    def _write(self) -> None:
-        going_on = True
-        while going_on:
-            waiting = [self._lines.get()]
-            while not self._lines.empty():
-                waiting.append(self._lines.get())
-            going_on = None not in waiting
-            lines = [it for it in waiting if it]
-            for (key, bucket, folder), found in groupby(sorted(lines, key=_place), key=_place):
-                self._put(key, bucket, folder, "".join(it.text for it in found))
-
-    def _put(self, key: str, bucket: str, folder: str, text: str) -> None:
-        name = f"{folder}/{datetime.now(UTC).strftime('%M-%S')}-{uuid.uuid4()}.jsonl"
-        encryption: Any = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": key} if key else {}
+    def _put(self, config: Record, name: str, line: str) -> None:
+        destination = S3Prefix.parse(config["DestinationS3Uri"].rstrip("/"))
+        key = f"{destination.key}/{name}".lstrip("/")
+        encryption: Any = {}
+        if "KmsKeyId" in config:
+            encryption = {"ServerSideEncryption": "aws:kms", "SSEKMSKeyId": config["KmsKeyId"]}
         try:
-            self._s3.put_object(Bucket=bucket, Key=name, Body=text.encode(), **encryption)
+            self._s3.put_object(
+                Bucket=destination.bucket, Key=key, Body=line.encode(), **encryption
+            )
         except (BotoCoreError, ClientError) as error:
-            _log.warning("captured data was not written to s3://%s/%s: %s", bucket, name, error)
+            _log.warning(
+                "captured data was not written to s3://%s/%s: %s", destination.bucket, key, error
+            )
 
 
 def chosen(config: Record) -> bool:
@@ -138,20 +112,10 @@ def chosen(config: Record) -> bool:
     return enabled and random.random() * 100 < config["InitialSamplingPercentage"]
 
 
-def _place(line: _Line) -> tuple[str, str, str]:
-    return line.config_key, line.bucket, line.folder
-
-
 def _side(mode: str, content_type: str, content: bytearray, types: Record) -> Record:
-    encoding, data = _encoded(content_type, content, types)
-    observed = {"observedContentType": content_type, "mode": mode}
-    return {**observed, "data": data, "encoding": encoding}
-
-
-def _encoded(content_type: str, content: bytearray, types: Record) -> tuple[str, str]:
-    """Return how the content is encoded and what it is then; Base64 unless its type is named."""
-    plain = content_type.partition(";")[0].strip()
-    for encoding, name in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):
-        if plain in types.get(name, []):
-            return encoding, content.decode(errors="replace")
-    return "BASE64", base64.b64encode(content).decode()
+    """Return one side of a line, in Base64 unless its type is named in `types`."""
+    encoding, data = "BASE64", base64.b64encode(content).decode()
+    for name, members in (("CSV", "CsvContentTypes"), ("JSON", "JsonContentTypes")):
+        if content_type.partition(";")[0].strip() in types.get(members, []):
+            encoding, data = name, content.decode(errors="replace")
+    return {"observedContentType": content_type, "mode": mode, "data": data, "encoding": encoding}

@@ -86,7 +86,7 @@ class EndpointConfigResource(HostingResource):
 _OF_A_CREATION = ("DeploymentConfig", "EndpointConfigName", "Tags")
 _OF_AN_UPDATE = (
     "DeploymentConfig", "EndpointConfigName", "ExcludeRetainedVariantProperties",
-    "RetainAllVariantProperties", "RetainDeploymentConfig",
+    "RetainAllVariantProperties",
 )  # fmt: skip
 
 

@@ -100,7 +100,10 @@ class Endpoint:
         """Change members of the description; None takes one away."""
         with self.lock:
             before = self.description.get("EndpointStatus")
-            self.description.update(changes, LastModifiedTime=time.time())
+            self.description.update(changes)
+            creating = self.status == "Creating"  # not modified: recorded, as DescribeEndpoint is
+            modified = self.description["CreationTime"] if creating else time.time()
+            self.description["LastModifiedTime"] = modified
             for name in [name for name, value in changes.items() if value is None]:
                 del self.description[name]
             if self.status != before:

@@ -56,8 +56,8 @@ class Hosting(Registry):
     def create_endpoint(self, request: Record) -> Record:
         """CreateEndpoint: answers at once; the endpoint is InService or Failed later.
 
-        A DeploymentConfig is kept for updates with RetainDeploymentConfig, and does nothing now
-        (developer guide, deployment-guardrails-blue-green-all-at-once).
+        A DeploymentConfig does nothing now (developer guide,
+        deployment-guardrails-blue-green-all-at-once).
         """
         name = request["EndpointName"]
         with self._lock:
@@ -90,7 +90,7 @@ class Hosting(Registry):
         """
         name = request["EndpointName"]
         scaled = self._scaled_variants(name)
-        wanted = self._deployment_config(request)
+        wanted = request.get("DeploymentConfig", {})
         if alarms := alarms_of(wanted):
             check_alarms(alarms, self._site.alarms(alarms))
         with self._lock:
@@ -133,10 +133,17 @@ class Hosting(Registry):
             return super().delete_endpoint_config(request)
 
     def describe_endpoint(self, request: Record) -> Record:
-        """DescribeEndpoint."""
+        """DescribeEndpoint: without variants while nothing has served yet.
+
+        So were endpoints recorded that were Creating and Failed (cloud-custodian/cloud-custodian,
+        tests/data/placebo/test_sagemaker_endpoints and test_sagemaker_endpoint_tag).
+        """
         with self._lock:
-            found: Endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
-            return found.described()
+            endpoint: Endpoint = ENDPOINT.find(self._endpoints, request["EndpointName"])
+            description = endpoint.described()
+            if endpoint.fleet is None:
+                description.pop("ProductionVariants", None)
+            return description
 
     def list_endpoints(self, request: Record) -> Record:
         """ListEndpoints."""
@@ -161,7 +168,7 @@ class Hosting(Registry):
         self._in_background(self._take_down, endpoint)
         return {}
 
-    def update_weights_and_capacities(self, request: Record) -> Record:
+    def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
         """UpdateEndpointWeightsAndCapacities: Updating until the instances are as many as desired.
 
         The weights are in force when the endpoint is InService again.
@@ -311,17 +318,6 @@ class Hosting(Registry):
 
     def _check_quotas(self, config: Record, added: Mapping[str, int]) -> None:
         check_quotas(self._endpoints.values(), config, added, self._quota)
-
-    def _deployment_config(self, request: Record) -> Record:
-        """Return the DeploymentConfig of an update: its own, or the last one if it is retained.
-
-        Which of them counts if both are asked for has no source.
-        """
-        own: Record = request.get("DeploymentConfig", {})
-        if not request.get("RetainDeploymentConfig"):
-            return own
-        last: Record = self.describe_endpoint(request).get("LastDeploymentConfig", {})
-        return last or own
 
 
 def _excluded(config: Record) -> bool:

@@ -29,22 +29,15 @@ def check_model(request: Record, s3: "S3Client", *, assumable: Callable[[str], b
 
     `assumable` says whether SageMaker may assume the role of an ARN.
     """
-    containers = request.get("Containers", [])
-    # Source, of both: aws/amazon-sagemaker-operator-for-k8s#164, "either a single primary
-    # container, xor a list of container definitions".
-    if "PrimaryContainer" in request and containers:
-        raise _invalid("Give PrimaryContainer or Containers, not both.")
-    containers = containers or [it for it in [request.get("PrimaryContainer")] if it is not None]
-    if not containers:
+    container = request.get("PrimaryContainer")
+    if container is None:
         raise _invalid("A model needs a PrimaryContainer.")
-    if len(containers) > 1:
-        raise _invalid("The local SageMaker has no inference pipelines: give one container.")
-    _check_container(containers[0], s3)
+    _check_container(container, s3)
     role = request.get("ExecutionRoleArn")
     if role is not None and not assumable(role):
         # The text: philschmid/llm-sagemaker-sample#2, which goes on about the objects.
         raise _invalid(
-            f"Could not access model data at {containers[0]['ModelDataUrl']}. Please ensure that "
+            f"Could not access model data at {container['ModelDataUrl']}. Please ensure that "
             f'the role "{role}" exists and that its trust relationship policy allows the action '
             '"sts:AssumeRole" for the service principal "sagemaker.amazonaws.com".'
         )

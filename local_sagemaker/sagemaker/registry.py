@@ -23,6 +23,12 @@ answers (developer guide, monitoring-detailed-observability-getting-started). No
 on them."""
 
 
+CONTAINER = {"Environment": {}, "Mode": "SingleModel"}
+MODEL_DEFAULTS = {"EnableNetworkIsolation": False}
+"""What DescribeModel answers where CreateModel was told nothing
+(cloud-custodian/cloud-custodian, tests/data/placebo/test_sagemaker_model)."""
+
+
 @dataclass(frozen=True)
 class Plan:
     """What a fleet is started from; what is deleted meanwhile does not change it."""
@@ -50,9 +56,10 @@ class Registry:
         """CreateModel."""
         name = request["ModelName"]
         check_model(request, self._s3, assumable=self._assumable)
+        container = {"PrimaryContainer": {**CONTAINER, **request["PrimaryContainer"]}}
         with self._lock:
             MODEL.refuse_existing(self._models, name)
-            self._models[name] = self._born(MODEL, request)
+            self._models[name] = self._born(MODEL, {**MODEL_DEFAULTS, **request, **container})
             return {"ModelArn": self._models[name]["ModelArn"]}
 
     def describe_model(self, request: Record) -> Record:

@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from botocore.utils import parse_to_aware_datetime
-
 from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.errors import ApiError
 from local_sagemaker.paging import page
@@ -86,19 +84,10 @@ _SORTED_BY = {"Name": "{}Name", "Status": "{}Status"}
 _FILTERS: dict[str, Callable[[str, Record, Any], bool]] = {
     "NameContains": lambda kind, it, part: part in it[f"{kind}Name"],
     "StatusEquals": lambda kind, it, status: it[f"{kind}Status"] == status,
-    "CreationTimeAfter": lambda _, it, time: it["CreationTime"] >= _seconds(time),
-    "CreationTimeBefore": lambda _, it, time: it["CreationTime"] < _seconds(time),
-    "LastModifiedTimeAfter": lambda _, it, time: it["LastModifiedTime"] > _seconds(time),
-    "LastModifiedTimeBefore": lambda _, it, time: it["LastModifiedTime"] < _seconds(time),
 }
-"""By the name of the request's member; the references differ between "after" and "greater than or
-equal to"."""
+"""By the name of the request's member."""
 
 
 def _summary(kind: str, description: Record) -> Record:
     members = (f"{kind}Name", f"{kind}Arn", "CreationTime", "LastModifiedTime", f"{kind}Status")
     return {it: description[it] for it in members if it in description}
-
-
-def _seconds(timestamp: Any) -> float:
-    return parse_to_aware_datetime(timestamp).timestamp()

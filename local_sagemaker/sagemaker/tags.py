@@ -26,12 +26,11 @@ class Tags:
 
     def add(self, request: Record) -> Record:
         """AddTags: adds or overwrites."""
-        kept = self._of(request)
-        changed = {**kept, **_unique(request["Tags"])}
+        changed = {**self._of(request), **_unique(request["Tags"])}
         if len(changed) > MOST:
             raise ApiError("ValidationException", f"A resource has at most {MOST} tags.")
-        kept.update(changed)
-        return {"Tags": _listed(kept)}
+        self._values[request["ResourceArn"]] = changed
+        return {"Tags": _listed(changed)}
 
     def list(self, request: Record) -> Record:
         """ListTags: in one page, which has room for all that a resource may have."""

@@ -73,9 +73,9 @@ def test_a_body_that_is_no_request_is_refused(body: bytes) -> None:
 
 
 def test_numbers_are_read_as_they_are_written() -> None:
-    asked = service(StartBuild=lambda it: {"read": it["timeoutInMinutesOverride"]})
-    body = b'{"projectName": "p1", "timeoutInMinutesOverride": 60}'
-    assert ask(asked, "StartBuild", body)[2] == b'{"read": 60}'
+    asked = service(UpdateProject=lambda it: {"read": it["timeoutInMinutes"]})
+    body = b'{"name": "p1", "timeoutInMinutes": 60}'
+    assert ask(asked, "UpdateProject", body)[2] == b'{"read": 60}'
 
 
 def test_an_operation_that_is_not_emulated_is_refused_by_name() -> None:

@@ -193,7 +193,7 @@ class Account:
             is_left = count < self._smallest.get(name, 0)
             if name in self.scaling.variants(NAME) and not is_left and not self._scaled:
                 desired = {"VariantName": name, "DesiredInstanceCount": SOME_MORE - count}
-                self.hosting.update_weights_and_capacities(
+                self.hosting.update_endpoint_weights_and_capacities(
                     {"EndpointName": NAME, "DesiredWeightsAndCapacities": [desired]}
                 )
         self._is_updated = False

@@ -67,7 +67,7 @@ class Variants:
         }
         return {"EndpointStatus": self.status, "ProductionVariants": [variant]}
 
-    def update_weights_and_capacities(self, request: Record) -> Record:
+    def update_endpoint_weights_and_capacities(self, request: Record) -> Record:
         if self.refusal:
             raise self.refusal
         (wanted,) = request["DesiredWeightsAndCapacities"]

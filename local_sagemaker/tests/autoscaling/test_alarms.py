@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states, described
+from local_sagemaker.autoscaling.alarms import alarm_requests, alarm_states
 from local_sagemaker.autoscaling.targets import TargetKey
 from local_sagemaker.tests.autoscaling.conftest import (
     CONFIGURATION,
@@ -82,18 +82,6 @@ def test_a_metric_of_somebodys_own_is_watched_as_it_is_given() -> None:
         assert {name: alarm[name] for name in specification} == specification
         assert alarm["Period"] == 60
     assert "Unit" not in requests(custom("Own"))[0]
-
-
-def test_a_known_alarm_keeps_its_name() -> None:
-    first = requests(CONFIGURATION)
-    known = {**policy("p", CONFIGURATION), "PolicyARN": "arn:p", "Alarms": described(first)}
-    again = alarm_requests(TargetKey.of(KEY), known)
-    assert [it["AlarmName"] for it in again] == [it["AlarmName"] for it in first]
-
-
-def test_without_scaling_in_there_is_no_alarm_for_it() -> None:
-    (high,) = requests({**CONFIGURATION, "DisableScaleIn": True})
-    assert "-AlarmHigh-" in high["AlarmName"]
 
 
 @pytest.mark.parametrize("data", [None, '{"version": "1.0"}'])

@@ -4,21 +4,12 @@ from typing import Any
 
 import pytest
 
-from local_sagemaker.autoscaling.cloudformation import ScalableTarget, ScalingPolicy, resource_types
+from local_sagemaker.autoscaling.cloudformation import ScalableTarget, ScalingPolicy
 from local_sagemaker.autoscaling.service import AutoScaling
-from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.autoscaling.conftest import CONFIGURATION, KEY, POLICY, TARGET
 from local_sagemaker.tests.autoscaling.test_service import ACTION, actions, policies, targets
 
 PHYSICAL_ID = "endpoint/text/variant/only|sagemaker:variant:DesiredInstanceCount|sagemaker"
-
-
-def test_the_types_have_cloudformations_names(scaling: AutoScaling) -> None:
-    types = resource_types(scaling.service)
-    assert {name: type(handler) for name, handler in types.items()} == {
-        "AWS::ApplicationAutoScaling::ScalableTarget": ScalableTarget,
-        "AWS::ApplicationAutoScaling::ScalingPolicy": ScalingPolicy,
-    }
 
 
 def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScaling) -> None:
@@ -26,14 +17,6 @@ def test_a_target_is_known_by_resource_dimension_and_service(scaling: AutoScalin
     handler = ScalableTarget(scaling.service)
     assert handler.create("Logical", properties, "stack") == (PHYSICAL_ID, {})
     assert targets(scaling)[0]["MinCapacity"] == 2
-
-
-def test_an_updated_target_keeps_its_id(scaling: AutoScaling) -> None:
-    handler = ScalableTarget(scaling.service)
-    handler.create("Logical", TARGET, "stack")
-    new = {**TARGET, "MaxCapacity": 9}
-    assert handler.update(PHYSICAL_ID, TARGET, new, "stack") == (PHYSICAL_ID, {})
-    assert [it["MaxCapacity"] for it in targets(scaling)] == [9]
 
 
 @pytest.mark.parametrize("reference", [{"ScalingTargetId": PHYSICAL_ID}, KEY])
@@ -65,11 +48,6 @@ def test_target_and_policy_are_deleted_in_any_order_and_more_than_once(
         target.delete(PHYSICAL_ID, TARGET)
         policy.delete(arn, POLICY)
     assert (targets(scaling), policies(scaling)) == ([], [])
-
-
-def test_a_deletion_that_is_refused_for_another_reason_is_an_error(scaling: AutoScaling) -> None:
-    with pytest.raises(ApiError, match="Missing required parameter"):
-        ScalableTarget(scaling.service).delete("endpoint/text/variant/only", {})
 
 
 def test_a_target_has_the_scheduled_actions_of_its_properties(scaling: AutoScaling) -> None:

@@ -7,9 +7,7 @@ import pytest
 from local_sagemaker.autoscaling.alarms import HIGH, LOW
 from local_sagemaker.autoscaling.service import AutoScaling
 from local_sagemaker.errors import ApiError
-from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.tests.autoscaling.conftest import (
-    CONFIGURATION,
     KEY,
     POLICY,
     TARGET,
@@ -97,35 +95,6 @@ def test_an_alarm_scales_out_in_proportion_and_the_activity_tells_it(scaled: Sca
     )
 
 
-def test_what_is_done_and_why_is_told_to_whoever_watches(
-    scaled: Scaled, told: list[Happening]
-) -> None:
-    scaled.alarm(HIGH, 30, 90, 120)
-    scaled.tick()
-    scaled.alarm(None)
-    scaled.settle()
-    scaled.alarm(HIGH, 120)
-    scaled.variants.count = scaled.variants.desired = 6
-    for _ in range(3):
-        scaled.tick(1000)
-    alarm = scaled.cloudwatch.kind(HIGH)["AlarmName"]
-    why = f"monitor alarm {alarm} in state ALARM triggered policy calls"
-    assert [it.message for it in told] == [
-        f"Setting desired instance count to 4 (InProgress): {why}",
-        f"Setting desired instance count to 4 (Successful): {why}",
-        f"Attempting to scale due to alarm triggered (Failed, AlreadyAtMaxCapacity): {why}",
-    ]
-    assert [it.kind for it in told] == [Kind.SCALING, Kind.SCALING_ENDED, Kind.SCALING_FAILED]
-    assert {(it.endpoint, it.variant) for it in told} == {("text", "only")}
-
-
-def test_while_the_endpoint_is_at_work_nothing_more_is_asked_for(scaled: Scaled) -> None:
-    scaled.alarm(HIGH, 120)
-    scaled.tick()
-    assert scaled.tick() == [4]
-    assert scaled.reasons() == []
-
-
 def test_after_a_scale_out_only_a_larger_step_is_made_until_the_cooldown_ends(
     scaled: Scaled,
 ) -> None:
@@ -162,17 +131,6 @@ def test_a_scale_out_ends_the_cooldown_of_a_scale_in(scaled: Scaled) -> None:
     scaled.settle()
     scaled.alarm(LOW, 45)
     assert scaled.tick() == [4, 5, 4]
-
-
-def test_cooldowns_are_those_of_the_policy(scaled: Scaled) -> None:
-    quick = {**CONFIGURATION, "ScaleInCooldown": 20}
-    scaled.scaling.put_policy(policy("calls", quick))
-    scaled.variants.count = scaled.variants.desired = 6
-    scaled.alarm(LOW, 45)
-    scaled.tick()
-    scaled.settle()
-    assert scaled.tick(19) == [5]
-    assert scaled.tick(1) == [5, 4]
 
 
 def test_cooldowns_pass_as_fast_as_all_of_awss_time(
@@ -220,15 +178,6 @@ def test_why_nothing_is_scaled_is_told_once_to_whoever_asks(scaled: Scaled) -> N
     assert scaled.reasons()[0] == {"Code": "AlreadyAtMinCapacity", "MinCapacity": 2}
 
 
-def test_during_an_update_nothing_is_scaled(scaled: Scaled) -> None:
-    scaled.variants.status = "Updating"
-    scaled.alarm(HIGH, 120)
-    assert scaled.tick() == []
-    assert [it["Code"] for it in scaled.reasons()] == ["TargetServicePutResourceAsUnscalable"]
-    scaled.variants.status = "InService"
-    assert scaled.tick() == [4]
-
-
 def test_what_sagemaker_refuses_is_told_once(scaled: Scaled) -> None:
     scaled.variants.refusal = ApiError("ResourceLimitExceeded", "The limit is 2 Instances.")
     scaled.alarm(HIGH, 120)
@@ -251,21 +200,6 @@ def test_a_change_that_is_rolled_back_is_unfulfilled_and_tried_again(scaled: Sca
 
 
 @pytest.mark.parametrize(
-    ("suspended", "kind", "points"),
-    [("DynamicScalingOutSuspended", HIGH, 120), ("DynamicScalingInSuspended", LOW, 30)],
-)
-def test_a_suspended_way_is_not_taken(
-    scaled: Scaled, suspended: str, kind: str, points: float
-) -> None:
-    scaled.variants.count = scaled.variants.desired = 4
-    scaled.scaling.register({**KEY, "SuspendedState": {suspended: True}})
-    scaled.alarm(kind, points)
-    assert scaled.tick() == []
-    scaled.scaling.register({**KEY, "SuspendedState": {suspended: False}})
-    assert len(scaled.tick()) == 1
-
-
-@pytest.mark.parametrize(
     ("limits", "capacity", "cause"),
     [
         ({"MinCapacity": 4}, 4, "minimum capacity was set to 4"),
@@ -280,22 +214,8 @@ def test_a_target_outside_its_new_limits_is_scaled_at_once(
     assert scaled.activities()[0]["Cause"] == cause
 
 
-def test_while_the_endpoint_is_at_work_new_limits_change_nothing(scaled: Scaled) -> None:
-    scaled.variants.status = "Updating"
-    scaled.scaling.register({**KEY, "MinCapacity": 4})
-    assert scaled.variants.asked == []
-
-
-def test_a_second_change_of_limits_sees_that_the_first_is_done(scaled: Scaled) -> None:
-    scaled.scaling.register({**KEY, "MinCapacity": 4})
-    scaled.variants.settle()
-    scaled.scaling.register({**KEY, "MinCapacity": 5})
-    scaled.settle()
-    assert {it["StatusCode"] for it in scaled.activities()} == {"Successful"}
-
-
 def test_a_scheduled_action_sets_the_limits_and_scales(scaled: Scaled) -> None:
-    scaled.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
+    scaled.scaling.put_action({**ACTION, "Schedule": "cron(* * * * ? *)"})
     assert scaled.tick(59) == []
     assert scaled.tick(1) == [4]
     (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
@@ -327,7 +247,7 @@ def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
     scaled: Scaled, limits: dict[str, int], status: str, refusal: str
 ) -> None:
     scaled.variants.status = status
-    action = {**ACTION, "Schedule": "rate(1 minute)", "ScalableTargetAction": limits}
+    action = {**ACTION, "Schedule": "cron(* * * * ? *)", "ScalableTargetAction": limits}
     scaled.scaling.put_action(action)
     assert scaled.tick(60) == []
     (target,) = scaled.scaling.describe_targets({})["ScalableTargets"]
@@ -337,15 +257,9 @@ def test_a_scheduled_action_that_cannot_be_done_fails_and_the_limits_stay(
     assert refusal in activity["StatusMessage"]
 
 
-def test_scheduled_actions_can_be_suspended(scaled: Scaled) -> None:
-    scaled.scaling.put_action({**ACTION, "Schedule": "rate(1 minute)"})
-    scaled.scaling.register({**KEY, "SuspendedState": {"ScheduledScalingSuspended": True}})
-    assert scaled.tick(60) == []
-
-
 def test_a_recurring_action_begins_at_its_start_and_ends_at_its_end(scaled: Scaled) -> None:
     now = scaled.time.now
-    more = {"Schedule": "rate(1 minute)", "StartTime": now + 90, "EndTime": now + 160}
+    more = {"Schedule": "cron(* * * * ? *)", "StartTime": now + 90, "EndTime": now + 160}
     scaled.scaling.put_action({**ACTION, **more})
     assert scaled.tick(80) == []
     assert scaled.tick(10) == [4]  # at its start
@@ -366,24 +280,3 @@ def test_an_endpoint_that_is_gone_stops_nothing_else(scaled: Scaled) -> None:
     assert activity["StatusMessage"] == (
         "Failed to reach desired instance count 4: the endpoint is gone"
     )
-
-
-def test_a_target_that_is_registered_anew_has_no_past(scaled: Scaled) -> None:
-    scaled.variants.count = scaled.variants.desired = 6
-    scaled.alarm(LOW, 45)
-    scaled.tick()
-    scaled.settle()
-    scaled.scaling.deregister(KEY)
-    scaled.tick()
-    scaled.scaling.register(TARGET)
-    scaled.scaling.put_policy(POLICY)
-    scaled.alarm(LOW, 45)
-    assert scaled.tick() == [5, 4]
-
-
-def test_without_policies_nobody_looks_at_alarms(
-    scaling: AutoScaling, cloudwatch: CloudWatch, variants: Variants, time: Time
-) -> None:
-    scaled = Scaled(scaling, variants, cloudwatch, time)
-    cloudwatch.get_paginator = None  # type: ignore[method-assign, assignment]
-    assert scaled.tick() == []

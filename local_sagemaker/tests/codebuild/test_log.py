@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from local_sagemaker.codebuild.log import Log, location, stream
+from local_sagemaker.codebuild.log import Log, stream
 from local_sagemaker.tests.codebuild.conftest import UUID, Clock, FakeLogs, failed
 
 ENABLED = {"cloudWatchLogs": {"status": "ENABLED"}}
@@ -45,12 +45,6 @@ def test_lines_are_sent_once_each_with_its_newline(log: Log, logs: FakeLogs, clo
     ]
 
 
-def test_nothing_is_sent_before_there_is_a_stream(log: Log, logs: FakeLogs) -> None:
-    log.say("said")
-    log.send()
-    assert logs.batches == {}
-
-
 @pytest.mark.parametrize(
     "content", [b"a\n" * 25_000, (b"b" * 300 + b"\n") * 9_000, b"\xff" * 3_000_000 + b"\nlast\n"]
 )
@@ -64,35 +58,6 @@ def test_batches_are_what_cloudwatch_takes(log: Log, logs: FakeLogs, content: by
         assert len(batch) <= 10_000
         assert sum(len(it["message"].encode()) + 26 for it in batch) <= 1_048_576
     assert "".join(logs.messages("group", "stream")) == content.decode(errors="replace")
-
-
-def test_a_group_that_is_there_is_used(log: Log, logs: FakeLogs) -> None:
-    logs.groups.add("group")
-    log.open("group", "stream")
-    assert logs.batches == {("group", "stream"): []}
-
-
-def test_a_group_that_another_build_makes_first_is_used(
-    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def too_late(**_: str) -> None:
-        logs.groups.add("group")
-        raise failed("ResourceAlreadyExistsException", "CreateLogGroup")
-
-    monkeypatch.setattr(logs, "create_log_group", too_late)
-    log.open("group", "stream")
-    assert logs.batches == {("group", "stream"): []}
-
-
-def test_a_group_that_may_not_be_made_is_an_error(
-    log: Log, logs: FakeLogs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(**_: str) -> None:
-        raise failed("AccessDeniedException", "CreateLogGroup")
-
-    monkeypatch.setattr(logs, "create_log_group", refuse)
-    with pytest.raises(Exception, match="AccessDeniedException"):
-        log.open("group", "stream")
 
 
 @pytest.mark.parametrize(
@@ -140,20 +105,3 @@ def test_group_and_stream_are_the_project_s(
     config: dict[str, Any], expected: tuple[str, str] | None
 ) -> None:
     assert stream(config, "builder", UUID) == expected
-
-
-def test_a_record_says_where_the_log_is() -> None:
-    console = "https://console.aws.amazon.com/cloudwatch/home?region=us-east-1#logEvent:"
-    arn = "arn:aws:logs:us-east-1:000000000000:log-group:"
-    assert location(ENABLED, ("mine", UUID)) == {
-        **ENABLED,
-        "groupName": "mine",
-        "streamName": UUID,
-        "deepLink": f"{console}group=mine;stream={UUID}",
-        "cloudWatchLogsArn": f"{arn}mine:log-stream:{UUID}",
-    }
-    assert location(ENABLED, None) == {
-        **ENABLED,
-        "deepLink": f"{console}group=null;stream=null",
-        "cloudWatchLogsArn": f"{arn}null:log-stream:null",
-    }

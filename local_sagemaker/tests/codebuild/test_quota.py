@@ -6,25 +6,6 @@ from local_sagemaker.codebuild.quota import Quota
 from local_sagemaker.errors import ApiError
 
 
-def test_builds_over_the_limit_wait_until_one_leaves() -> None:
-    quota = Quota(2)
-    for build in ("a", "b", "c", "d"):
-        quota.enter(build)
-    assert [build for build in "abcd" if quota.may_run(build)] == ["a", "b"]
-    quota.leave("b")
-    assert [build for build in "abcd" if quota.may_run(build)] == ["a", "c"]
-
-
-def test_a_build_that_waits_may_leave() -> None:
-    quota = Quota(1)
-    for build in ("a", "b", "c"):
-        quota.enter(build)
-    quota.leave("b")
-    assert not quota.may_run("c")
-    quota.leave("a")
-    assert quota.may_run("c")
-
-
 @pytest.mark.parametrize("limit", [0, 1, 3])
 def test_five_times_as_many_wait_as_run_and_no_more(limit: int) -> None:
     quota = Quota(limit)

@@ -49,12 +49,6 @@ def test_a_folder_is_downloaded_as_it_lies_there(tmp_path: Path, s3: Any) -> Non
     assert files_of(tmp_path / "job") == {"job.json": "{}", "inputs/a.bin": "a"}
 
 
-def test_a_bucket_is_a_folder_too(tmp_path: Path, s3: Any) -> None:
-    s3.objects["models", "a/b"] = b"deep"
-    download(s3_source("models/"), tmp_path / "src", s3)
-    assert files_of(tmp_path / "src") == {"a/b": "deep"}
-
-
 @pytest.mark.parametrize("there", [False, True])
 def test_a_folder_without_files_is_no_source(tmp_path: Path, s3: Any, there: bool) -> None:
     if there:
@@ -88,11 +82,6 @@ def test_what_cannot_be_unpacked_is_named(
     )
 
 
-def test_without_a_source_the_folder_is_empty(tmp_path: Path, s3: Any) -> None:
-    download(NOTHING, tmp_path / "src", s3)
-    assert list((tmp_path / "src").iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("primary", "secondary", "message"),
     [
@@ -117,8 +106,3 @@ def test_what_is_no_source_is_refused(
         check(primary, secondary)
     assert refused.value.code == "InvalidInputException"
     assert refused.value.message.startswith(message)
-
-
-def test_sources_differ_by_their_identifiers() -> None:
-    job = s3_source("models/job/", sourceIdentifier="job_1")
-    check(s3_source("assets/src.zip"), [job, {**job, "sourceIdentifier": "a" * 127}])

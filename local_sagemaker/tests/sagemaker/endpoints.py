@@ -60,4 +60,4 @@ def variant_of(hosting: Hosting, *names: str) -> tuple[Any, ...]:
 
 def set_by_hand(hosting: Hosting, **wanted: Any) -> None:
     desired = [{"VariantName": "only", **wanted}]
-    hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
+    hosting.update_endpoint_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})

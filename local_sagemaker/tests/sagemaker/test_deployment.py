@@ -11,16 +11,6 @@ def shares(config: dict[str, Any], count: int = 10) -> list[float]:
     return [float(it.share) for it in deployment(config, {"only": count}).steps]
 
 
-@pytest.mark.parametrize("config", [{}, watched("errors")])
-def test_without_a_policy_all_calls_shift_at_once(config: dict[str, Any]) -> None:
-    assert deployment(config, {"only": 1}).steps == (Step(Fraction(1)),)
-
-
-def test_all_at_once_bakes_once_at_the_end() -> None:
-    wanted = deployment(blue_green("ALL_AT_ONCE", wait=30, termination=600), {"only": 1})
-    assert wanted.steps == (Step(Fraction(1), 600, "TerminationWaitInSeconds"),)
-
-
 def test_a_canary_bakes_before_the_rest_follows() -> None:
     config = blue_green("CANARY", CanarySize=size(30), wait=300, termination=60, timeout=1800)
     wanted = deployment({**config, **watched("errors", "slow")}, {"only": 3})

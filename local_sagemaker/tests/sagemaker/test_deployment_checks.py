@@ -83,11 +83,6 @@ def test_what_it_does_not_allow_is_refused(config: Record, reason: str) -> None:
     assert refused.value.message.startswith(reason)
 
 
-def test_a_size_is_measured_against_every_variant() -> None:
-    with pytest.raises(ApiError, match="50 percent of the 2 instances of variant b"):
-        check_deployment(canary(2, "INSTANCE_COUNT"), {"a": 10, "b": 2})
-
-
 def test_a_rolling_deployment_is_of_one_variant() -> None:
     with pytest.raises(ApiError, match="for endpoints of one variant, and not of a, b"):
         check_deployment(batch(10), {"a": 10, "b": 10})

@@ -1,4 +1,3 @@
-import threading
 from typing import Any
 
 import pytest
@@ -6,8 +5,6 @@ import pytest
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import (
-    CONTAINER,
-    VARIANT,
     FakeClock,
     FakeFleet,
     Fleets,
@@ -26,64 +23,10 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     set_by_hand,
     status,
     update,
-    variant_of,
 )
 from local_sagemaker.tests.support.waiting import eventually
 
 # Creation
-
-
-def test_an_endpoint_is_creating_and_then_in_service(hosting: Hosting, fleets: Fleets) -> None:
-    fleets.ready.clear()
-    create(hosting)
-    described = hosting.describe_endpoint(TEXT)
-    assert described["EndpointStatus"] == "Creating"
-    assert described["EndpointArn"] == f"{ARN}:endpoint/text"
-    refused = refuses_to_serve(hosting)
-    assert refused.code == "ValidationError"
-    assert refused.message == "Endpoint Text of account 000000000000 not found."
-    fleets.ready.set()
-    assert in_service(hosting)["EndpointConfigName"] == "one"
-    assert answers(hosting) == "one"
-
-
-def test_the_instances_are_started_from_the_configuration_and_its_models(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    ((host, endpoint, configuration, models, counts),) = fleets.asked
-    assert (host, endpoint, counts) == (hosting._site.host, "Text", {"only": 1})
-    assert configuration["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
-    assert models["m"]["PrimaryContainer"] == CONTAINER
-
-
-def test_variants_are_described_with_their_counts_and_weights(hosting: Hosting) -> None:
-    hosting.create_endpoint_config(
-        config("three", InitialInstanceCount=2, InitialVariantWeight=0.5)
-    )
-    create(hosting, config="three")
-    assert hosting.describe_endpoint(TEXT)["ProductionVariants"] == [
-        {
-            "VariantName": "only",
-            "CurrentWeight": 0.5,
-            "DesiredWeight": 0.5,
-            "CurrentInstanceCount": 2,
-            "DesiredInstanceCount": 2,
-        }
-    ]
-
-
-def test_an_endpoint_whose_instances_do_not_start_has_failed_with_their_reason(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    fleets.fail("The container did not pass the ping health check.")
-    create(hosting)
-    eventually(lambda: status(hosting) == "Failed")
-    described = hosting.describe_endpoint(TEXT)
-    assert described["FailureReason"] == "The container did not pass the ping health check."
-    assert refuses_to_serve(hosting)
-    delete(hosting)
 
 
 # Update
@@ -137,44 +80,6 @@ def test_a_failed_update_is_updating_until_its_instances_have_ended(
     assert seen == ["Updating"]
 
 
-def test_a_failed_update_leaves_the_endpoint_as_it_was_and_says_why(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    fleets.fail("out of memory")
-    update(hosting)
-    described = in_service(hosting)
-    assert described["EndpointConfigName"] == "one"
-    assert described["FailureReason"] == "out of memory"
-    assert answers(hosting) == "one"
-    assert fleets.started[0].events == []
-
-
-def test_a_good_update_after_a_failed_one_clears_the_reason(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    fleets.fail("out of memory")
-    update(hosting)
-    in_service(hosting)
-    fleets.failure = None
-    update(hosting)
-    described = in_service(hosting)
-    assert described["EndpointConfigName"] == "two"
-    assert "FailureReason" not in described
-
-
-def test_an_update_may_change_the_variants(hosting: Hosting) -> None:
-    hosting.create_endpoint_config(config("three", InitialInstanceCount=3))
-    create(hosting)
-    in_service(hosting)
-    update(hosting, "three")
-    (variant,) = in_service(hosting)["ProductionVariants"]
-    assert variant["CurrentInstanceCount"] == 3
-
-
 # Data capture
 
 
@@ -213,17 +118,6 @@ def test_the_capture_of_what_serves_is_described(
     assert hosting.capture("none") is None
 
 
-def test_nothing_is_captured_before_an_endpoint_serves(hosting: Hosting, fleets: Fleets) -> None:
-    hosting.create_endpoint_config({**config("three"), "DataCaptureConfig": CAPTURED})
-    fleets.ready.clear()
-    create(hosting, config="three")
-    described = hosting.describe_endpoint(TEXT)
-    assert "DataCaptureConfig" not in described
-    assert described["PendingDeploymentSummary"]["EndpointConfigName"] == "three"
-    fleets.ready.set()
-    assert "PendingDeploymentSummary" not in in_service(hosting)
-
-
 # Refusals
 
 
@@ -247,17 +141,6 @@ def test_an_endpoint_in_transition_takes_no_update(
     assert status(hosting) == state
 
 
-def test_an_update_to_an_unknown_configuration_changes_nothing(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    with pytest.raises(ApiError) as refused:
-        update(hosting, "none")
-    assert refusal(refused) == (
-        f'Could not find endpoint configuration "{ARN}:endpoint-config/none".'
-    )
-    assert (status(hosting), answers(hosting)) == ("InService", "one")
-
-
 def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
     hosting: Hosting, fleets: Fleets
 ) -> None:
@@ -271,26 +154,6 @@ def test_an_invocation_is_counted_before_an_update_can_take_its_instances(
     in_service(hosting)
     fleet.release(instance)
     assert old.busy == 0
-
-
-def test_while_an_invocation_is_counted_in_nothing_of_the_endpoint_changes(
-    hosting: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    free = []
-
-    choose = fleets.started[0].choose
-
-    def watched(*arguments: Any, **options: Any) -> Any:
-        other = threading.Thread(target=lambda: free.append(hosting._lock.acquire(blocking=False)))
-        other.start()
-        other.join()
-        return choose(*arguments, **options)
-
-    monkeypatch.setattr(fleets.started[0], "choose", watched)
-    assert answers(hosting) == "one"
-    assert free == [False]
 
 
 UNFORESEEN = "An internal error of the local SageMaker; its log says which."
@@ -365,23 +228,6 @@ def test_an_endpoint_whose_configuration_is_gone_takes_no_update(hosting: Hostin
     assert status(hosting) == "InService"
 
 
-def test_a_configuration_that_a_creation_needs_is_not_deleted(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    fleets.ready.clear()
-    create(hosting)
-    with pytest.raises(ApiError) as refused:
-        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    assert refusal(refused) == (
-        f'Cannot delete endpoint configuration "{ARN}:endpoint-config/one": '
-        f'endpoint "{ARN}:endpoint/text", which is Creating, needs it.'
-    )
-    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
-    fleets.ready.set()
-    in_service(hosting)
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-
-
 @pytest.mark.parametrize("name", ["one", "two"])
 def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
     hosting: Hosting, fleets: Fleets, name: str
@@ -398,33 +244,7 @@ def test_a_configuration_that_an_update_needs_is_not_deleted_but_a_model_is(
     hosting.describe_endpoint_config({"EndpointConfigName": name})
 
 
-def test_a_configuration_that_is_scaled_is_not_deleted(hosting: Hosting, clock: FakeClock) -> None:
-    create(hosting)
-    in_service(hosting)
-    clock.filled.clear()
-    set_by_hand(hosting, DesiredInstanceCount=2)
-    with pytest.raises(ApiError, match="which is Updating, needs it"):
-        hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    hosting.delete_endpoint_config({"EndpointConfigName": "two"})
-
-
 # What takes no time here
-
-
-def test_a_new_weight_is_seen_as_an_update(
-    hosting: Hosting, fleets: Fleets, clock: FakeClock
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    clock.filled.clear()
-    set_by_hand(hosting, DesiredWeight=0.25)
-    eventually(lambda: clock.waiting)
-    assert status(hosting) == "Updating"
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (1.0, 0.25)
-    clock.filled.set()
-    in_service(hosting)
-    assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
-    assert fleets.started[0].events == []
 
 
 def test_an_update_that_fails_at_once_is_seen_as_an_update(
@@ -442,53 +262,6 @@ def test_an_update_that_fails_at_once_is_seen_as_an_update(
     assert fleets.made[1].events[-1] == "stopped"
     clock.filled.set()
     assert in_service(hosting)["FailureReason"] == "Failed to download model data"
-
-
-@pytest.mark.parametrize("fails", [True, False])
-def test_an_endpoint_is_seen_creating_however_soon_that_ends(
-    hosting: Hosting, fleets: Fleets, clock: FakeClock, fails: bool
-) -> None:
-    clock.filled.clear()
-    if fails:
-        fleets.fail("Failed to download model data")
-    create(hosting)
-    eventually(lambda: clock.waiting)
-    assert status(hosting) == "Creating"
-    clock.filled.set()
-    eventually(lambda: status(hosting) == ("Failed" if fails else "InService"))
-
-
-def test_stop_waits_for_no_least_time(hosting: Hosting, clock: FakeClock) -> None:
-    create(hosting)
-    in_service(hosting)
-    clock.filled.clear()
-    update(hosting)
-    eventually(lambda: clock.waiting)
-    hosting.stop()
-    eventually(lambda: not clock.waiting)
-
-
-@pytest.mark.parametrize("operation", ["create", "update"])
-def test_a_configuration_whose_model_is_gone_is_not_deployed(
-    hosting: Hosting, operation: str
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    hosting.delete_model({"ModelName": "m"})
-    with pytest.raises(ApiError) as refused:
-        create(hosting, "Images") if operation == "create" else update(hosting)
-    assert refusal(refused) == f'Could not find model "{ARN}:model/m".'
-    assert [it["EndpointName"] for it in hosting.list_endpoints({})["Endpoints"]] == ["Text"]
-
-
-def test_the_configuration_that_serves_already_is_deployed_again(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    create(hosting)
-    in_service(hosting)
-    update(hosting, "one")
-    in_service(hosting)
-    assert [it.events for it in fleets.started] == [["draining", "stopped"], []]
 
 
 @pytest.mark.parametrize(
@@ -566,24 +339,6 @@ def test_stop_ends_instances_that_finish_their_calls(
     assert fleets.started[0].events == ["draining", "stopped"]
 
 
-def test_stop_ends_the_instances_of_every_endpoint(hosting: Hosting, fleets: Fleets) -> None:
-    for name in ("Text", "Images"):
-        create(hosting, name)
-        in_service(hosting, name)
-    hosting.stop()
-    assert [fleet.events for fleet in fleets.started] == [["stopped"], ["stopped"]]
-    assert refuses_to_serve(hosting)
-
-
-def test_stop_leaves_instances_alone_that_ended_before(hosting: Hosting, fleets: Fleets) -> None:
-    create(hosting)
-    in_service(hosting)
-    update(hosting)
-    in_service(hosting)
-    hosting.stop()
-    assert [fleet.events for fleet in fleets.made] == [["draining", "stopped"], ["stopped"]]
-
-
 def test_stop_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) -> None:
     create(hosting)
     in_service(hosting)
@@ -592,28 +347,3 @@ def test_stop_ends_instances_that_still_start(hosting: Hosting, fleets: Fleets) 
     create(hosting, "Images")
     hosting.stop()
     assert [fleet.events for fleet in fleets.made] == [["stopped"]] * 3
-
-
-def test_endpoints_are_listed_while_others_are_created(hosting: Hosting) -> None:
-    """Only under the lock do the endpoints keep still."""
-    listing = threading.Thread(target=hosting.list_endpoints, args=({},))
-    with hosting._lock:
-        endpoints = hosting._endpoints
-        hosting._endpoints = None  # type: ignore[assignment]
-        listing.start()
-        listing.join(0.05)
-        assert listing.is_alive()
-        hosting._endpoints = endpoints
-    listing.join()
-
-
-def test_what_serves_and_what_starts_is_known_by_its_endpoint(
-    hosting: Hosting, fleets: Fleets
-) -> None:
-    assert hosting.fleets() == []
-    create(hosting)
-    in_service(hosting)
-    fleets.ready.clear()
-    update(hosting)
-    found: list[Any] = hosting.fleets()
-    assert found == [("Text", fleets.made[0]), ("Text", fleets.made[1])]

@@ -6,7 +6,7 @@ import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.errors import ApiError
-from local_sagemaker.quotas.account import ALL_INSTANCES, AccountQuotas
+from local_sagemaker.quotas.account import AccountQuotas
 from local_sagemaker.sagemaker.hosting_api import Hosting
 from local_sagemaker.tests.sagemaker.conftest import Fleets, config
 from local_sagemaker.tests.support.waiting import eventually
@@ -62,12 +62,6 @@ def test_a_new_endpoint_is_refused_in_sagemaker_s_words(
     create(sagemaker, "b", of(hosting, 2))
 
 
-@pytest.mark.parametrize("quotas", [{ALL_INSTANCES: 2}], indirect=True)
-def test_all_endpoints_together_have_a_quota(hosting: Hosting, sagemaker: JsonService) -> None:
-    said = refusal(sagemaker, "CreateEndpoint", EndpointName="a", EndpointConfigName=of(hosting, 3))
-    assert "'Number of instances across active endpoints' is 2 Instances" in said
-
-
 def test_blue_green_needs_both_fleets_and_a_rolling_update_a_batch(
     hosting: Hosting, sagemaker: JsonService
 ) -> None:
@@ -111,15 +105,3 @@ def test_scaling_out_is_refused_and_scaling_in_is_not(
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(5))
     in_service(hosting, "a")
     sagemaker.call("UpdateEndpointWeightsAndCapacities", desired(1))
-
-
-def test_an_endpoint_that_failed_holds_nothing(
-    hosting: Hosting, sagemaker: JsonService, fleets: Fleets
-) -> None:
-    fleets.fail("no")
-    create(sagemaker, "a", of(hosting, 5))
-    eventually(
-        lambda: hosting.describe_endpoint({"EndpointName": "a"})["EndpointStatus"] == "Failed"
-    )
-    fleets.failure = None
-    create(sagemaker, "b", "of-5")

@@ -13,10 +13,9 @@ from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import invocation
 from local_sagemaker.hosting.container_response import MAX_BODY_BYTES, model_error
 from local_sagemaker.hosting.invocation import ClientGoneError, Invocation
-from local_sagemaker.members import SUPPORTED
 from local_sagemaker.metrics.collected import Collected
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.sagemaker.invocations import OPERATIONS, PATH, Invocations
+from local_sagemaker.sagemaker.invocations import OPERATIONS, Invocations
 from local_sagemaker.tests.conftest import ClientFor, served
 from local_sagemaker.tests.sagemaker.conftest import FakeInstance, Fleets
 from local_sagemaker.tests.support.waiting import eventually
@@ -129,14 +128,6 @@ def test_a_member_without_an_effect_here_is_refused_by_name(
     )
 
 
-def test_every_other_member_of_an_invocation_is_supported() -> None:
-    model: Any = botocore.session.get_session().get_service_model("sagemaker-runtime")
-    members = set(model.operation_model("InvokeEndpoint").input_shape.members)
-    tried = {"EnableExplanations", "InferenceComponentName", "PrefixAwareId", "SessionId"}
-    supported = SUPPORTED["sagemaker-runtime"]["InvokeEndpointInput"].split()
-    assert members - tried - {"TargetContainerHostname"} == set(supported)
-
-
 def test_a_containers_refusal_reaches_the_caller_with_its_status_and_message(
     endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,18 +140,6 @@ def test_a_containers_refusal_reaches_the_caller_with_its_status_and_message(
     assert refused.value.response["Error"]["Message"] == (
         'Received client error (400) from primary with message "{"error":"no input X"}"'
     )
-
-
-def test_an_invocation_of_an_unknown_endpoint_names_it(
-    endpoint: Invocations, client_for: ClientFor
-) -> None:
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ClientError) as refused:
-        client.invoke_endpoint(EndpointName="none", Body=b"{}")
-    assert refused.value.response["Error"] == {
-        "Code": "ValidationError",
-        "Message": "Endpoint none of account 000000000000 not found.",
-    }
 
 
 def request(port: int, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
@@ -268,17 +247,6 @@ def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
         }
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/endpoints/Text", "/endpoints//invocations", "/endpoints/a/b/invocations",
-        "/endpoints/Text/invocations/", "/endpoints/Text/more-invocations", "/invocations",
-    ],
-)  # fmt: skip
-def test_other_paths_are_no_invocations(path: str) -> None:
-    assert not PATH.fullmatch(path)
-
-
 # What is measured
 
 
@@ -304,26 +272,3 @@ def test_calls_are_measured_of_the_variant_and_of_its_configuration(
         assert found["Invocations", config] == 2
         assert found["InvocationsPerInstance", config] == 0.5
         assert found["InvocationModelErrors", config] == 0
-
-
-def test_what_a_container_refuses_is_measured(
-    endpoint: Invocations,
-    client_for: ClientFor,
-    monkeypatch: pytest.MonkeyPatch,
-    collected: Collected,
-) -> None:
-    answer_with(monkeypatch, model_error(400, b"no"))
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ModelError):
-        client.invoke_endpoint(EndpointName="Text", Body=b"{}")
-    found = totals(collected)
-    assert (found["Invocation4XXErrors", "one"], found["InvocationModelErrors", "one"]) == (1, 1)
-
-
-def test_what_no_variant_answers_is_not_measured(
-    endpoint: Invocations, client_for: ClientFor, collected: Collected
-) -> None:
-    client = client_for("sagemaker-runtime", endpoint)
-    with pytest.raises(client.exceptions.ClientError, match="not found"):
-        client.invoke_endpoint(EndpointName="None", Body=b"{}")
-    assert totals(collected) == {}

@@ -96,13 +96,3 @@ def test_without_its_role_an_interface_stays_for_good(
     roles.add(ROLE)
     interfaces.tick()
     assert ec2.interfaces
-
-
-def test_an_interface_that_somebody_has_deleted_holds_no_other_up(
-    interfaces: NetworkInterfaces, ec2: Ec2
-) -> None:
-    fleet = started(interfaces, PRIVATE, {**PRIVATE, "ModelName": "second"})
-    fleet.stop()
-    ec2.interfaces.pop("eni-1")
-    interfaces.tick()
-    assert not ec2.interfaces

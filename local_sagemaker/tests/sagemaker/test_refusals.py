@@ -30,16 +30,7 @@ def _an_archive(s3: Any) -> None:
     ("request_", "message"),
     [
         ({}, "A model needs a PrimaryContainer."),
-        ({"Containers": []}, "A model needs a PrimaryContainer."),
         ({"PrimaryContainer": {}}, "A container needs an Image."),
-        (
-            {"PrimaryContainer": CONTAINER, "Containers": [CONTAINER]},
-            "Give PrimaryContainer or Containers, not both.",
-        ),
-        (
-            {"Containers": [CONTAINER] * 2},
-            "The local SageMaker has no inference pipelines: give one container.",
-        ),
     ],
 )
 def test_a_model_has_one_container_with_an_image(
@@ -83,25 +74,6 @@ def test_a_model_in_an_image_is_not_emulated(s3: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "request_",
-    [
-        {"PrimaryContainer": CONTAINER},
-        {"Containers": [CONTAINER]},
-        {"PrimaryContainer": {**CONTAINER, "Environment": {"A": "x" * (32 * 1024 - 1)}}},
-        {
-            "PrimaryContainer": {
-                **CONTAINER,
-                "Mode": "MultiModel",
-                "ModelDataUrl": "s3://models/empty/",
-            }
-        },
-    ],
-)
-def test_models_that_aws_takes_are_taken(s3: Any, request_: dict[str, Any]) -> None:
-    check_model({"ModelName": "m", **request_}, s3, assumable=lambda _: True)
-
-
-@pytest.mark.parametrize(
     ("request_", "message"),
     [
         ({"ProductionVariants": [ONE, ONE]}, "The names of variants must differ: only, only."),
@@ -131,10 +103,6 @@ def test_an_endpoint_configuration_has_variants_that_can_run(
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)
 
 
-def test_two_variants_are_taken() -> None:
-    check_endpoint_config({"ProductionVariants": [ONE, {**ONE, "VariantName": "other"}]})
-
-
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
@@ -154,8 +122,3 @@ def test_one_variant_at_a_time_is_scaled_and_not_to_nothing(
     with pytest.raises(ApiError) as refused:
         check_desired(wanted, ["a", "b"])
     assert (refused.value.code, refused.value.message) == ("ValidationException", message)
-
-
-def test_several_weights_are_taken_with_one_count() -> None:
-    weights = [{"VariantName": it, "DesiredWeight": 0.0} for it in ("a", "b")]
-    check_desired([{**weights[0], "DesiredInstanceCount": 1}, weights[1]], ["a", "b"])

@@ -4,17 +4,8 @@ import pytest
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets, config, model
+from local_sagemaker.tests.sagemaker.conftest import config, model
 from local_sagemaker.tests.sagemaker.endpoints import ARN, create, delete, in_service, refusal
-
-
-def test_what_is_created_is_described_as_it_was_asked_for(hosting: Hosting) -> None:
-    described = hosting.describe_model({"ModelName": "m"})
-    assert described["PrimaryContainer"] == CONTAINER
-    assert described["ModelArn"] == f"{ARN}:model/m"
-    described = hosting.describe_endpoint_config({"EndpointConfigName": "one"})
-    assert described["ProductionVariants"] == [{**VARIANT, "ModelName": "m"}]
-    assert described["EndpointConfigArn"] == f"{ARN}:endpoint-config/one"
 
 
 def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: Hosting) -> None:
@@ -24,11 +15,6 @@ def test_a_configuration_publishes_what_it_does_not_refuse_to_publish(hosting: H
                  for it in ("one", "quiet")]  # fmt: skip
     assert [it["EnableDetailedObservability"] for it in described] == [True, False]
     assert [it["MetricPublishFrequencyInSeconds"] for it in described] == [60, 60]
-
-
-def test_arns_are_in_lower_case(hosting: Hosting) -> None:
-    answer = hosting.create_model(model("Mini-LM"))
-    assert answer == {"ModelArn": f"{ARN}:model/mini-lm"}
 
 
 @pytest.mark.parametrize("written", ["as it is", "in capitals"])
@@ -49,18 +35,6 @@ def test_what_exists_is_not_created_twice(hosting: Hosting, written: str) -> Non
         f'Cannot create already existing endpoint configuration "{ARN}:endpoint-config/one".'
     )
     assert refusal(endpoint) == f'Cannot create already existing endpoint "{ARN}:endpoint/text".'
-
-
-def test_a_name_is_free_again_after_its_deletion(hosting: Hosting, fleets: Fleets) -> None:
-    hosting.delete_model({"ModelName": "m"})
-    hosting.create_model(model("m"))
-    hosting.delete_endpoint_config({"EndpointConfigName": "one"})
-    hosting.create_endpoint_config(config("one"))
-    for _ in range(2):
-        create(hosting)
-        in_service(hosting)
-        delete(hosting)
-    assert len(fleets.started) == 2
 
 
 @pytest.mark.parametrize(
@@ -94,19 +68,6 @@ def test_what_does_not_exist_is_named(
     assert refusal(refused) == f'Could not find {kind} "{ARN}:{path}/none".'
 
 
-def test_what_was_refused_is_not_there(hosting: Hosting) -> None:
-    for refused in (
-        lambda: hosting.create_endpoint_config(config("three", model="none")),
-        lambda: create(hosting, "other", "none"),
-    ):
-        with pytest.raises(ApiError):
-            refused()
-    assert {
-        it["EndpointConfigName"] for it in hosting.list_endpoint_configs({})["EndpointConfigs"]
-    } == {"one", "two"}
-    assert hosting.list_endpoints({})["Endpoints"] == []
-
-
 def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
     role = "arn:aws:iam::000000000000:role"
     hosting.create_model({**model("n"), "ExecutionRoleArn": f"{role}/known"})
@@ -120,17 +81,6 @@ def test_a_model_has_a_role_that_sagemaker_may_assume(hosting: Hosting) -> None:
 
 
 # Tags
-
-
-def test_tags_are_added_overwritten_listed_and_deleted(hosting: Hosting) -> None:
-    hosting.create_model({**model("n"), "Tags": [{"Key": "team", "Value": "search"}]})
-    assert "Tags" not in hosting.describe_model({"ModelName": "n"})
-    resource = {"ResourceArn": f"{ARN}:model/n"}
-    tags = [{"Key": "team", "Value": "ads"}, {"Key": "stage", "Value": "prod"}]
-    assert hosting.add_tags({**resource, "Tags": tags}) == {"Tags": tags}
-    assert hosting.list_tags(resource) == {"Tags": tags}
-    hosting.delete_tags({**resource, "TagKeys": ["team", "none"]})
-    assert hosting.list_tags(resource) == {"Tags": tags[1:]}
 
 
 def test_every_kind_of_resource_has_tags_while_it_is_there(hosting: Hosting) -> None:

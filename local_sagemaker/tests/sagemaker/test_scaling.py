@@ -11,7 +11,6 @@ from local_sagemaker.tests.sagemaker.endpoints import (
     create,
     delete,
     in_service,
-    refusal,
     refuses_to_serve,
     set_by_hand,
     status,
@@ -36,17 +35,6 @@ def test_counts_and_weights_that_are_set_are_reached_by_an_update(hosting: Hosti
     assert variant_of(hosting, "CurrentWeight", "DesiredWeight") == (0.25, 0.25)
     fleet: Any = hosting.route("Text")[0]
     assert fleet.weights == {"only": 0.25}
-
-
-def test_the_instances_are_really_scaled(hosting: Hosting, fleets: Fleets) -> None:
-    create(hosting)
-    in_service(hosting)
-    set_by_hand(hosting, DesiredInstanceCount=4)
-    in_service(hosting)
-    set_by_hand(hosting, DesiredInstanceCount=4, DesiredWeight=2.0)
-    in_service(hosting)
-    assert fleets.started[0].events == ["scaling to 4"]
-    assert fleets.started[0].counts == {"only": 4}
 
 
 def test_a_variant_says_to_how_many_instances_it_scales(hosting: Hosting) -> None:
@@ -119,19 +107,6 @@ def test_everything_may_stop_while_instances_are_scaled(
     assert endpoint.status == "Updating"
 
 
-def test_an_unknown_variant_has_no_count_to_set(hosting: Hosting) -> None:
-    create(hosting)
-    in_service(hosting)
-    unknown = [
-        {"VariantName": "only", "DesiredInstanceCount": 4},
-        {"VariantName": "other", "DesiredInstanceCount": 4},
-    ]
-    with pytest.raises(ApiError) as refused:
-        hosting.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": unknown})
-    assert refusal(refused) == "Could not find variant other."
-    assert variant_of(hosting, "CurrentInstanceCount") == (1,)
-
-
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
@@ -161,13 +136,3 @@ def test_an_update_keeps_the_counts_and_weights_that_it_is_told_to_keep(
     in_service(hosting)
     assert variant_of(hosting, "CurrentInstanceCount", "CurrentWeight") == expected
     assert variant_of(hosting, "DesiredInstanceCount", "DesiredWeight") == expected
-
-
-def test_a_variant_that_is_new_has_nothing_to_keep(hosting: Hosting) -> None:
-    hosting.create_endpoint_config(config("three", VariantName="new", InitialInstanceCount=3))
-    create(hosting)
-    in_service(hosting)
-    request = {**TEXT, "EndpointConfigName": "three", "RetainAllVariantProperties": True}
-    hosting.update_endpoint(request)
-    in_service(hosting)
-    assert variant_of(hosting, "VariantName", "CurrentInstanceCount") == ("new", 3)

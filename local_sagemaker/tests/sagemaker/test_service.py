@@ -6,41 +6,7 @@ import pytest
 
 from local_sagemaker.api import JsonService
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.conftest import ClientFor
-from local_sagemaker.tests.sagemaker.conftest import CONTAINER, VARIANT, Fleets, config, model
-from local_sagemaker.tests.support.waiting import eventually
-
-
-def test_an_sdk_takes_an_endpoint_from_its_model_to_its_deletion(
-    fleets: Fleets, sagemaker: JsonService, client_for: ClientFor
-) -> None:
-    client = client_for("sagemaker", sagemaker)
-    client.create_model(ModelName="minilm", PrimaryContainer=CONTAINER)
-    variant = {**VARIANT, "ModelName": "minilm"}
-    client.create_endpoint_config(EndpointConfigName="three", ProductionVariants=[variant])
-    client.create_endpoint(EndpointName="text", EndpointConfigName="three")
-    eventually(
-        lambda: client.describe_endpoint(EndpointName="text")["EndpointStatus"] == "InService"
-    )
-    wanted = [{"VariantName": "only", "DesiredInstanceCount": 2}]
-    client.update_endpoint_weights_and_capacities(
-        EndpointName="text", DesiredWeightsAndCapacities=wanted
-    )
-    eventually(
-        lambda: client.describe_endpoint(EndpointName="text")["EndpointStatus"] == "InService"
-    )
-    (described,) = client.describe_endpoint(EndpointName="text")["ProductionVariants"]
-    assert described["CurrentInstanceCount"] == 2
-    assert [it["EndpointName"] for it in client.list_endpoints()["Endpoints"]] == ["text"]
-    assert [it["ModelName"] for it in client.list_models()["Models"]] == ["minilm", "m"]
-    client.delete_endpoint_config(EndpointConfigName="three")  # in the order of SDK v2
-    client.delete_endpoint(EndpointName="text")
-    client.delete_model(ModelName="minilm")
-    eventually(lambda: client.list_endpoints()["Endpoints"] == [])
-    assert fleets.started[0].events == ["scaling to 2", "draining", "stopped"]
-    with pytest.raises(client.exceptions.ClientError, match="Could not find endpoint"):
-        client.describe_endpoint(EndpointName="text")
-
+from local_sagemaker.tests.sagemaker.conftest import CONTAINER, config, model
 
 RESOURCE = {"ResourceArn": "arn:aws:sagemaker:us-east-1:000000000000:model/m"}
 LISTED = {"MaxResults": 1, "NextToken": "x", "NameContains": "m", "CreationTimeAfter": 1}

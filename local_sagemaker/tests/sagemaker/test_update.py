@@ -8,7 +8,7 @@ import pytest
 from local_sagemaker.errors import ApiError, LocalSageMakerError
 from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.sagemaker.hosting_api import Hosting
-from local_sagemaker.tests.sagemaker.conftest import VARIANT, FakeClock, FakeFleet, Fleets, config
+from local_sagemaker.tests.sagemaker.conftest import FakeClock, FakeFleet, Fleets, config
 from local_sagemaker.tests.sagemaker.endpoints import TEXT
 from local_sagemaker.tests.sagemaker.policies import blue_green, rolling, size, watched
 
@@ -143,43 +143,6 @@ def test_a_call_goes_to_the_new_fleet_by_its_share(
     assert answering(endpoint, monkeypatch, 0.99) == "new"
 
 
-def test_each_fleet_has_the_weights_of_its_own_configuration(
-    endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    two = [
-        {**VARIANT, "ModelName": "m", "VariantName": name, "InitialVariantWeight": weight}
-        for name, weight in (("a", 1.0), ("b", 3.0))
-    ]
-    other = [{**it, "InitialVariantWeight": 2.0} for it in two]
-    for name, variants in (("pair", two), ("other", other)):
-        endpoint.create_endpoint_config(
-            {"EndpointConfigName": name, "ProductionVariants": variants}
-        )
-    endpoint.create_endpoint({"EndpointName": "Two", "EndpointConfigName": "pair"})
-    found = []
-
-    def ask() -> None:
-        for draw in (0.0, 0.9):
-            monkeypatch.setattr("random.random", lambda draw=draw: draw)
-            fleet: Any = endpoint.route("Two")[0]
-            found.append(fleet.weights)
-
-    at(clock, 10, ask)
-    request = {"EndpointName": "Two", "EndpointConfigName": "other", "DeploymentConfig": CANARY}
-    endpoint.update_endpoint(request)
-    assert found == [{"a": 2.0, "b": 2.0}, {"a": 1.0, "b": 3.0}]
-
-
-def test_the_old_fleet_is_there_until_the_last_wait_is_over(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock
-) -> None:
-    old = fleets.started[0]
-    clock.then = lambda _: old.events.append("waited")
-    update(endpoint, CANARY)
-    assert old.events == ["waited", "waited", "waited", "draining", "stopped"]
-    assert fleets.started[1].events == []
-
-
 def test_a_rolling_update_replaces_a_batch_at_a_time(
     endpoint: Hosting, fleets: Fleets, clock: FakeClock
 ) -> None:
@@ -198,32 +161,6 @@ def test_a_rolling_update_replaces_a_batch_at_a_time(
     assert fleets.started[0].events[-2:] == ["draining", "stopped"]
     (variant,) = described(endpoint)["ProductionVariants"]
     assert variant["CurrentInstanceCount"] == 4
-
-
-def test_a_rolling_update_may_change_the_count(endpoint: Hosting, fleets: Fleets) -> None:
-    endpoint.create_endpoint_config(config("two-of-it", InitialInstanceCount=2))
-    update(endpoint, IN_TWO, EndpointConfigName="two-of-it")
-    assert fleets.started[0].events == ["scaling to 2", "draining", "stopped"]
-    assert fleets.started[1].events == ["scaling to 2"]
-
-
-def test_an_update_starts_as_many_instances_as_it_retains(
-    endpoint: Hosting, fleets: Fleets
-) -> None:
-    desired = [{"VariantName": "only", "DesiredInstanceCount": 7}]
-    endpoint.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
-    update(endpoint, RetainAllVariantProperties=True)
-    assert fleets.started[1].counts == {"only": 7}
-
-
-def test_an_excluded_instance_type_has_no_guardrails(
-    endpoint: Hosting, clock: FakeClock, alarms: dict[str, str]
-) -> None:
-    alarms["errors"] = "ALARM"
-    endpoint.create_endpoint_config(config("inf1", InstanceType="ml.inf1.xlarge"))
-    ended = update(endpoint, {**CANARY, **watched("errors")}, EndpointConfigName="inf1")
-    assert outcome(ended) == ("InService", "inf1", None)
-    assert clock.seconds == 0
 
 
 # What is described meanwhile
@@ -272,49 +209,6 @@ def test_the_variants_say_that_instances_start_and_end(
     )
     update(endpoint)
     assert told == ["Launching 4 instance(s).", "Terminating 4 instance(s)."]
-
-
-def test_the_variants_of_both_fleets_say_that_a_batch_is_replaced(
-    endpoint: Hosting, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[tuple[str, str]] = []
-
-    def scale(*_: Any) -> None:
-        during = described(endpoint)
-        for each in (during, during["PendingDeploymentSummary"]):
-            (status,) = each["ProductionVariants"][0].get("VariantStatus", [{}])
-            told.append((status.get("Status", ""), status.get("StatusMessage", "")))
-
-    monkeypatch.setattr(FakeFleet, "scale", scale)
-    update(endpoint, IN_TWO)
-    of_old, _, _, of_new = told
-    assert of_old == ("Updating", "Scaling in desired instance count to 2.")
-    assert of_new == ("Updating", "Scaling out desired instance count to 4.")
-
-
-def test_the_last_deployment_is_reused_where_it_is_retained(
-    endpoint: Hosting, seen: list[Seen]
-) -> None:
-    update(endpoint, CANARY)
-    seen.clear()
-    assert update(endpoint)["LastDeploymentConfig"] == CANARY
-    assert seen == []
-    update(endpoint, RetainDeploymentConfig=True)
-    assert [it[1] for it in seen] == [0.25, 0.25, 1]
-
-
-def test_an_endpoint_may_be_created_with_a_deployment_for_later(
-    endpoint: Hosting, clock: FakeClock
-) -> None:
-    request = {"EndpointName": "New", "EndpointConfigName": "old", "DeploymentConfig": CANARY}
-    endpoint.create_endpoint(request)
-    assert endpoint.describe_endpoint(request)["LastDeploymentConfig"] == CANARY
-    assert clock.seconds == 0
-    with pytest.raises(ApiError, match="CanarySize is 51"):
-        endpoint.create_endpoint(
-            {**request, "EndpointName": "Bad", "DeploymentConfig": canary_of(51)}
-        )
-    assert len(endpoint.list_endpoints({})["Endpoints"]) == 2
 
 
 # Back
@@ -377,48 +271,6 @@ def test_an_update_that_takes_too_long_is_rolled_back(endpoint: Hosting, clock: 
     assert clock.seconds == 610
 
 
-def test_the_start_of_the_instances_counts_too(
-    endpoint: Hosting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shares = []
-
-    def start(*_: Any) -> None:
-        clock.seconds += 601
-
-    monkeypatch.setattr(FakeFleet, "start", start)
-    monkeypatch.setattr(FakeFleet, "drain", lambda *_: shares.append(share(endpoint)))
-    policy = blue_green("ALL_AT_ONCE", timeout=600)
-    assert outcome(update(endpoint, policy))[:2] == ("InService", "old")
-    assert shares == [0]
-
-
-def test_a_reason_is_gone_when_the_next_update_begins(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock
-) -> None:
-    fleets.fail("out of memory" + "!" * 2000)
-    assert len(str(outcome(update(endpoint, CANARY))[2])) == 1024
-    fleets.failure = None
-    during: list[Record] = []
-    clock.then = lambda _: during.append(described(endpoint))
-    update(endpoint, CANARY)
-    assert "FailureReason" not in during[0]
-
-
-def test_a_rolling_update_comes_back_at_once(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
-) -> None:
-    alarms["errors"] = "OK"
-    at(clock, 30, lambda: alarms.update(errors="ALARM"))
-    policy = {**rolling(size(25), wait=10), **watched("errors")}
-    ended = update(endpoint, policy)
-    assert outcome(ended) == ("InService", "old", None)
-    assert fleets.started[0].events == ["scaling to 3", "scaling to 2", "scaling to 4"]
-    assert fleets.started[1].events == ["scaling to 2", "scaling to 3", "draining", "stopped"]
-    (variant,) = ended["ProductionVariants"]
-    assert (variant["CurrentInstanceCount"], variant["DesiredInstanceCount"]) == (4, 4)
-    assert "VariantStatus" not in variant
-
-
 def test_a_rolling_update_comes_back_in_batches_where_they_are_asked_for(
     endpoint: Hosting, fleets: Fleets, clock: FakeClock, alarms: dict[str, str]
 ) -> None:
@@ -466,28 +318,7 @@ def test_an_update_mends_what_a_failed_rollback_left(
     assert [it.events[-2:] for it in fleets.started[:2]] == [["draining", "stopped"]] * 2
 
 
-def test_what_a_failed_rollback_left_is_not_scaled_but_deleted(
-    mixed: Hosting, fleets: Fleets
-) -> None:
-    desired = [{"VariantName": "only", "DesiredInstanceCount": 2}]
-    with pytest.raises(ApiError, match=r"update and rollback failed: call UpdateEndpoint first\.$"):
-        mixed.update_weights_and_capacities({**TEXT, "DesiredWeightsAndCapacities": desired})
-    mixed.delete_endpoint(TEXT)
-    assert [it.events[-2:] for it in fleets.started] == [["draining", "stopped"]] * 2
-    assert mixed.list_endpoints({})["Endpoints"] == []
-
-
 # Everything stops
-
-
-@pytest.mark.parametrize("policy", [CANARY, IN_TWO])
-def test_a_wait_ends_when_everything_stops(
-    endpoint: Hosting, fleets: Fleets, clock: FakeClock, policy: Record
-) -> None:
-    at(clock, 10, endpoint.stop)
-    endpoint.update_endpoint({**TEXT, "EndpointConfigName": "new", "DeploymentConfig": policy})
-    assert clock.seconds == 10
-    assert [it.events for it in fleets.started] == [["stopped"], ["stopped"]]
 
 
 @pytest.mark.parametrize("alarm", ["OK", "ALARM"])
@@ -500,20 +331,6 @@ def test_nothing_changes_after_everything_stopped(
     request = {**TEXT, "EndpointConfigName": "new", "DeploymentConfig": watched("errors")}
     endpoint.update_endpoint(request)
     assert (state.status, state.fleet) == ("Updating", None)
-
-
-def test_nothing_starts_after_everything_stopped(
-    endpoint: Hosting, fleets: Fleets, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    later: list[Callable[[], Any]] = []
-    monkeypatch.setattr(
-        endpoint, "_in_background", lambda it, *given: later.append(lambda: it(*given))
-    )
-    endpoint.create_endpoint({"EndpointName": "Late", "EndpointConfigName": "old"})
-    endpoint.stop()
-    later[0]()
-    assert len(fleets.started) == 1
-    assert endpoint.list_endpoints({})["Endpoints"] == []
 
 
 # Refusals
@@ -539,21 +356,3 @@ def test_what_aws_refuses_is_refused_before_anything_changes(
         update(endpoint, deployment)
     assert described(endpoint) == before
     assert len(fleets.made) == 1
-
-
-def test_a_retained_deployment_is_checked_against_the_new_instances(endpoint: Hosting) -> None:
-    update(endpoint, rolling(size(2, "INSTANCE_COUNT")))
-    endpoint.create_endpoint_config(config("small", InitialInstanceCount=3))
-    with pytest.raises(ApiError, match="MaximumBatchSize is 2 "):
-        update(endpoint, EndpointConfigName="small", RetainDeploymentConfig=True)
-
-
-def test_a_policy_does_not_replace_variants_by_others(endpoint: Hosting) -> None:
-    endpoint.create_endpoint_config(config("renamed", VariantName="other"))
-    with pytest.raises(ApiError, match="has the variants other, the endpoint has only"):
-        update(endpoint, CANARY, EndpointConfigName="renamed")
-    assert outcome(update(endpoint, EndpointConfigName="renamed")) == (
-        "InService",
-        "renamed",
-        None,
-    )

@@ -1,0 +1,242 @@
+"""An account of the local SageMaker inside of this process, asked through boto3.
+
+Instances are pretended, and so is the time of updates and alarms; all else is what `up` serves.
+"""
+
+import asyncio
+import importlib
+import json
+import threading
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import jmespath
+from botocore import xform_name
+from botocore.awsrequest import AWSResponse, HeadersDict
+from botocore.exceptions import ClientError
+from ministack.app import app
+from ministack.services import cloudwatch, cloudwatch_logs
+
+from local_sagemaker.api import JsonService
+from local_sagemaker.autoscaling.service import AutoScaling
+from local_sagemaker.cloudwatch import alarm_records, log_events
+from local_sagemaker.cloudwatch.evaluator import Evaluator
+from local_sagemaker.codebuild.service import CodeBuild
+from local_sagemaker.ecr.registries import registries
+from local_sagemaker.errors import LocalSageMakerError
+from local_sagemaker.quotas.account import AccountQuotas
+from local_sagemaker.quotas.service import service_quotas
+from local_sagemaker.sagemaker.alarms import alarm_states
+from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.service import control_plane
+from local_sagemaker.tests.sagemaker.conftest import FakeClock, Fleets
+from local_sagemaker.tests.support.waiting import eventually
+
+Answer = dict[str, Any]
+ENDPOINT = "http://127.0.0.1:4566"
+
+
+class Account:
+    """An empty account. Operations of `local` are what happens to it, not requests."""
+
+    def __init__(self, folder: Path) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._lock = threading.RLock()  # one request at a time runs on the loop
+        self._services: dict[str, JsonService] = {}
+        self._clients: dict[str, Any] = {}
+        self._now = time.time() // 60 * 60
+        self._reset_ministack()
+        self.fleets, self.clock = Fleets(), FakeClock()
+        self._hosting = Hosting(
+            SimpleNamespace(s3=self.client("s3"), tell=lambda _: None),  # type: ignore[arg-type]
+            fleet=self.fleets.make,  # type: ignore[arg-type]
+            clock=lambda: self.clock,  # type: ignore[arg-type, return-value]
+            alarms=lambda names: alarm_states(self.client("cloudwatch"), names),
+            assumable=lambda _: True,
+            quota=AccountQuotas().value,
+            scaled_variants=lambda endpoint: scaling.variants(endpoint),
+            deregister=lambda endpoint: scaling.forget(endpoint),
+        )
+        scaling = AutoScaling(self._hosting, self.client("cloudwatch"), speed=1)
+        codebuild = CodeBuild(
+            clients=lambda _: (self.client("s3"), self.client("logs")),
+            folder=folder,
+            environment={},
+        )
+        for service in (
+            control_plane(self._hosting),
+            scaling.service,
+            codebuild.service,
+            service_quotas(AccountQuotas()),
+            registries(self.client("ecr")),
+        ):
+            self._services[service.target_prefix] = service
+
+    def _reset_ministack(self) -> None:
+        self._loop.run_until_complete(_asgi("POST", f"{ENDPOINT}/_ministack/reset", {}, b""))
+        importlib.reload(cloudwatch)
+        alarm_records.install(cloudwatch)
+        log_events.install(cloudwatch_logs)
+        self._evaluator = Evaluator(cloudwatch, speed=1)
+
+    def ask(self, operation: str, request: dict[str, Any], until: str = "") -> Answer:
+        """Return what an operation such as `sagemaker:CreateModel` answers, or Code and Message.
+
+        With a condition, the answer that meets it.
+        """
+        service, _, name = operation.partition(":")
+        if service == "local":
+            getattr(self, xform_name(name))(**request)
+            return {}
+        method = getattr(self.client(service), xform_name(name))
+
+        def answer() -> Answer:
+            try:
+                content: Answer = method(**request)
+            except ClientError as error:
+                content = {**error.response, **error.response["Error"]}
+            self._settle()
+            metadata = content.pop("ResponseMetadata")
+            return {"status": metadata["HTTPStatusCode"], **_decoded(content)}
+
+        if not until:
+            return answer()
+        return eventually(lambda: _if(answer(), until))
+
+    def client(self, service: str) -> Any:
+        """Return boto3's client of a service."""
+        if service not in self._clients:
+            make: Any = boto3.client
+            client = make(
+                service,
+                region_name="us-east-1",
+                aws_access_key_id="test",
+                aws_secret_access_key="test",
+                endpoint_url=ENDPOINT,
+            )
+            client.meta.events.register("before-send", self._send)
+            self._clients[service] = client
+        return self._clients[service]
+
+    def close(self) -> None:
+        """End what goes on in it."""
+        self.fleets.ready.set()
+        self._hosting.stop()
+        self._loop.close()
+
+    # What can happen to it
+
+    def hold_instances(self) -> None:
+        """Let instances start from now on, but not be ready."""
+        self.fleets.ready.clear()
+
+    def release_instances(self) -> None:
+        """Let instances be ready."""
+        self.fleets.ready.set()
+
+    def fail_instances(self, error: str) -> None:
+        """Let instances that start fail."""
+        self.fleets.failure = LocalSageMakerError(error) if error else None
+
+    def put_object(self, bucket: str, key: str) -> None:
+        """Put an object into a new bucket."""
+        self.client("s3").create_bucket(Bucket=bucket)
+        self.client("s3").put_object(Bucket=bucket, Key=key, Body=b"")
+
+    def put_data(self, name: str, values: list[float], **more: Any) -> None:
+        """Put values of a metric, at the time at which alarms were evaluated last."""
+        more = {member.capitalize(): value for member, value in more.items()}
+        moment = datetime.fromtimestamp(self._now, UTC)
+        data = [
+            {"MetricName": name, "Timestamp": moment, "Value": value, **more} for value in values
+        ]
+        self.client("cloudwatch").put_metric_data(Namespace="n", MetricData=data)
+
+    def evaluate_alarms(self, later: float = 0) -> None:
+        """Evaluate alarms, some seconds later than the last time."""
+        self._now += later
+        self._evaluator.evaluate(self._now)
+
+    # How requests are answered
+
+    def _send(self, request: Any, **_: Any) -> AWSResponse:
+        body = request.body or b""
+        body = body.encode() if isinstance(body, str) else body
+        if not isinstance(body, bytes):
+            body = body.read()
+        headers = {
+            name: value.decode("latin-1") if isinstance(value, bytes) else str(value)
+            for name, value in request.headers.items()
+        }
+        target: str = headers.get("X-Amz-Target", "")
+        prefix, operation = target.rpartition(".")[::2]
+        service = self._services.get(prefix)
+        if service and service.is_for(operation):
+            status, answered, content = service.answer(operation, body)
+        else:
+            with self._lock:
+                status, answered, content = self._loop.run_until_complete(
+                    _asgi(request.method, request.url, headers, body)
+                )
+        headers_of_answer: Any = HeadersDict(answered)
+        return AWSResponse(request.url, status, headers_of_answer, _Raw(content))
+
+    def _settle(self) -> None:
+        """Let ministack's tasks, such as those of stacks, go on."""
+        with self._lock:
+            self._loop.run_until_complete(asyncio.sleep(0))
+
+
+class _Raw:
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def stream(self, *_: Any, **__: Any) -> list[bytes]:
+        return [self._content]
+
+
+async def _asgi(
+    method: str, url: str, headers: dict[str, str], body: bytes
+) -> tuple[int, dict[str, str], bytes]:
+    place = urlsplit(url)
+    sent: list[dict[str, Any]] = []
+    received: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+    async def receive() -> dict[str, Any]:
+        return received.pop() if received else await asyncio.Future()
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {
+        **{"type": "http", "http_version": "1.1", "scheme": "http", "method": method},
+        **{"path": place.path or "/", "raw_path": (place.path or "/").encode()},
+        **{"query_string": place.query.encode(), "server": ("127.0.0.1", 4566)},
+        "headers": [*encoded, (b"host", place.netloc.encode())],
+        "client": ("127.0.0.1", 1),
+    }
+    await app(scope, receive, send)
+    start, *parts = sent
+    answered = {name.decode(): value.decode() for name, value in start["headers"]}
+    return start["status"], answered, b"".join(part.get("body", b"") for part in parts)
+
+
+def _decoded(value: Any) -> Any:
+    """Return a value with the content of JSON texts, such as an alarm's StateReasonData."""
+    if isinstance(value, dict):
+        return {name: _decoded(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_decoded(inner) for inner in value]
+    if isinstance(value, str) and value.startswith("{"):
+        return json.loads(value)
+    return value
+
+
+def _if(answer: Answer, condition: str) -> Answer:
+    return answer if jmespath.search(condition, answer) else {}

@@ -1,0 +1,132 @@
+"""Answers of the real AWS as tables, and whether an answer has the members of one.
+
+A table is a list of scenarios, each a list of steps: an operation with its request in brief, and of
+some steps the members of AWS's answer. A member is a JMESPath expression of the answer with a rule:
+
+- `time`, `text`, `number`, `boolean`, `list`, `map`: its type
+- `absent`: the answer has no such member
+- `= JSON`: its value
+- `~ PATTERN`: a regular expression that matches all of it
+- `same as MEMBER`: the value of another member
+
+The members of a refused request are `Code` and `Message`. `except` names the members in which the
+local SageMaker differs, each with the reason; a reason alone is that of every member.
+"""
+
+import datetime
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jmespath
+import yaml
+
+TABLES = Path(__file__).parent
+TYPES: dict[str, tuple[type, ...]] = {
+    "time": (datetime.datetime,),
+    "text": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "list": (list,),
+    "map": (dict,),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an answer was recorded: a file of a public repository at a commit.
+
+    Tests that only assert what AWS answers have no date.
+    """
+
+    repository: str
+    path: str
+    commit: str
+    date: datetime.date | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One member of one answer. `exception` is the reason for a known difference, or empty."""
+
+    operation: str
+    case: str
+    member: str
+    rule: str
+    source: Source
+    exception: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request. `until` is a condition, in JMESPath, that its answer comes to meet."""
+
+    operation: str
+    request: dict[str, Any] = field(default_factory=dict)
+    until: str = ""
+    rows: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Requests to an empty account, one after the other."""
+
+    name: str
+    steps: tuple[Step, ...]
+
+
+def scenarios() -> list[Scenario]:
+    """Return the scenarios of all tables."""
+    return [scenario for table in sorted(TABLES.glob("*.yaml")) for scenario in _read(table)]
+
+
+def problem(row: Row, answer: dict[str, Any]) -> str:
+    """Return how an answer differs from a row, or nothing."""
+    value = jmespath.search(row.member, answer)
+    if _holds(row.rule, value, answer):
+        return ""
+    return f"{row.operation}: {row.member} is {value!r}, AWS has: {row.rule}"
+
+
+def _holds(rule: str, value: Any, answer: dict[str, Any]) -> bool:
+    if rule == "absent":
+        return value is None
+    if rule in TYPES:
+        return isinstance(value, TYPES[rule]) and (rule == "boolean") is isinstance(value, bool)
+    kind, _, rest = rule.partition(" ")
+    if kind == "=":
+        return bool(value == json.loads(rest))
+    if kind == "~":
+        return isinstance(value, str) and re.fullmatch(rest, value) is not None
+    other = rule.removeprefix("same as ")
+    if other == rule:
+        raise ValueError(f"{rule!r} is not a rule")
+    return bool(value == jmespath.search(other, answer))
+
+
+def _read(table: Path) -> Iterator[Scenario]:
+    content = yaml.safe_load(table.read_text())
+    for scenario in content["scenarios"]:
+        steps = tuple(_step(step, content["sources"]) for step in scenario["steps"])
+        yield Scenario(scenario["name"], steps)
+
+
+def _step(step: dict[str, Any], repositories: dict[str, dict[str, str]]) -> Step:
+    rows: tuple[Row, ...] = ()
+    if "answer" in step:
+        name, path, *dates = step["source"]
+        source = Source(path=path, **repositories[name], date=dates[0] if dates else None)
+        exceptions = step.get("except", {})
+        if isinstance(exceptions, str):
+            exceptions = dict.fromkeys(step["answer"], exceptions)
+        unknown = exceptions.keys() - step["answer"].keys()
+        if unknown:
+            raise ValueError(f"{step['operation']}: no row for the exceptions {unknown}")
+        rows = tuple(
+            Row(step["operation"], step["case"], member, rule, source, exceptions.get(member, ""))
+            for member, rule in step["answer"].items()
+        )
+    return Step(step["operation"], step.get("request", {}), step.get("until", ""), rows)

@@ -1,0 +1,72 @@
+"""The local SageMaker, held against answers that others have recorded from the real AWS."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from local_sagemaker.tests.recorded import coverage, report
+from local_sagemaker.tests.recorded.account import Account
+from local_sagemaker.tests.recorded.recording import Scenario, problem, scenarios
+
+
+@pytest.fixture
+def account(tmp_path: Path) -> Iterator[Account]:
+    """An empty account."""
+    made = Account(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+def test_answers_are_those_of_aws(scenario: Scenario, account: Account) -> None:
+    """Every row holds, and every exception is still one."""
+    differences, outdated = [], []
+    for step in scenario.steps:
+        answer = account.ask(step.operation, step.request, step.until)
+        if not step.rows and "Code" in answer:
+            raise AssertionError(f"{step.operation}: {answer['Code']}: {answer['Message']}")
+        for row in step.rows:
+            difference = problem(row, answer)
+            if row.exception and not difference:
+                outdated.append(f"{row.operation} {row.case}: {row.member}")
+            elif difference and not row.exception:
+                differences.append(difference)
+    assert not differences, "\n".join(differences)
+    assert not outdated, "these exceptions are none any more"
+
+
+def test_every_row_names_a_file_at_a_commit() -> None:
+    for row in coverage.rows():
+        assert len(row.source.commit) >= 9
+        assert row.source.path
+
+
+def test_the_coverage_table_is_current() -> None:
+    assert coverage.FILE.read_text() == coverage.page(), coverage.HOW
+
+
+def test_a_run_in_an_account_becomes_rows() -> None:
+    variant = {"VariantName": "AllTraffic", "CurrentInstanceCount": 2}
+    answer = {
+        "step": "scale",
+        "date": "2026-11-22T22:35:59+00:00",
+        "operation": "sagemaker:DescribeEndpoint",
+        "request": {"EndpointName": "probe-cpu"},
+        "response": {
+            "EndpointStatus": "Updating",
+            "EndpointConfigName": "probe-cpu-1",
+            "CreationTime": "2026-11-22T22:35:54+00:00",
+            "ProductionVariants": [variant],
+        },
+        "error": None,
+    }
+    (step,) = report.steps({"answers": [answer, {**answer, "operation": "app:TimeBudget"}]})
+    assert step["case"] == "scale"
+    assert step["answer"] == {
+        "EndpointStatus": '= "Updating"',
+        "EndpointConfigName": "text",
+        "CreationTime": "time",
+        "ProductionVariants[0].VariantName": '= "AllTraffic"',
+        "ProductionVariants[0].CurrentInstanceCount": "= 2",
+    }
