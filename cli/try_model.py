@@ -17,7 +17,7 @@ from cli.errors import exit_code
 from cli.one_triton import OneTriton, started
 from cli.progress import Steps
 from endpoint_client import CatalogEntry, EndpointError, Tensor
-from endpoint_client._payload import Array, decode, encode
+from endpoint_client._payload import Array, arrays_of, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from model_build import BuildTarget
 from model_build.build import build
@@ -61,7 +61,8 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_model(model)
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
-    body, content_type = encode(entry, inputs.chosen(options.input, entry, beside), binary=True)
+    arrays = arrays_of(entry, inputs.chosen(options.input, entry, beside))
+    body, content_type = encode(entry, arrays)
     installation, steps = find_triton(), Steps()
     target = BuildTarget(release=RELEASE).run_in(installation.model_python.version)
     archive = TRIED / str(target) / plan.target_model
@@ -113,4 +114,4 @@ def _ask(
         times.append(time.perf_counter() - start)
     first, *warm = times
     taken = {"first call": first, f"median of {WARM_CALLS} warm calls": statistics.median(warm)}
-    return decode(response.body, response.headers["Content-Type"]), taken
+    return decode(bytearray(response.body), response.headers["Content-Type"]), taken

@@ -9,7 +9,7 @@ import pytest
 from cli import inputs
 from cli.errors import CommandError
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import encode
+from endpoint_client._payload import arrays_of
 from release.delivery.golden import Golden
 
 ENTRY = CatalogEntry(
@@ -50,7 +50,7 @@ def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_pat
     found = inputs.chosen(written, ENTRY, None)
     assert found["FILE"].tolist() == [[255, 216]]
     assert {key: found[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
-    encode(ENTRY, found, binary=True)
+    arrays_of(ENTRY, found)
 
 
 @pytest.mark.parametrize(
