@@ -124,10 +124,7 @@ class Catalog:
 
     def _new(self, model: str) -> _Known:
         if not NAME.fullmatch(model):
-            raise UnknownModel(
-                f"{model!r} is no model's name: write letters, digits, hyphens, underscores and "
-                "dots, and no version: the catalog has the current one"
-            )
+            raise UnknownModel(f"{model!r} is no model's name: write no path and no version")
         if len(self._known) >= MAX_UNKNOWN:
             self._known = {name: known for name, known in self._known.items() if known.entry}
         return self._known.setdefault(model, _Known())

@@ -31,7 +31,7 @@ class Requests:
     """
 
     def __init__(self) -> None:
-        self._pools: dict[str, urllib3.PoolManager] = {}
+        self._managers: dict[str, urllib3.PoolManager] = {}
 
     def client(self, session: boto3.Session, service: Any) -> Any:
         """Return a client of a service."""
@@ -41,14 +41,15 @@ class Requests:
 
     def close(self) -> None:
         """Close the connections."""
-        for pool in self._pools.values():
-            pool.clear()
+        for manager in self._managers.values():
+            for key in tuple(manager.pools.keys()):
+                manager.pools[key].close()
 
     def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
         seconds = SECONDS.get()
         # Half of a short time for the connection: whichever ends first says whether it was sent.
         connect = min(CONNECT_SECONDS, seconds / 2)
-        answer: Any = self._pool(request.url).urlopen(
+        answer: Any = self._manager(request.url).urlopen(
             request.method,
             request.url,
             body=request.body,
@@ -60,13 +61,13 @@ class Requests:
         )
         return AWSResponse(request.url, answer.status, answer.headers, answer)
 
-    def _pool(self, url: str) -> urllib3.PoolManager:
+    def _manager(self, url: str) -> urllib3.PoolManager:
         service = urlsplit(url)
-        if service.netloc not in self._pools:
+        if service.netloc not in self._managers:
             certificates = os.environ.get("AWS_CA_BUNDLE") or get_cert_path(True)
             options: dict[str, Any] = {"maxsize": MAX_CONNECTIONS, "ca_certs": certificates}
             proxy = get_environ_proxies(url).get(service.scheme)
-            self._pools[service.netloc] = (
+            self._managers[service.netloc] = (
                 urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
             )
-        return self._pools[service.netloc]
+        return self._managers[service.netloc]

@@ -8,6 +8,7 @@ from typing import Any
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.connections import PART, Connection
+from local_sagemaker.hosting.container import INVOKE_SECONDS
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -54,6 +55,8 @@ class Invocation:
     `model_seconds` are those that the container took, `loading_seconds` those that the call waited
     for its model; `model_was_loaded` says of a multi-model container whether it had to wait.
     """
+
+    most_seconds = float(INVOKE_SECONDS)  # that the container may take
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send
@@ -121,12 +124,9 @@ class Invocation:
         if any(_CONTROL.search(value) for _, value in found):
             raise _not_understood(ValueError("a header has a control character"))
         await self.begin_answer(found + self.answer_headers)
-        part = b""
-        async for following in _body(connection, headers):
-            if part:
-                await self.send_part(part, more=True)
-            part = following
-        await self.send_part(part, more=False)
+        async for part in _body(connection, headers):
+            await self.send_part(part, more=True)
+        await self.send_part(b"", more=False)
         return not self.unread and headers.get(b"connection", b"").lower() != b"close"
 
     async def receive_part(self) -> bytes:
@@ -152,6 +152,9 @@ class Invocation:
     async def send_part(self, part: bytes, *, more: bool) -> None:
         """Send a part of the answer, as fast as the client takes it."""
         await self._send({"type": "http.response.body", "body": part, "more_body": more})
+
+    async def break_off(self, error: ApiError) -> None:
+        """Leave an answer that has begun without its end, as the container did."""
 
     async def _upload_rest(self, connection: Connection) -> "_Head":
         """Send the body no faster than the container takes it, and until it answers at most."""

@@ -7,46 +7,44 @@ import json
 from binascii import crc32
 from struct import pack
 
+from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.invocation import Invocation
 
 CONTENT_TYPE = b"application/vnd.amazon.eventstream"
 _RENAMED = {b"content-type": b"x-amzn-sagemaker-content-type"}
 _DROPPED = b"content-length"
+_STRING = 7
+"""The type of a header."""
 
 
 class StreamedInvocation(Invocation):
     """An invocation whose answer is sent part by part, each as soon as the container sent it."""
 
+    most_seconds = 480.0  # source: Amazon SageMaker AI FAQs, hosting: 8 minutes
+
     async def begin_answer(self, headers: list[tuple[bytes, bytes]]) -> None:
         """Begin the answer of a success."""
-        own = [(_RENAMED.get(name, name), it) for name, it in headers if name != _DROPPED]
+        own = [(_RENAMED.get(name, name), value) for name, value in headers if name != _DROPPED]
         await super().begin_answer([(b"content-type", CONTENT_TYPE), *own])
 
     async def send_part(self, part: bytes, *, more: bool) -> None:
         """Send a part of the answer as a PayloadPart."""
-        event = {":message-type": "event", ":event-type": "PayloadPart"}
-        octets = {":content-type": "application/octet-stream"}
-        await super().send_part(message({**event, **octets}, part) if part else b"", more=more)
+        await super().send_part(message("event", "PayloadPart", part) if part else b"", more=more)
 
-    async def break_off(self, code: str, text: str) -> None:
+    async def break_off(self, error: ApiError) -> None:
         """End an answer that has begun with an error among its parts."""
-        exception = {":message-type": "exception", ":exception-type": "ModelStreamError"}
-        body = json.dumps({"Message": text, "ErrorCode": code}).encode()
-        headers = {**exception, ":content-type": "application/json"}
-        await super().send_part(message(headers, body), more=False)
+        timed_out = error.fields.get("OriginalStatusCode") == 0
+        code = "ModelInvocationTimeExceeded" if timed_out else "StreamBroken"
+        words = f"{code}: {error.message}"  # botocore shows nothing but the message
+        body = json.dumps({"Message": words, "ErrorCode": code}).encode()
+        await super().send_part(message("exception", "ModelStreamError", body), more=False)
 
 
-def message(headers: dict[str, str], payload: bytes) -> bytes:
-    """Return a message of an event stream; all headers are strings."""
+def message(kind: str, name: str, payload: bytes) -> bytes:
+    """Return a message of an event stream: an `event` or an `exception` by its name."""
+    headers = {":message-type": kind, f":{kind}-type": name}
     packed = b"".join(
-        pack(
-            f"!B{len(name)}sBH{len(value)}s",
-            len(name),
-            name.encode(),
-            7,
-            len(value),
-            value.encode(),
-        )
+        pack("!B", len(name)) + name.encode() + pack("!BH", _STRING, len(value)) + value.encode()
         for name, value in headers.items()
     )
     prelude = pack("!II", 16 + len(packed) + len(payload), len(packed))

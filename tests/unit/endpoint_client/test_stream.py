@@ -31,7 +31,7 @@ def speaks(aws: Any) -> None:
 
 
 def payload(part: bytes) -> bytes:
-    return message({":message-type": "event", ":event-type": "PayloadPart"}, part)
+    return message("event", "PayloadPart", part)
 
 
 def events(*texts: str) -> bytes:
@@ -99,8 +99,8 @@ def test_triton_s_error_among_the_events_has_its_words(client: EndpointClient, a
 
 
 def stream_error(code: str) -> bytes:
-    headers = {":message-type": "exception", ":exception-type": "ModelStreamError"}
-    return message(headers, json.dumps({"Message": "gone", "ErrorCode": code}).encode())
+    body = json.dumps({"Message": "gone", "ErrorCode": code}).encode()
+    return message("exception", "ModelStreamError", body)
 
 
 @pytest.mark.parametrize(
