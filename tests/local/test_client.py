@@ -88,7 +88,7 @@ def test_a_decoupled_model_s_responses_come_as_a_stream(endpoints: LocalSageMake
                     events = asynchronous.stream("speaks", inputs, parameters={"TIMES": 2})
                     return [event["TEXT"] async for event in events]
 
-                return await asyncio.gather(texts(), texts())
+                return list(await asyncio.gather(texts(), texts()))
 
         assert asyncio.run(stream_twice()) == [["a", "a"]] * 2
 
