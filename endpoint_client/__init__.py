@@ -24,7 +24,7 @@ to `max_attempts` times and as its retry budget allows.
 
 from endpoint_client._asyncio import AsyncEndpointClient
 from endpoint_client._catalog import CatalogEntry, Tensor
-from endpoint_client._client import Call, EndpointClient
+from endpoint_client._client import EndpointClient, ModelCall
 from endpoint_client._errors import (
     EndpointError,
     InvalidInput,
@@ -40,11 +40,11 @@ from endpoint_client._errors import (
 
 __all__ = [
     "AsyncEndpointClient",
-    "Call",
     "CatalogEntry",
     "EndpointClient",
     "EndpointError",
     "InvalidInput",
+    "ModelCall",
     "ModelFailed",
     "ModelNotReady",
     "NoCapacity",

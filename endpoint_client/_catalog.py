@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from endpoint_client._errors import EndpointError, NotSent, UnknownModel, named
-from endpoint_client._requests import SECONDS
 from endpoint_client._retries import Deadline, Retries
+from endpoint_client._transport import SECONDS
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 """Part of a parameter's name (Systems Manager API reference, PutParameter).

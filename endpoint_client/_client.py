@@ -14,9 +14,9 @@ from endpoint_client import _batches, _payload
 from endpoint_client._catalog import Catalog, CatalogEntry
 from endpoint_client._errors import EndpointError, named
 from endpoint_client._payload import Array, Encoded, Inputs, Parameters
-from endpoint_client._requests import SECONDS, Requests
 from endpoint_client._retries import Deadline, Retries
 from endpoint_client._stream import events
+from endpoint_client._transport import SECONDS, Transport
 
 ATTEMPT_SECONDS = 70.0
 """A container may take 60 s. Source: InvokeEndpoint's API reference, which asks for 70 s."""
@@ -28,7 +28,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 
 
 @dataclass(frozen=True)
-class Call:
+class ModelCall:
     """An invocation that has ended, for metrics: `error` is None where it succeeded.
 
     `seconds` are those of the invocation with its retries, without the look-up.
@@ -46,8 +46,8 @@ class EndpointClient:
     model is used before the catalog is asked again, and so how long a new version may wait.
     `max_attempts` is how often a request is sent at most, while SageMaker loads the model or
     refuses it without having tried. `session` is the boto3 session to use. `metrics` is called
-    with each `Call` that has ended. Raises `EndpointError` where the session has no region, or for
-    names that no stage and no endpoint has.
+    with each `ModelCall` that has ended. Raises `EndpointError` where the session has no region, or
+    for names that no stage and no endpoint has.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class EndpointClient:
         catalog_ttl: float = 60.0,
         max_attempts: int = 5,
         session: boto3.Session | None = None,
-        metrics: Callable[[Call], None] | None = None,
+        metrics: Callable[[ModelCall], None] | None = None,
     ) -> None:
         session = session or boto3.Session()
         if not session.region_name:
@@ -67,10 +67,10 @@ class EndpointClient:
             if not NAME.fullmatch(name):
                 raise EndpointError(f"{key}={name!r} names none: write letters, digits and hyphens")
         self._metrics, self._max_attempts = metrics, max_attempts
-        self._requests, self._retries = Requests(), Retries()
-        self._runtime = self._requests.client(session, "sagemaker-runtime")
+        self._transport, self._retries = Transport(), Retries()
+        self._runtime = self._transport.client(session, "sagemaker-runtime")
         self._catalog = Catalog(
-            self._requests.client(session, "ssm"),
+            self._transport.client(session, "ssm"),
             self._retries,
             prefix=f"/triton/{stage}/{endpoint}",
             ttl=catalog_ttl,
@@ -177,7 +177,7 @@ class EndpointClient:
 
     def close(self) -> None:
         """Close the connections; the client may not be used any more."""
-        self._requests.close()
+        self._transport.close()
 
     def __enter__(self) -> Self:
         return self
@@ -227,4 +227,4 @@ class EndpointClient:
             raise
         finally:
             if self._metrics:
-                self._metrics(Call(entry, time.monotonic() - begun, failed))
+                self._metrics(ModelCall(entry, time.monotonic() - begun, failed))

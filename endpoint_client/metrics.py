@@ -8,7 +8,7 @@ embedded metric format to standard output, on Lambda and elsewhere.
 
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
-from endpoint_client._client import Call
+from endpoint_client._client import ModelCall
 
 NAMESPACE = "Triton/Client"
 
@@ -22,7 +22,7 @@ class EmfLogger:
     def __init__(self, namespace: str = NAMESPACE) -> None:
         self._namespace = namespace
 
-    def __call__(self, call: Call) -> None:
+    def __call__(self, call: ModelCall) -> None:
         """Write one line."""
         line = EphemeralMetrics(namespace=self._namespace)
         line.add_dimension("Endpoint", call.entry.endpoint)

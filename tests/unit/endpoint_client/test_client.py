@@ -13,10 +13,10 @@ from botocore.exceptions import NoCredentialsError
 
 from endpoint_client import (
     AsyncEndpointClient,
-    Call,
     EndpointClient,
     EndpointError,
     InvalidInput,
+    ModelCall,
     ModelFailed,
     ModelNotReady,
     NoCapacity,
@@ -171,7 +171,7 @@ def test_an_invocation_is_repeated_while_the_model_loads(
     aws.answers = [not_ready() for _ in range(4)]
     assert client.invoke("minilm", ONE)["EMBEDDING"].tolist() == [[b"one"]]
     bounds = [(0.5, 1), (1, 2), (2, 4), (4, 8)]
-    assert all(low <= it <= high for it, (low, high) in zip(sleeps, bounds, strict=True))
+    assert all(low <= slept <= high for slept, (low, high) in zip(sleeps, bounds, strict=True))
     assert len({body for _, _, body in aws.requests}) == 1
 
 
@@ -364,9 +364,11 @@ def test_rows_that_fail_are_named_beside_the_outputs_of_the_others(
         client.invoke_many("minilm", {"TEXT": texts})
     error = failed.value
     assert list(error.failures) == list(range(8, 16))
-    assert {type(it) for it in error.failures.values()} == {ModelFailed}
+    assert {type(failure) for failure in error.failures.values()} == {ModelFailed}
     assert error.rows == [*range(8), *range(16, 20)]
-    assert error.outputs["EMBEDDING"].ravel().tolist() == [texts[it].encode() for it in error.rows]
+    assert error.outputs["EMBEDDING"].ravel().tolist() == [
+        texts[row].encode() for row in error.rows
+    ]
 
 
 def test_a_row_that_is_larger_than_a_request_is_the_only_one_that_fails(
@@ -412,7 +414,7 @@ def test_what_cannot_be_split_is_refused(
 
 
 def test_inputs_of_different_lengths_are_no_rows(client: EndpointClient, aws: Any) -> None:
-    signature = {**SQUARE, "inputs": [{**SQUARE["inputs"][0], "name": it} for it in "AB"]}  # type: ignore[index]
+    signature = {**SQUARE, "inputs": [{**SQUARE["inputs"][0], "name": name} for name in "AB"]}  # type: ignore[index]
     aws.parameters[f"{PREFIX}/pair"] = parameter("pair", signature=signature)
     with pytest.raises(InvalidInput, match=r"inputs have {'A': 1, 'B': 2} rows: "):
         client.invoke_many("pair", {"A": [[1, 2]], "B": [[1, 2], [3, 4]]})
@@ -424,7 +426,7 @@ def test_inputs_of_different_lengths_are_no_rows(client: EndpointClient, aws: An
 def test_each_invocation_is_measured_with_its_error(
     new_client: New, aws: Any, clock: Callable[[float], None]
 ) -> None:
-    calls: list[Call] = []
+    calls: list[ModelCall] = []
     client = new_client(metrics=calls.append)
 
     def slow(body: bytes, content_type: str) -> Answer:
@@ -437,7 +439,7 @@ def test_each_invocation_is_measured_with_its_error(
     with pytest.raises(ModelFailed) as failed:
         client.invoke("minilm", ONE)
     entry = client.resolve("minilm")
-    assert calls == [Call(entry, 3.0, None), Call(entry, 0.0, failed.value)]
+    assert calls == [ModelCall(entry, 3.0, None), ModelCall(entry, 0.0, failed.value)]
 
 
 # Connections
@@ -495,7 +497,8 @@ def test_a_call_that_is_cancelled_leaves_neither_task_nor_thread(aws: Any) -> No
             await asynchronous.invoke("minilm", ONE)
             assert asyncio.all_tasks() == {asyncio.current_task()}
             over.set()
-        assert not [it for it in threading.enumerate() if it.name.startswith("endpoint_client")]
+        threads = [thread.name for thread in threading.enumerate()]
+        assert not any(name.startswith("endpoint_client") for name in threads)
 
     asyncio.run(cancelled())
 

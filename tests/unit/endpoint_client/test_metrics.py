@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from endpoint_client import Call, CatalogEntry, ModelFailed
+from endpoint_client import CatalogEntry, ModelCall, ModelFailed
 from endpoint_client.metrics import EmfLogger
 from tests.unit.endpoint_client.conftest import parameter
 
@@ -11,12 +11,12 @@ from tests.unit.endpoint_client.conftest import parameter
 def test_a_call_is_one_line_that_cloudwatch_reads(
     capsys: pytest.CaptureFixture[str], error: ModelFailed | None
 ) -> None:
-    EmfLogger()(Call(CatalogEntry.parse(parameter()), 0.25, error))
+    EmfLogger()(ModelCall(CatalogEntry.parse(parameter()), 0.25, error))
     line = json.loads(capsys.readouterr().out)
     (metrics,) = line["_aws"]["CloudWatchMetrics"]
     assert metrics["Namespace"] == "Triton/Client"
     assert metrics["Dimensions"] == [["Endpoint", "Model"]]
-    assert {it["Name"]: it["Unit"] for it in metrics["Metrics"]} == {
+    assert {metric["Name"]: metric["Unit"] for metric in metrics["Metrics"]} == {
         "Requests": "Count",
         "Errors": "Count",
         "Latency": "Milliseconds",
@@ -37,7 +37,7 @@ def test_a_call_is_one_line_that_cloudwatch_reads(
 def test_calls_of_many_models_are_lines_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     write = EmfLogger(namespace="Shop")
     for model in ("a", "b"):
-        write(Call(CatalogEntry.parse(parameter(model)), 1, None))
+        write(ModelCall(CatalogEntry.parse(parameter(model)), 1, None))
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["Model"] for line in lines] == ["a", "b"]
     assert lines[0]["_aws"]["CloudWatchMetrics"][0]["Namespace"] == "Shop"

@@ -12,7 +12,7 @@ def drawn() -> dict[str, str]:
     return dict(lines)
 
 
-CLIENTS = {"AsyncEndpointClient", "Call", "CatalogEntry", "EndpointClient", "Tensor"}
+CLIENTS = {"AsyncEndpointClient", "CatalogEntry", "EndpointClient", "ModelCall", "Tensor"}
 
 
 def test_all_names_the_clients_the_entries_and_the_exceptions_of_the_docstring() -> None:

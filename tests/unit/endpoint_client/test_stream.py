@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from endpoint_client import (
-    Call,
     EndpointClient,
     InvalidInput,
+    ModelCall,
     ModelFailed,
     NoCapacity,
     NoResponse,
@@ -150,7 +150,7 @@ def test_a_stream_that_is_left_closes_its_connection(client: EndpointClient, aws
 
 
 def test_a_stream_is_measured_to_its_end(new_client: New, aws: Any) -> None:
-    calls: list[Call] = []
+    calls: list[ModelCall] = []
     client = new_client(metrics=calls.append)
     aws.answers = [Answer(200, payload(events("a", "b")))]
     stream = client.stream("speaks", HELLO)

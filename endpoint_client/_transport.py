@@ -23,7 +23,7 @@ SECONDS: ContextVar[float] = ContextVar("SECONDS")
 """What the next request of this thread may take."""
 
 
-class Requests:
+class Transport:
     """Sends what boto3's clients sign, instead of botocore's HTTP session.
 
     That has one time-out for all calls of a client. The event is `before-send` of
