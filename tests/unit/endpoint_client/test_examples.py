@@ -20,7 +20,7 @@ def vectors(body: bytes, content_type: str) -> Answer:
     size = int(content_type.removeprefix(BINARY))
     rows = json.loads(body[:size])["inputs"][0]["shape"][0]
     array = np.tile(np.array([0.5, 1], np.float32), (rows, 1))
-    output = {"name": "EMBEDDING", "datatype": "FP32", "shape": array.shape}
+    output: Any = {"name": "EMBEDDING", "datatype": "FP32", "shape": array.shape}
     output["parameters"] = {"binary_data_size": array.nbytes}
     header = json.dumps({"outputs": [output]}).encode()
     return Answer(200, header + array.tobytes(), headers={"Content-Type": f"{BINARY}{len(header)}"})
