@@ -22,7 +22,7 @@ from cli.progress import Steps
 from cli.request_parameters import SEQUENCE, with_parameters
 from cli.started_triton import StartedTriton
 from endpoint_client import CatalogEntry, EndpointError, Tensor
-from endpoint_client._payload import Array, decode, encode
+from endpoint_client._payload import Array, arrays_of, decode, encode
 from local_sagemaker.prerequisites import find_triton
 from local_sagemaker.serving import TritonServer, serve
 from model_build import BuildTarget
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     plan = plan_model(model)
     entry = _entry(plan)
     beside = inputs.sample(model.folder.resolve().parent, plan.name)
-    request = inputs.chosen(options.input, entry, beside)
+    request = arrays_of(entry, inputs.chosen(options.input, entry, beside))
     repository = Repository.read(model.folder)
     parameters = request_parameters.parse(options.parameter)
     if repository.stateful and SEQUENCE not in parameters:
@@ -94,7 +94,7 @@ def run(options: argparse.Namespace) -> int:
             f"{repository.stateful.at('sequence_batching')}: sequence_batching: the request needs "
             "a sequence: add --parameter sequence_id=1 --parameter sequence_start=true"
         )
-    body, content_type = with_parameters(*encode(entry, request, binary=True), parameters)
+    body, content_type = with_parameters(*encode(entry, request), parameters)
     steps = Steps()
     target = options.target
     if not options.server:
@@ -166,4 +166,4 @@ def _ask(
         times.append(time.perf_counter() - start)
     first, *warm = times
     taken = {"first call": first, f"median of {WARM_CALLS} warm calls": statistics.median(warm)}
-    return decode(response.body, response.headers["Content-Type"]), taken
+    return decode(bytearray(response.body), response.headers["Content-Type"]), taken

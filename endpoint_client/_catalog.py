@@ -1,25 +1,35 @@
 """Which archive of a model is current: SSM parameters `/triton/<stage>/<endpoint>/<model>`."""
 
 import json
+import logging
+import random
 import re
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from endpoint_client._errors import EndpointError, UnknownModel
-
-if TYPE_CHECKING:
-    from mypy_boto3_ssm import SSMClient
-
+from endpoint_client._errors import EndpointError, NotSent, UnknownModel, named
+from endpoint_client._retries import Deadline, Retries
+from endpoint_client._transport import SECONDS
 
 NAME = re.compile(r"[A-Za-z0-9_.-]+")
 """Part of a parameter's name (Systems Manager API reference, PutParameter).
 
 GetParameter also takes `NAME:VERSION` and `NAME:LABEL`, which would be what a model was before.
 """
+
+LOOK_UP_SECONDS, LOOK_UP_ATTEMPTS = 5.0, 3
+REFRESH_SECONDS = 2.0
+"""Of a look-up that there is an older entry for, which is tried once."""
+STALE_SECONDS = 3600.0
+"""How long after its time an entry is used while the catalog cannot be read."""
+UNKNOWN_SECONDS = RETRY_SECONDS = 5.0
+"""When a name that was unknown, and an entry that could not be refreshed, is looked up again."""
+MAX_UNKNOWN = 1000
+
+_log = logging.getLogger("endpoint_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +45,7 @@ class Tensor:
 class CatalogEntry:
     """The current version of a model, and how to invoke it.
 
-    `target_model` is None on a single-model endpoint.
+    `target_model` is None on a single-model endpoint, `max_batch_size` 0 without a batch axis.
     """
 
     model: str
@@ -44,74 +54,128 @@ class CatalogEntry:
     target_model: str | None
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+    max_batch_size: int = 0
 
     @classmethod
     def parse(cls, value: str) -> "CatalogEntry":
         """Read a parameter's JSON value."""
         content = json.loads(value)
+        signature = content["signature"]
         inputs, outputs = (
             tuple(Tensor(it["name"], it["datatype"], tuple(it["shape"])) for it in tensors)
-            for tensors in (content["signature"]["inputs"], content["signature"]["outputs"])
+            for tensors in (signature["inputs"], signature["outputs"])
         )
-        return cls(
-            model=content["model"],
-            version=content["version"],
-            endpoint=content["endpoint"],
-            target_model=content["target_model"],
-            inputs=inputs,
-            outputs=outputs,
-        )
+        size = signature.get("max_batch_size", 0)
+        names = {key: content[key] for key in ("model", "version", "endpoint", "target_model")}
+        return cls(**names, inputs=inputs, outputs=outputs, max_batch_size=size)
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a name: an entry, or `unknown`, why there is none."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    entry: CatalogEntry | None = None
+    unknown: str = ""
+    fresh_until: float = 0.0
+    stale_until: float = 0.0
 
 
 class Catalog:
-    """Resolves model names, and remembers each answer for `ttl` seconds; thread-safe."""
+    """Resolves model names, with one look-up at a time per model.
 
-    def __init__(self, ssm: "SSMClient", *, prefix: str, ttl: float) -> None:
-        self._ssm, self._prefix, self._ttl = ssm, prefix, ttl
-        self._lock = threading.Lock()
-        self._known: dict[str, tuple[float, CatalogEntry]] = {}
+    Each answer is used for `ttl` seconds, or up to a tenth less, so that processes which began
+    together do not look up together. Who comes while another looks up an entry that is no longer
+    fresh uses that.
+    """
 
-    def resolve(self, model: str) -> CatalogEntry:
-        """Return a model's current entry. Raises `UnknownModel` with the names there are.
+    def __init__(self, ssm: Any, retries: Retries, *, prefix: str, ttl: float) -> None:
+        self._ssm, self._retries, self._prefix, self._ttl = ssm, retries, prefix, ttl
+        self._known: dict[str, _Known] = {}
+
+    def resolve(self, model: str, deadline: Deadline) -> CatalogEntry:
+        """Return a model's current entry. Raises `UnknownModel` with names that there are.
 
         Raises `EndpointError`, here and in `models`, where the catalog cannot be read.
         """
-        with self._lock:
-            until, entry = self._known.get(model, (0.0, None))
-            if entry is None or until < time.monotonic():
-                entry = self._fetch(model)
-                self._known[model] = (time.monotonic() + self._ttl, entry)
+        known = self._known.get(model) or self._new(model)
+        if entry := self._fresh(known):
             return entry
+        usable = known.entry if time.monotonic() < known.stale_until else None
+        if not known.lock.acquire(timeout=0 if usable else deadline.left(3600)):
+            if usable:
+                return usable
+            raise NotSent(f"another look-up of {model!r} in {self._prefix} is not done in time")
+        try:
+            return self._fresh(known) or self._look_up(model, known, usable, deadline)
+        finally:
+            known.lock.release()
 
     def models(self) -> list[str]:
         """Return the names of all models, sorted."""
-        try:
-            pages = self._ssm.get_paginator("get_parameters_by_path").paginate(Path=self._prefix)
-            return sorted(
-                parameter["Name"].rpartition("/")[2]
-                for page in pages
-                for parameter in page["Parameters"]
-            )
-        except (ClientError, BotoCoreError) as error:
-            raise EndpointError(f"cannot list the models of {self._prefix}: {error}") from error
+        return sorted(name for page in self._pages() for name in page)
 
-    def _fetch(self, model: str) -> CatalogEntry:
+    def _fresh(self, known: _Known) -> CatalogEntry | None:
+        if time.monotonic() >= known.fresh_until:
+            return None
+        if known.entry is None:
+            raise UnknownModel(known.unknown)
+        return known.entry
+
+    def _new(self, model: str) -> _Known:
         if not NAME.fullmatch(model):
-            raise UnknownModel(
-                f"{model!r} is no model's name: write letters, digits, hyphens, underscores and "
-                "dots, and no version: the catalog has the current one"
-            )
+            raise UnknownModel(f"{model!r} is no model's name: write no path and no version")
+        if len(self._known) >= MAX_UNKNOWN:
+            self._known = {name: known for name, known in self._known.items() if known.entry}
+        return self._known.setdefault(model, _Known())
+
+    def _look_up(
+        self, model: str, known: _Known, usable: CatalogEntry | None, deadline: Deadline
+    ) -> CatalogEntry:
         try:
-            answer = self._ssm.get_parameter(Name=f"{self._prefix}/{model}")
-        except self._ssm.exceptions.ParameterNotFound:
-            known = ", ".join(self.models()) or "none: is the endpoint deployed?"
-            raise UnknownModel(f"no model {model!r} in {self._prefix}: there are {known}") from None
-        except (ClientError, BotoCoreError) as error:
-            raise EndpointError(f"cannot look {model!r} up in {self._prefix}: {error}") from error
+            value = self._value(model, deadline, once=usable is not None)
+        except EndpointError as error:
+            if not usable:
+                raise
+            known.fresh_until = time.monotonic() + RETRY_SECONDS * random.uniform(1, 1.5)
+            _log.warning("%s %s is used on: %s", model, usable.version, error)
+            return usable
+        now = time.monotonic()
+        if value is None:
+            names = ", ".join(next(self._pages())) or "none: is the endpoint deployed?"
+            known.unknown = f"no model {model!r} in {self._prefix}: there are {names}"
+            known.entry, known.fresh_until = None, now + UNKNOWN_SECONDS
+            raise UnknownModel(known.unknown)
         try:
-            return CatalogEntry.parse(answer["Parameter"]["Value"])
+            known.entry = CatalogEntry.parse(value)
         except (ValueError, KeyError, TypeError) as error:
             raise EndpointError(
                 f"{self._prefix}/{model} is not a catalog entry ({error!r}): publish the model "
                 "again, or deploy its stage"
             ) from error
+        known.fresh_until = now + self._ttl * random.uniform(0.9, 1)
+        known.stale_until = known.fresh_until + STALE_SECONDS
+        return known.entry
+
+    def _value(self, model: str, deadline: Deadline, *, once: bool) -> str | None:
+        """Return a parameter's value, None for one that there is not."""
+
+        def ask() -> str | None:
+            SECONDS.set(deadline.left(REFRESH_SECONDS if once else LOOK_UP_SECONDS))
+            with named(f"cannot look {model!r} up in {self._prefix}", unanswered=NotSent):
+                try:
+                    answer = self._ssm.get_parameter(Name=f"{self._prefix}/{model}")
+                except self._ssm.exceptions.ParameterNotFound:
+                    return None
+                return str(answer["Parameter"]["Value"])
+
+        attempts = 1 if once else LOOK_UP_ATTEMPTS
+        return self._retries.call(ask, attempts=attempts, deadline=deadline)
+
+    def _pages(self) -> Iterator[list[str]]:
+        """Yield the names of models, ten at a time as GetParametersByPath has them."""
+        SECONDS.set(LOOK_UP_SECONDS)
+        with named(f"cannot list the models of {self._prefix}", unanswered=NotSent):
+            paginator = self._ssm.get_paginator("get_parameters_by_path")
+            for page in paginator.paginate(Path=self._prefix):
+                yield [parameter["Name"].rpartition("/")[2] for parameter in page["Parameters"]]

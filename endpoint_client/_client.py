@@ -1,28 +1,42 @@
-"""The client."""
+"""The client for threads, whose calls `_asyncio` makes on threads of its own."""
 
 import re
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
 
 import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
+from endpoint_client import _batches, _payload
 from endpoint_client._catalog import Catalog, CatalogEntry
-from endpoint_client._errors import EndpointError, ModelFailed, ModelNotReady
-from endpoint_client._payload import Array, decode, encode
+from endpoint_client._errors import EndpointError, named
+from endpoint_client._payload import Array, Encoded, Inputs, Parameters
+from endpoint_client._retries import Deadline, Retries
+from endpoint_client._stream import events
+from endpoint_client._transport import SECONDS, Transport
 
-if TYPE_CHECKING:
-    from mypy_boto3_sagemaker_runtime import SageMakerRuntimeClient
-    from mypy_boto3_sagemaker_runtime.type_defs import InvokeEndpointOutputTypeDef
-
-CALL = Config(read_timeout=70, retries={"total_max_attempts": 1})
-"""An invocation may take 60 s in the container; repeating it is decided here, not in botocore."""
-
+ATTEMPT_SECONDS = 70.0
+"""A container may take 60 s. Source: InvokeEndpoint's API reference, which asks for 70 s."""
+STREAM_SECONDS = 490.0
+"""A stream may take 8 minutes. Source: Amazon SageMaker AI FAQs, hosting."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 """How stages and endpoints are called."""
+
+
+@dataclass(frozen=True)
+class ModelCall:
+    """An invocation that has ended, for metrics: `error` is None where it succeeded.
+
+    `seconds` are those of the invocation with its retries, without the look-up.
+    """
+
+    entry: CatalogEntry
+    seconds: float
+    error: EndpointError | None
 
 
 class EndpointClient:
@@ -30,9 +44,10 @@ class EndpointClient:
 
     `stage` and `endpoint` name the catalog. `catalog_ttl` is how long, in seconds, a resolved
     model is used before the catalog is asked again, and so how long a new version may wait.
-    `load_attempts` is how often an invocation is tried while SageMaker loads the model.
-    `session` is the boto3 session to use. Raises `EndpointError` where it has no region, or for
-    names that no stage and no endpoint has.
+    `max_attempts` is how often a request is sent at most, while SageMaker loads the model or
+    refuses it without having tried. `session` is the boto3 session to use. `metrics` is called
+    with each `ModelCall` that has ended. Raises `EndpointError` where the session has no region, or
+    for names that no stage and no endpoint has.
     """
 
     def __init__(
@@ -41,25 +56,25 @@ class EndpointClient:
         stage: str,
         endpoint: str,
         catalog_ttl: float = 60.0,
-        load_attempts: int = 5,
+        max_attempts: int = 5,
         session: boto3.Session | None = None,
+        metrics: Callable[[ModelCall], None] | None = None,
     ) -> None:
         session = session or boto3.Session()
         if not session.region_name:
-            raise EndpointError(
-                "no AWS region: set AWS_DEFAULT_REGION, or give "
-                "session=boto3.Session(region_name=...)"
-            )
-        for what, name in {"stage": stage, "endpoint": endpoint}.items():
+            raise EndpointError("no AWS region: set AWS_DEFAULT_REGION, or give the session one")
+        for key, name in {"stage": stage, "endpoint": endpoint}.items():
             if not NAME.fullmatch(name):
-                raise EndpointError(
-                    f"{what}={name!r} names none: write letters, digits and hyphens, such as "
-                    'stage="prod", endpoint="text"'
-                )
-        prefix = f"/triton/{stage}/{endpoint}"
-        self._catalog = Catalog(session.client("ssm"), prefix=prefix, ttl=catalog_ttl)
-        self._runtime: SageMakerRuntimeClient = session.client("sagemaker-runtime", config=CALL)
-        self._load_attempts = load_attempts
+                raise EndpointError(f"{key}={name!r} names none: write letters, digits and hyphens")
+        self._metrics, self._max_attempts = metrics, max_attempts
+        self._transport, self._retries = Transport(), Retries()
+        self._runtime = self._transport.client(session, "sagemaker-runtime")
+        self._catalog = Catalog(
+            self._transport.client(session, "ssm"),
+            self._retries,
+            prefix=f"/triton/{stage}/{endpoint}",
+            ttl=catalog_ttl,
+        )
 
     def models(self) -> list[str]:
         """Return the names of the endpoint's models, sorted."""
@@ -67,58 +82,149 @@ class EndpointClient:
 
     def resolve(self, model: str) -> CatalogEntry:
         """Return the current version of a model. Raises `UnknownModel`."""
-        return self._catalog.resolve(model)
+        return self._catalog.resolve(model, Deadline(None))
 
     def invoke(
         self,
         model: str,
-        inputs: Mapping[str, Array | Sequence[Any]],
+        inputs: Inputs,
         *,
+        outputs: Sequence[str] | None = None,
+        parameters: Parameters | None = None,
+        variant: str | None = None,
+        timeout: float | None = None,
         binary: bool = True,
     ) -> dict[str, Array]:
         """Return the outputs of a model by name.
 
         `inputs` maps input names to arrays in the model's dtype, batch axis first; to lists of
         numbers, which become that dtype where it loses nothing; or to a list of strings for a BYTES
-        input. `binary` sends and asks for raw tensors after a JSON header
+        input. `outputs` are the names of those to return, by default all; `parameters` those of
+        Triton's request. `variant` is the production variant to invoke. `timeout` ends the call,
+        with its look-up and retries, after so many seconds; without one, each attempt may take
+        70 s. `binary` sends and asks for raw tensors after a JSON header
         (`application/vnd.sagemaker-triton.binary+json`); False sends plain JSON.
 
-        Raises `UnknownModel`, `InvalidInput`, `ModelNotReady` and `ModelFailed`, and
-        `EndpointError` itself where AWS cannot be reached or refuses.
+        Raises `EndpointError`.
         """
-        entry = self._catalog.resolve(model)
-        body, content_type = encode(entry, inputs, binary=binary)
-        try:
-            answer = self._invoke(entry, body, content_type)
-            content = answer["Body"].read()
-        except BotoCoreError as error:
-            raise EndpointError(f"{entry.model} {entry.version}: {error}") from error
-        return decode(content, answer["ContentType"])
+        deadline = Deadline(timeout)
+        entry = self._catalog.resolve(model, deadline)
+        arrays = _payload.arrays_of(entry, inputs)
+        request = _payload.encode(entry, arrays, outputs, parameters, binary=binary)
+        return self._invoke(entry, request, variant, deadline)
+
+    def invoke_many(
+        self,
+        model: str,
+        inputs: Inputs,
+        *,
+        outputs: Sequence[str] | None = None,
+        parameters: Parameters | None = None,
+        variant: str | None = None,
+        timeout: float | None = None,
+        concurrency: int = 8,
+    ) -> dict[str, Array]:
+        """Return the outputs of any number of rows by name, in their order.
+
+        The rows are sent in requests of at most the model's `max_batch_size` rows and 6 MB,
+        `concurrency` of them at once. The rest is as for `invoke`. Raises `PartlyFailed` where some
+        rows failed: all others are invoked, and it has their outputs.
+        """
+        deadline = Deadline(timeout)
+        entry = self._catalog.resolve(model, deadline)
+        arrays = _payload.arrays_of(entry, inputs)
+
+        def invoke(rows: slice) -> dict[str, Array]:
+            chosen = {name: array[rows] for name, array in arrays.items()}
+            request = _payload.encode(entry, chosen, outputs, parameters)
+            return self._invoke(entry, request, variant, deadline)
+
+        slices = _batches.slices(entry, arrays)
+        with ThreadPoolExecutor(concurrency) as threads:
+            results = threads.map(lambda rows: _batches.results(invoke, rows), slices)
+            return _batches.joined(entry, [result for part in results for result in part])
+
+    def stream(
+        self,
+        model: str,
+        inputs: Inputs,
+        *,
+        parameters: Parameters | None = None,
+        variant: str | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the outputs of each response by name, as soon as it is there.
+
+        For a single-model endpoint whose stage has `inference_type: generate_stream`. Outputs are
+        as Triton's JSON has them: a value, or a flat list of several. `timeout` is for the first
+        response, and for each after it. Raises `EndpointError`.
+        """
+        deadline = Deadline(timeout)
+        entry = self._catalog.resolve(model, deadline)
+        if entry.target_model is not None:
+            fix = "use invoke, or hosting: single-model with server.inference_type: generate_stream"
+            _payload.refuse(entry, f"a multi-model endpoint cannot stream: {fix}")
+        arrays = _payload.arrays_of(entry, inputs)
+        request = _payload.encode_generate(entry, arrays, parameters)
+        names, subject = {tensor.name for tensor in entry.outputs}, f"{entry.model} {entry.version}"
+        with self._measured(entry):
+            send = self._runtime.invoke_endpoint_with_response_stream
+            answer = self._send(send, entry, request, variant, deadline, STREAM_SECONDS)
+            parts = (part["PayloadPart"]["Bytes"] for part in answer["Body"])
+            with closing(answer["Body"]), named(subject):
+                for event in events(subject, parts):
+                    yield {name: event[name] for name in event if name in names}
+
+    def close(self) -> None:
+        """Close the connections; the client may not be used any more."""
+        self._transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _invoke(
-        self, entry: CatalogEntry, body: bytes, content_type: str
-    ) -> "InvokeEndpointOutputTypeDef":
-        target: Any = {"TargetModel": entry.target_model} if entry.target_model else {}
-        for attempt in range(self._load_attempts):
-            if attempt:
-                time.sleep(2 ** (attempt - 1))
-            try:
-                return self._runtime.invoke_endpoint(
-                    EndpointName=entry.endpoint, ContentType=content_type, Body=body, **target
-                )
-            except ClientError as error:
-                if error.response["Error"]["Code"] != "ModelNotReadyException":
-                    raise _translated(entry, error) from error
-        raise ModelNotReady(
-            f"{entry.model} {entry.version} is still loading after {self._load_attempts} attempts"
-        )
+        self, entry: CatalogEntry, request: Encoded, variant: str | None, deadline: Deadline
+    ) -> dict[str, Array]:
+        def send(**members: Any) -> tuple[bytearray, str]:
+            answer = self._runtime.invoke_endpoint(**members)
+            return bytearray(answer["Body"].read()), answer["ContentType"]
 
+        with self._measured(entry):
+            answer = self._send(send, entry, request, variant, deadline, ATTEMPT_SECONDS)
+        return _payload.decode(*answer)
 
-def _translated(entry: CatalogEntry, error: ClientError) -> EndpointError:
-    response: Any = error.response
-    name = f"{entry.model} {entry.version}"
-    if response["Error"]["Code"] == "ModelError":
-        status = int(response.get("OriginalStatusCode", 0))
-        said = response.get("OriginalMessage") or response["Error"]["Message"]
-        return ModelFailed(f"{name}: {said}", status=status)
-    return EndpointError(f"{name}: {response['Error']['Message']}")
+    def _send(
+        self,
+        send: Callable[..., Any],
+        entry: CatalogEntry,
+        request: Encoded,
+        variant: str | None,
+        deadline: Deadline,
+        most: float,
+    ) -> Any:
+        """Return the answer to a request, which is sent again where that is safe."""
+        targets = {"TargetModel": entry.target_model, "TargetVariant": variant}
+        members = {name: value for name, value in targets.items() if value is not None}
+        members |= {"EndpointName": entry.endpoint, "ContentType": request[1]}
+
+        def attempt() -> Any:
+            SECONDS.set(deadline.left(most))
+            with named(f"{entry.model} {entry.version}"):
+                return send(Body=request[0], **members)
+
+        return self._retries.call(attempt, attempts=self._max_attempts, deadline=deadline)
+
+    @contextmanager
+    def _measured(self, entry: CatalogEntry) -> Iterator[None]:
+        begun, failed = time.monotonic(), None
+        try:
+            yield
+        except EndpointError as error:
+            failed = error
+            raise
+        finally:
+            if self._metrics:
+                self._metrics(ModelCall(entry, time.monotonic() - begun, failed))

@@ -1,25 +1,127 @@
 """The exceptions of the client; drawn in the package's docstring."""
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, IncompleteReadError
+from urllib3.exceptions import ConnectTimeoutError, HTTPError, NewConnectionError, ProxyError
+
 
 class EndpointError(Exception):
-    """Base of all that the client raises."""
+    """Base of all that the client raises.
+
+    `status` is the HTTP status of AWS's answer, of the container's in `ModelFailed`; `request_id`
+    is AWS's; both are None where there was no answer. `retry_safe` says that the model has not seen
+    the request, so that sending it again cannot run it twice.
+    """
+
+    retry_safe = False
+
+    def __init__(
+        self, message: str, *, status: int | None = None, request_id: str | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.request_id = status, request_id
+
+
+class InvalidInput(EndpointError):
+    """The inputs, outputs or parameters do not fit the model's signature."""
 
 
 class UnknownModel(EndpointError):
     """The catalog has no model of that name."""
 
 
-class InvalidInput(EndpointError):
-    """The inputs do not fit the model's signature."""
+class NotSent(EndpointError):
+    """Nothing was sent: no connection in time, no credentials, or the catalog cannot be read."""
+
+    retry_safe = True
+
+
+class Throttled(EndpointError):
+    """AWS refused the request because the account sends too many."""
+
+    retry_safe = True
 
 
 class ModelNotReady(EndpointError):
-    """The model is still loading after every retry."""
+    """SageMaker still loads the model."""
+
+    retry_safe = True
+
+
+class NoCapacity(EndpointError):
+    """No instance is in service, or Triton's queue is full (503)."""
+
+    retry_safe = True
 
 
 class ModelFailed(EndpointError):
-    """Triton refused the request or the model; `status` is the container's HTTP status."""
+    """Triton refused the request or the model; the message has its words."""
 
-    def __init__(self, message: str, *, status: int) -> None:
-        super().__init__(message)
-        self.status = status
+
+class NoResponse(EndpointError):
+    """The request was sent, and no whole answer came: a time-out, or the connection broke."""
+
+
+class PartlyFailed(EndpointError):
+    """Some rows of `invoke_many` failed.
+
+    `failures` has the error of each row that failed, by its index. `outputs` are arrays of the
+    other rows, whose indices are in `rows`, in the same order.
+    """
+
+    failures: dict[int, EndpointError]
+    rows: list[int]
+    outputs: dict[str, Any]
+
+
+_THROTTLED = re.compile("Throttl|TooManyRequests|RequestLimitExceeded|SlowDown")
+"""Source: `ThrottledRetryableChecker` in botocore/retries/standard.py."""
+_SENT = (HTTPClientError, HTTPError, IncompleteReadError)
+_UNSENT = (ConnectTimeoutError, NewConnectionError, ProxyError)
+
+
+@contextmanager
+def named(subject: str, *, unanswered: type[EndpointError] = NoResponse) -> Iterator[None]:
+    """Raise what a request to AWS fails with as an `EndpointError` about `subject`.
+
+    `unanswered` is the kind for a request that was sent and not answered.
+    """
+    try:
+        yield
+    except ClientError as error:
+        raise _of_answer(subject, error) from error
+    except (BotoCoreError, HTTPError) as error:
+        sent = isinstance(error, _SENT) and not isinstance(error, _UNSENT)
+        raise (unanswered if sent else NotSent)(f"{subject}: {error}") from error
+
+
+def _of_answer(subject: str, error: ClientError) -> EndpointError:
+    """Return the exception for what AWS answered.
+
+    Source of the codes and of a ModelError's members: botocore's model of sagemaker-runtime. A
+    container that did not answer in 60 s is a ModelError whose original status is 0, with the words
+    "Your invocation timed out" (RamVegiraju/SageMaker-Deployment#3).
+    """
+    answer: Any = error.response
+    code, message = answer["Error"].get("Code", ""), answer["Error"].get("Message", "")
+    metadata = answer.get("ResponseMetadata", {})
+    status = metadata.get("HTTPStatusCode")
+    kind = EndpointError
+    if code == "ModelError":
+        status = answer.get("OriginalStatusCode")
+        message = answer.get("OriginalMessage") or message
+        kind = {0: NoResponse, 503: NoCapacity}.get(status, ModelFailed)
+    elif code in ("InternalStreamFailure", "ModelStreamError"):
+        kind = NoResponse
+    elif code == "ModelNotReadyException":
+        kind = ModelNotReady
+    elif status == 503:
+        kind = NoCapacity
+    elif status == 429 or _THROTTLED.search(code):
+        kind = Throttled
+    words = f"{subject}: {message or code}"
+    return kind(words, status=status, request_id=metadata.get("RequestId"))

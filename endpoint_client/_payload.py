@@ -1,64 +1,157 @@
 """Arrays to Triton's request bodies, and answers back to arrays."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
-from tritonclient.utils import InferenceServerException, triton_to_np_dtype
+from tritonclient import utils
 
 from endpoint_client._catalog import CatalogEntry, Tensor
 from endpoint_client._errors import InvalidInput
 
 Array = npt.NDArray[Any]
+Inputs = Mapping[str, Array | Sequence[Any]]
+Parameters = Mapping[str, str | int | bool]
+Encoded = tuple[bytes, str]
+"""A request's body and its Content-Type."""
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
 JSON = "application/json"
+BINARY_ONLY = ("FP16", "BF16")
+"""Datatypes that Triton takes from no JSON. Source: triton-inference-server/server,
+src/http_server.cc, ReadDataFromJsonHelper."""
+
+MAX_BODY_BYTES = 6_291_456
+"""Source: botocore's model of sagemaker-runtime, BodyBlob."""
+
+
+class TooLarge(InvalidInput):
+    """A request that is larger than SageMaker takes."""
 
 
 class _Fault(Exception):
-    """What keeps a value from being an input; the message goes on after the input's name."""
+    """The reason why a value is not an input; the message goes on after the input's name."""
 
 
-def encode(
-    entry: CatalogEntry, inputs: Mapping[str, Array | Sequence[Any]], *, binary: bool
-) -> tuple[bytes, str]:
-    """Return a request's body and its Content-Type. Raises `InvalidInput` naming every fault."""
-    problems = [f"input {name!r} is missing" for name in _missing(entry, inputs)]
+def arrays_of(entry: CatalogEntry, inputs: Inputs) -> dict[str, Array]:
+    """Return inputs as arrays that fit the signature. Raises `InvalidInput` naming every fault."""
     known = {tensor.name: tensor for tensor in entry.inputs}
-    tensors = []
+    problems = [f"input {name!r} is missing" for name in known if name not in inputs]
+    arrays = {}
     for name, value in inputs.items():
         if name not in known:
             problems.append(f"no input {name!r}: write one of {', '.join(known)}")
             continue
         try:
-            array = _array(known[name], value)
-            problems += _faults(known[name], array)
-            if not problems:
-                tensors.append(_input(known[name], array, binary=binary))
+            arrays[name] = _array(known[name], value)
+            mismatches = _mismatches(known[name], arrays[name])
+            problems += [f"input {name!r} {problem}" for problem in mismatches]
         except _Fault as error:
             problems.append(f"input {name!r} {error}")
+        except ValueError as error:  # of numpy, and of text that is none
+            problems.append(f"input {name!r} is not an array of one shape and type: {error}")
+    refuse(entry, *problems)
+    return arrays
+
+
+def encode(
+    entry: CatalogEntry,
+    arrays: Mapping[str, Array],
+    outputs: Sequence[str] | None = None,
+    parameters: Parameters | None = None,
+    *,
+    binary: bool = True,
+) -> Encoded:
+    """Return a request. Raises `InvalidInput`.
+
+    `arrays` are those of `arrays_of`; `outputs` are all of the model's by default.
+    """
+    known = [tensor.name for tensor in entry.outputs]
+    unknown = [name for name in outputs or () if name not in known]
+    refuse(entry, *(f"no output {name!r}: write one of {', '.join(known)}" for name in unknown))
+    datatypes = {tensor.name: tensor.datatype for tensor in entry.inputs}
+    tensors, raw = [], []
+    for name, array in arrays.items():
+        tensor: Any = {"name": name, "shape": array.shape, "datatype": datatypes[name]}
+        if binary:
+            raw.append(_raw(array))
+            tensor["parameters"] = {"binary_data_size": len(raw[-1])}
+        else:
+            tensor["data"] = _json_data(entry, name, datatypes[name], array)
+        tensors.append(tensor)
+    chosen = [{"name": name, "parameters": {"binary_data": binary}} for name in outputs or known]
+    header = {"inputs": tensors, "outputs": chosen, "parameters": dict(parameters or {})}
+    encoded = json.dumps(header).encode()
+    body = b"".join((encoded, *raw))
+    if len(body) > MAX_BODY_BYTES:
+        problem = f"the request has {len(body)} bytes, SageMaker takes {MAX_BODY_BYTES}"
+        fix = "send fewer rows, or use invoke_many"
+        raise TooLarge(f"{entry.model} {entry.version}: {problem}: {fix}")
+    return body, f"{BINARY}{len(encoded)}" if binary else JSON
+
+
+def encode_generate(
+    entry: CatalogEntry, arrays: Mapping[str, Array], parameters: Parameters | None = None
+) -> Encoded:
+    """Return a request to generate. Raises `InvalidInput`.
+
+    It carries no shapes: Triton gives the innermost dimension that varies all elements, and 1 to
+    the others (src/http_server.cc, GenerateRequestClass::ExactMappingInput).
+    """
+    request: dict[str, Any] = {"parameters": dict(parameters or {})}
+    for tensor in entry.inputs:
+        array = arrays[tensor.name]
+        varying = [axis for axis, size in enumerate(tensor.shape) if size == -1]
+        if any(array.shape[axis] != 1 for axis in varying[:-1]):
+            problem = "a stream's request carries no shape: give 1 in all dimensions that vary but"
+            refuse(entry, f"input {tensor.name!r} {_shape(array)}: {problem} the last")
+        request[tensor.name] = _json_data(entry, tensor.name, tensor.datatype, array)
+    return json.dumps(request).encode(), JSON
+
+
+def decode(body: bytearray, content_type: str) -> dict[str, Array]:
+    """Return an answer's outputs by name, sharing the body's memory; BYTES are `bytes`."""
+    offset = int(content_type.removeprefix(BINARY)) if content_type.startswith(BINARY) else None
+    outputs, start = {}, offset or 0
+    for output in json.loads(body[:offset]).get("outputs", ()):
+        size = output.get("parameters", {}).get("binary_data_size")
+        datatype, part = output["datatype"], memoryview(body)[start : start + (size or 0)]
+        if datatype == "BYTES" and size is None:
+            array = np.array([text.encode() for text in output["data"]], object)
+        elif datatype == "BYTES":
+            array = utils.deserialize_bytes_tensor(bytes(part))
+        elif size is None:
+            array = np.array(output["data"], utils.triton_to_np_dtype(datatype))
+        else:
+            array = np.frombuffer(part, utils.triton_to_np_dtype(datatype))
+        start += size or 0
+        outputs[output["name"]] = array.reshape(output["shape"])
+    return outputs
+
+
+def refuse(entry: CatalogEntry, *problems: str) -> None:
+    """Raise `InvalidInput` with what is wrong with a request, if anything is."""
     if problems:
         raise InvalidInput(f"{entry.model} {entry.version}: {'; '.join(problems)}")
-    outputs = [InferRequestedOutput(it.name, binary_data=binary) for it in entry.outputs]
-    body, header_length = InferenceServerClient.generate_request_body(tensors, outputs=outputs)
-    return body, f"{BINARY}{header_length}" if binary else JSON
 
 
-def decode(body: bytes, content_type: str) -> dict[str, Array]:
-    """Return an answer's outputs by name; BYTES tensors are arrays of `bytes`."""
-    length = int(content_type.removeprefix(BINARY)) if content_type.startswith(BINARY) else None
-    if length is not None and "outputs" not in json.loads(body[:length]):
-        return {}  # tritonclient takes for granted that there are some
-    result = InferenceServerClient.parse_response_body(body, header_length=length)
-    outputs = result.get_response().get("outputs", [])
-    return {it["name"]: _output(it["datatype"], result.as_numpy(it["name"])) for it in outputs}
+def _raw(array: Array) -> bytes:
+    if array.dtype != object:
+        return array.tobytes()
+    return bytes(utils.serialize_byte_tensor(array).item()) if array.size else b""
 
 
-def _missing(entry: CatalogEntry, inputs: Mapping[str, Any]) -> list[str]:
-    return [tensor.name for tensor in entry.inputs if tensor.name not in inputs]
+def _json_data(entry: CatalogEntry, name: str, datatype: str, array: Array) -> list[Any]:
+    if datatype in BINARY_ONLY:
+        refuse(entry, f"input {name!r}: {datatype} does not go into JSON")
+    values: list[Any] = array.ravel().tolist()
+    try:
+        return [value.decode() for value in values] if datatype == "BYTES" else values
+    except UnicodeDecodeError as error:
+        refuse(entry, f"input {name!r} is not text and does not go into JSON: {error}")
+        raise
 
 
 def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
@@ -67,44 +160,38 @@ def _array(tensor: Tensor, value: Array | Sequence[Any]) -> Array:
     Lists of numbers become the model's dtype where that loses nothing; strings become one column of
     UTF-8 bytes where the model takes one string a row.
     """
-    if value is None:
-        raise _Fault("is None")
     if tensor.datatype != "BYTES":
-        try:
-            array = np.asarray(value)
-        except ValueError as error:
-            raise _Fault(
-                f"is not an array, give rows of one length and one type: {error}"
-            ) from None
+        array = np.asarray(value)
         return array if isinstance(value, np.ndarray) else _converted(array, _dtype(tensor))
-    given = np.asarray(value, object)
-    array = np.array([_bytes(it) for it in given.flat], dtype=object)
-    shape = given.shape
+    elements = np.asarray(value, object)
+    array = np.array([_bytes(element) for element in elements.flat], dtype=object)
+    shape = elements.shape
     if len(shape) == 1 and len(tensor.shape) == 2 and tensor.shape[1] == 1:
         shape = (*shape, 1)
     return array.reshape(shape)
 
 
-def _converted(array: Array, wanted: np.dtype[Any]) -> Array:
-    """Return numbers that somebody wrote in Python as `wanted`, if each of them is one.
+def _converted(array: Array, dtype: np.dtype[Any]) -> Array:
+    """Return numbers that somebody wrote in Python as `dtype`, if each of them is one.
 
     As numpy's own arithmetic (NEP 50), it takes a Python float for a float of any width.
     """
-    if wanted.kind not in {"i": "iuf", "u": "iuf", "f": "f"}.get(array.dtype.kind, ""):
+    kind = "f" if dtype.name == "bfloat16" else dtype.kind
+    if kind not in {"i": "iuf", "u": "iuf", "f": "f"}.get(array.dtype.kind, ""):
         return array
     with np.errstate(over="ignore"):
-        converted = array.astype(wanted)
+        converted = array.astype(dtype)
     if array.dtype.kind == "f":
         kept = np.isfinite(converted) == np.isfinite(array)
     else:
         kept = converted.astype(object) == array.astype(object)
     if not kept.all():
-        raise _Fault(f"has {array[~kept][0]}, which is no {wanted}")
+        raise _Fault(f"has {array[~kept][0]}, which is no {dtype}")
     return converted
 
 
 def _dtype(tensor: Tensor) -> np.dtype[Any]:
-    known = triton_to_np_dtype(tensor.datatype)
+    known = utils.triton_to_np_dtype(tensor.datatype)
     if known is None:
         raise _Fault(f"has datatype {tensor.datatype}, which this client does not know")
     return np.dtype(known)
@@ -117,39 +204,17 @@ def _bytes(element: Any) -> bytes:
         raise _Fault("is not an array: give rows of one length")
     if not isinstance(element, str):
         raise _Fault(f"has an element {element!r}: give str or bytes")
-    try:
-        return element.encode()
-    except UnicodeEncodeError as error:
-        raise _Fault(f"has an element that is not text: {error}") from None
+    return element.encode()
 
 
-def _faults(tensor: Tensor, array: Array) -> list[str]:
-    faults = []
-    wanted = _dtype(tensor)
-    if array.dtype != wanted:
-        faults.append(f"input {tensor.name!r} has dtype {array.dtype}, give {wanted}")
-    fits = len(array.shape) == len(tensor.shape) and all(
-        want in (-1, have) for want, have in zip(tensor.shape, array.shape, strict=True)
-    )
-    if not fits:
-        shape = list(tensor.shape)
-        faults.append(f"input {tensor.name!r} has shape {list(array.shape)}, give {shape}")
-    return faults
+def _mismatches(tensor: Tensor, array: Array) -> Iterator[str]:
+    dtype, shape = _dtype(tensor), tensor.shape
+    if array.dtype != dtype:
+        yield f"has dtype {array.dtype}, give {dtype}"
+    same = (size in (-1, actual) for size, actual in zip(shape, array.shape, strict=False))
+    if len(shape) != array.ndim or not all(same):
+        yield f"{_shape(array)}, give {list(shape)}"
 
 
-def _input(tensor: Tensor, array: Array, *, binary: bool) -> InferInput:
-    """Return an input that may be sent. Raises `_Fault` for what JSON cannot carry."""
-    made = InferInput(tensor.name, list(array.shape), tensor.datatype)
-    try:
-        made.set_data_from_numpy(array, binary_data=binary)
-    except InferenceServerException as error:
-        raise _Fault(f"does not go into JSON, send it with binary=True: {error}") from None
-    return made
-
-
-def _output(datatype: str, array: Array) -> Array:
-    """JSON has text where a raw tensor has bytes."""
-    if datatype != "BYTES":
-        return array
-    elements = [it.encode() if isinstance(it, str) else it for it in array.flat]
-    return np.array(elements, dtype=object).reshape(array.shape)
+def _shape(array: Array) -> str:
+    return f"has shape {list(array.shape)}"

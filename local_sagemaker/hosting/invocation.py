@@ -7,6 +7,7 @@ from typing import Any
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.connections import Connection
+from local_sagemaker.hosting.container import INVOKE_SECONDS
 from local_sagemaker.hosting.container_response import (
     MAX_BODY_BYTES,
     ContainerResponse,
@@ -49,6 +50,8 @@ class Invocation:
     `model_seconds` are those that the container took, `loading_seconds` those that the call waited
     for its model; `model_was_loaded` says of a multi-model container whether it had to wait.
     """
+
+    most_seconds = float(INVOKE_SECONDS)  # that the container may take
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send
@@ -145,6 +148,9 @@ class Invocation:
     async def send_part(self, part: bytes, *, more: bool) -> None:
         """Send a part of the answer, as fast as the client takes it."""
         await self._send({"type": "http.response.body", "body": part, "more_body": more})
+
+    async def break_off(self, error: ApiError) -> None:
+        """Leave an answer that has begun without its end, as the container did."""
 
     async def _upload_rest(self, connection: Connection, response: ContainerResponse) -> None:
         """Send the body no faster than the container takes it, and until it answers at most."""

@@ -16,6 +16,7 @@ from local_sagemaker.metrics.collected import Collected, Place
 from local_sagemaker.metrics.invocations import measured
 from local_sagemaker.sagemaker.capture import Captured, Recorder, chosen
 from local_sagemaker.sagemaker.hosting_api import Hosting
+from local_sagemaker.sagemaker.response_stream import StreamedInvocation
 
 OPERATIONS = {
     "invocations": "InvokeEndpoint",
@@ -62,11 +63,13 @@ class Invocations:
         _, _, endpoint, operation = scope["path"].split("/")
         config = self._hosting.capture(endpoint)
         kind = Captured if config and chosen(config) else Invocation
+        if operation == "invocations-response-stream":
+            kind = StreamedInvocation
         headers = dict(scope["headers"])
         invocation = kind(headers, receive, send)
         invocation.answer_headers.append((b"x-amzn-requestid", str(uuid.uuid4()).encode()))
         try:
-            if operation != "invocations":
+            if operation == "async-invocations":
                 raise not_emulated(OPERATIONS[operation])
             refuse("sagemaker-runtime", [_UNSUPPORTED[it] for it in headers if it in _UNSUPPORTED])
             await invocation.receive()
@@ -74,7 +77,9 @@ class Invocations:
             if config and isinstance(invocation, Captured):
                 self._recorder.keep(config, endpoint, variant, invocation)
         except ApiError as error:
-            if not invocation.answering:  # else it breaks off, as the container did
+            if invocation.answering:
+                await invocation.break_off(error)
+            else:
                 rest = invocation.discard_rest if invocation.unread else None
                 await send_answer(send, error_answer(error), before_its_end=rest)
         except ClientGoneError:

@@ -35,9 +35,10 @@ def invoke_endpoint(**asked):
     answer = {"outputs": [{**tensor, "name": "Y"}]}
     body = io.BytesIO(json.dumps(answer).encode())
     return {"Body": body, "ContentType": "application/json"}
+meta = Fake(events=Fake(register=lambda *_: None))
 clients = {
-    "ssm": Fake(get_parameter=get_parameter),
-    "sagemaker-runtime": Fake(invoke_endpoint=invoke_endpoint),
+    "ssm": Fake(get_parameter=get_parameter, exceptions=Fake(ParameterNotFound=OSError), meta=meta),
+    "sagemaker-runtime": Fake(invoke_endpoint=invoke_endpoint, meta=meta),
 }
 session = Fake(region_name="us-east-1", client=lambda name, **_: clients[name])
 client = EndpointClient(stage="dev", endpoint="text", session=session)

@@ -8,6 +8,7 @@ from typing import Any
 
 import botocore.session
 import pytest
+from botocore.exceptions import EventStreamError
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting import invocation
@@ -231,20 +232,70 @@ def test_every_operation_of_the_service_is_answered_or_refused_by_its_name(
     paths = {name: model.operation_model(name).http["requestUri"] for name in model.operation_names}
     assert {name: f"/endpoints/{{EndpointName}}/{end}" for end, name in OPERATIONS.items()} == paths
     client = client_for("sagemaker-runtime", endpoint)
-    for call, arguments, name in (
-        (client.invoke_endpoint_async, {"InputLocation": "s3://b/k"}, "InvokeEndpointAsync"),
-        (
-            client.invoke_endpoint_with_response_stream,
-            {"Body": b""},
-            "InvokeEndpointWithResponseStream",
-        ),
-    ):
-        with pytest.raises(client.exceptions.ClientError) as refused:
-            call(EndpointName="Text", **arguments)
-        assert refused.value.response["Error"] == {
-            "Code": "UnknownOperationException",
-            "Message": f"the local SageMaker has no {name}: it is not emulated",
-        }
+    with pytest.raises(client.exceptions.ClientError) as refused:
+        client.invoke_endpoint_async(EndpointName="Text", InputLocation="s3://b/k")
+    assert refused.value.response["Error"] == {
+        "Code": "UnknownOperationException",
+        "Message": "the local SageMaker has no InvokeEndpointAsync: it is not emulated",
+    }
+
+
+def test_a_stream_has_the_container_s_parts_and_its_content_type(
+    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def invoke(_: object, invocation: Invocation) -> None:
+        headers = [(b"content-type", b"text/event-stream"), (b"content-length", b"6")]
+        await invocation.begin_answer(headers)
+        for part in (b"one", b"two"):
+            await invocation.send_part(part, more=True)
+        await invocation.send_part(b"", more=False)
+
+    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+    client = client_for("sagemaker-runtime", endpoint)
+    answer = client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
+    assert answer["ContentType"] == "text/event-stream"
+    assert [part["PayloadPart"]["Bytes"] for part in answer["Body"]] == [b"one", b"two"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (model_error(0, b"too late"), "ModelInvocationTimeExceeded"),
+        (ApiError("ModelError", "gone", status=424), "StreamBroken"),
+    ],
+)
+def test_a_stream_that_breaks_ends_with_an_error_among_its_parts(
+    endpoint: Invocations,
+    client_for: ClientFor,
+    monkeypatch: pytest.MonkeyPatch,
+    error: ApiError,
+    code: str,
+) -> None:
+    async def invoke(_: object, invocation: Invocation) -> None:
+        await invocation.begin_answer([])
+        await invocation.send_part(b"one", more=True)
+        raise error
+
+    monkeypatch.setattr(FakeInstance, "invoke", invoke)
+    client = client_for("sagemaker-runtime", endpoint)
+    answer = client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
+    parts = iter(answer["Body"])
+    assert next(parts)["PayloadPart"]["Bytes"] == b"one"
+    with closing(answer["Body"]), pytest.raises(EventStreamError) as broken:
+        next(parts)
+    assert broken.value.response["Error"] == {
+        "Code": "ModelStreamError",
+        "Message": f"{code}: {error.message}",
+    }
+
+
+def test_a_stream_that_has_not_begun_is_refused_as_an_invocation_is(
+    endpoint: Invocations, client_for: ClientFor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer_with(monkeypatch, model_error(400, b"no"))
+    client = client_for("sagemaker-runtime", endpoint)
+    with pytest.raises(client.exceptions.ModelError, match="no"):
+        client.invoke_endpoint_with_response_stream(EndpointName="Text", Body=b"{}")
 
 
 # What is measured

@@ -11,7 +11,7 @@ import pytest
 from cli import inputs
 from cli.errors import CommandError
 from endpoint_client import CatalogEntry, Tensor
-from endpoint_client._payload import encode
+from endpoint_client._payload import arrays_of
 from release.delivery.golden import Golden
 
 ENTRY = CatalogEntry(
@@ -52,7 +52,7 @@ def test_all_inputs_may_stand_in_a_file_and_the_bytes_of_one_be_an_input(tmp_pat
     found = inputs.chosen(written, ENTRY, None)
     assert found["FILE"].tolist() == [[255, 216]]
     assert {key: found[key] for key in ("X", "TEXT")} == {"X": [[1, 2]], "TEXT": ["hello"]}
-    encode(ENTRY, found, binary=True)
+    arrays_of(ENTRY, found)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_suggested_input_is_one_that_the_model_accepts(
         inputs.chosen([], entry, None)
     option, suggested = shlex.split(str(refused.value).rpartition(" add ")[2])
     assert option == "--input"
-    encode(entry, inputs.chosen([suggested], entry, None), binary=True)
+    arrays_of(entry, inputs.chosen([suggested], entry, None))
 
 
 def test_a_file_is_suggested_for_a_picture_and_is_one_that_the_model_accepts(
@@ -121,4 +121,4 @@ def test_a_file_is_suggested_for_a_picture_and_is_one_that_the_model_accepts(
         inputs.chosen([], entry, None)
     golden = tmp_path / "golden.json"
     golden.write_text(str(refused.value).partition(" such as ")[2])
-    encode(entry, inputs.chosen([], entry, Golden.read(golden)), binary=True)
+    arrays_of(entry, inputs.chosen([], entry, Golden.read(golden)))

@@ -1,19 +1,24 @@
-"""A session whose catalog is filled by hand, and whose endpoint echoes in Triton's wire format."""
+"""A server that answers as SSM and SageMaker do, and the clients for threads and asyncio on it."""
 
-import io
+import asyncio
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.config import Config
 
-from endpoint_client import CatalogEntry, Tensor
+from endpoint_client import AsyncEndpointClient, CatalogEntry, EndpointClient, Tensor
 
 BINARY = "application/vnd.sagemaker-triton.binary+json;json-header-size="
+PREFIX = "/triton/prod/text"
 
 
-def parameter(model: str = "minilm", **changes: Any) -> str:
+def parameter(model: str = "minilm", *, max_batch_size: int = 8, **changes: Any) -> str:
     """Return the value of a catalog parameter."""
     entry = {
         "model": model,
@@ -23,6 +28,7 @@ def parameter(model: str = "minilm", **changes: Any) -> str:
         "signature": {
             "inputs": [{"name": "TEXT", "datatype": "BYTES", "shape": [-1, 1]}],
             "outputs": [{"name": "EMBEDDING", "datatype": "FP32", "shape": [-1, 384]}],
+            "max_batch_size": max_batch_size,
         },
     }
     return json.dumps({**entry, **changes})
@@ -37,117 +43,253 @@ def entry_of(*inputs: Tensor, outputs: tuple[Tensor, ...] = ()) -> CatalogEntry:
         target_model="minilm-0123456789ab.tar.gz",
         inputs=inputs,
         outputs=outputs,
+        max_batch_size=8,
     )
 
 
-def client_error(code: str, message: str, operation: str, **fields: Any) -> ClientError:
-    """Return the error that botocore raises."""
-    response: Any = {"Error": {"Code": code, "Message": message}, **fields}
-    return ClientError(response, operation)
+class Answer:
+    """An HTTP answer; `parts` are sent one after the other, each when `before_part` returns."""
+
+    def __init__(
+        self,
+        status: int = 200,
+        *parts: bytes,
+        headers: Mapping[str, str] = MappingProxyType({}),
+        breaks_off: bool = False,
+        before_part: Callable[[int], object] = lambda _: None,
+    ) -> None:
+        self.status, self.parts, self.headers = status, parts, headers
+        self.breaks_off, self.before_part = breaks_off, before_part
+
+    @classmethod
+    def error(cls, code: str, message: str = "", status: int = 400, **fields: Any) -> "Answer":
+        """Return an error as AWS's JSON protocols have it."""
+        body = json.dumps({"Message": message, "message": message, "__type": code, **fields})
+        headers = {"x-amzn-ErrorType": code, "x-amzn-RequestId": "request-1"}
+        return cls(status, body.encode(), headers=headers)
 
 
-class FakeSsm:
-    """Parameters by name, in pages of one; counts the look-ups."""
+def echo(body: bytes, content_type: str) -> Answer:
+    """Answer each input as the output of the same place, as Triton writes it."""
+    if content_type == "application/json":
+        content = json.loads(body)
+        outputs = [
+            {"name": output["name"], **{key: tensor[key] for key in ("datatype", "shape", "data")}}
+            for tensor, output in zip(content["inputs"], content["outputs"], strict=False)
+        ]
+        assert all(output["parameters"] == {"binary_data": False} for output in content["outputs"])
+        answer = json.dumps({"outputs": outputs}).encode()
+        return Answer(200, answer, headers={"Content-Type": content_type})
+    size = int(content_type.removeprefix(BINARY))
+    content, tensors = json.loads(body[:size]), body[size:]
+    outputs = [
+        {
+            "name": output["name"],
+            **{key: tensor[key] for key in ("datatype", "shape", "parameters")},
+        }
+        for tensor, output in zip(content["inputs"], content["outputs"], strict=False)
+    ]
+    assert all(output["parameters"] == {"binary_data": True} for output in content["outputs"])
+    assert len(tensors) == sum(
+        tensor["parameters"]["binary_data_size"] for tensor in content["inputs"]
+    )
+    header = json.dumps({"model_name": "minilm", "outputs": outputs}).encode()
+    return Answer(200, header + tensors, headers={"Content-Type": f"{BINARY}{len(header)}"})
 
-    class exceptions:  # noqa: N801
-        class ParameterNotFound(ClientError):
-            pass
 
-    def __init__(self) -> None:
-        self.parameters: dict[str, str] = {}
-        self.asked: list[str] = []
+class Aws:
+    """SSM's parameters in pages of one, and an endpoint that echoes.
 
-    def get_parameter(self, *, Name: str) -> dict[str, Any]:  # noqa: N803
-        self.asked.append(Name)
-        if Name not in self.parameters:
-            error: Any = {"Error": {"Code": "ParameterNotFound"}}
-            raise self.exceptions.ParameterNotFound(error, "GetParameter")
-        return {"Parameter": {"Value": self.parameters[Name]}}
-
-    def get_paginator(self, operation: str) -> "FakeSsm":
-        assert operation == "get_parameters_by_path"
-        return self
-
-    def paginate(self, *, Path: str) -> list[dict[str, Any]]:  # noqa: N803
-        names = [name for name in self.parameters if name.rpartition("/")[0] == Path]
-        return [{"Parameters": [{"Name": name}]} for name in names]
-
-
-class EchoingRuntime:
-    """Answers each input as the output of the same place, as Triton writes it.
-
-    `errors` are raised first, one an invocation; `requests` are what was sent.
+    `catalog_answers` and `answers` are given first, one a request; `look_ups` and `requests` are
+    what was sent, over so many `connections`. `before_look_up` runs before each look-up of a name.
     """
 
-    def __init__(self) -> None:
-        self.errors: list[ClientError] = []
-        self.requests: list[dict[str, Any]] = []
-
-    def invoke_endpoint(self, **request: Any) -> dict[str, Any]:
-        self.requests.append(request)
-        if self.errors:
-            raise self.errors.pop(0)
-        if request["ContentType"] == "application/json":
-            return self._json(json.loads(request["Body"]))
-        return self._binary(request["Body"], int(request["ContentType"].removeprefix(BINARY)))
-
-    def _json(self, asked: dict[str, Any]) -> dict[str, Any]:
-        outputs = [
-            {"name": out["name"], **{key: it[key] for key in ("datatype", "shape", "data")}}
-            for it, out in zip(asked["inputs"], asked["outputs"], strict=True)
-        ]
-        assert all(out["parameters"] == {"binary_data": False} for out in asked["outputs"])
-        return _answer(json.dumps({"outputs": outputs}).encode(), "application/json")
-
-    def _binary(self, body: bytes, header_size: int) -> dict[str, Any]:
-        asked, tensors = json.loads(body[:header_size]), body[header_size:]
-        outputs = [
-            {
-                "name": out["name"],
-                "datatype": it["datatype"],
-                "shape": it["shape"],
-                "parameters": {"binary_data_size": it["parameters"]["binary_data_size"]},
-            }
-            for it, out in zip(asked["inputs"], asked["outputs"], strict=True)
-        ]
-        assert all(out["parameters"] == {"binary_data": True} for out in asked["outputs"])
-        assert len(tensors) == sum(it["parameters"]["binary_data_size"] for it in outputs)
-        header = json.dumps({"model_name": "minilm", "outputs": outputs}).encode()
-        return _answer(header + tensors, f"{BINARY}{len(header)}")
-
-
-def _answer(body: bytes, content_type: str) -> dict[str, Any]:
-    return {"Body": io.BytesIO(body), "ContentType": content_type}
-
-
-class FakeSession:
-    """What `EndpointClient` takes of a boto3 session."""
-
-    def __init__(self) -> None:
-        self.ssm, self.runtime = FakeSsm(), EchoingRuntime()
-        self.configs: dict[str, Any] = {}
+    def __init__(self, session: boto3.Session, url: str) -> None:
+        self.parameters = {f"{PREFIX}/minilm": parameter()}
+        self.catalog_answers: list[Answer] = []
+        self.answers: list[Answer] = []
+        self.look_ups: list[str] = []
+        self.listings: list[dict[str, Any]] = []
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.connections = 0
+        self.before_look_up: Callable[[str], object] = lambda _: None
+        self.invoke: Callable[[bytes, str], Answer] = echo
         self.region_name: str | None = "us-east-1"
+        self._session, self.url = session, url
 
-    def client(self, name: str, *, config: Any = None) -> Any:
-        self.configs[name] = config
-        return {"ssm": self.ssm, "sagemaker-runtime": self.runtime}[name]
+    def client(self, name: Any, config: Config) -> Any:
+        """Return a client of this server, as `boto3.Session` does."""
+        return self._session.client(name, endpoint_url=self.url, config=config)
+
+    def answer(self, path: str, headers: dict[str, str], body: bytes) -> Answer:
+        """Answer a request."""
+        assert headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=test/")
+        if path != "/":
+            self.requests.append((path, headers, body))
+            return (
+                self.answers.pop(0) if self.answers else self.invoke(body, headers["content-type"])
+            )
+        content = json.loads(body)
+        if headers["x-amz-target"] == "AmazonSSM.GetParametersByPath":
+            self.listings.append(content)
+            return self.catalog_answers.pop(0) if self.catalog_answers else self._page(content)
+        name = content["Name"]
+        self.look_ups.append(name)
+        self.before_look_up(name)
+        if self.catalog_answers:
+            return self.catalog_answers.pop(0)
+        if name not in self.parameters:
+            return Answer.error("ParameterNotFound")
+        value = {"Name": name, "Value": self.parameters[name]}
+        return Answer(200, json.dumps({"Parameter": value}).encode())
+
+    def _page(self, content: dict[str, Any]) -> Answer:
+        names = [it for it in self.parameters if it.rpartition("/")[0] == content["Path"]]
+        number = int(content.get("NextToken", 0))
+        page: dict[str, Any] = {"Parameters": [{"Name": it} for it in names[number : number + 1]]}
+        if number + 1 < len(names):
+            page["NextToken"] = str(number + 1)
+        return Answer(200, json.dumps(page).encode())
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: "_Server"
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        answer = self.server.aws.answer(self.path, headers, body)
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number, part in enumerate(answer.parts):
+            answer.before_part(number)
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+        if answer.breaks_off:
+            self.close_connection = True
+        else:
+            self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    aws: Aws
+    daemon_threads = True
+    request_queue_size = 64
+
+    def handle_error(self, *_: Any) -> None:
+        """Say nothing of clients that hang up."""
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self.aws.connections += 1
+        super().process_request(request, client_address)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[_Server]:
+    """A server on loopback, for all tests."""
+    made = _Server(("127.0.0.1", 0), _Handler)
+    thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.fixture(scope="session")
+def boto3_session() -> boto3.Session:
+    """A session that has read the models of both services once."""
+    return boto3.Session(
+        aws_access_key_id="test", aws_secret_access_key="test", region_name="us-east-1"
+    )
 
 
 @pytest.fixture
-def session() -> Any:
-    """A session whose catalog has `minilm` in `/triton/prod/text`."""
-    made = FakeSession()
-    made.ssm.parameters["/triton/prod/text/minilm"] = parameter()
-    return made
+def aws(server: _Server, boto3_session: boto3.Session) -> Any:
+    """A session whose catalog has `minilm` in `/triton/prod/text`, as `Aws` and `boto3.Session`."""
+    server.aws = Aws(boto3_session, f"http://127.0.0.1:{server.server_port}")
+    return server.aws
+
+
+class Blocking:
+    """An `AsyncEndpointClient` whose calls are awaited on a loop of its own."""
+
+    def __init__(self, runner: asyncio.Runner, **options: Any) -> None:
+        self.threads = EndpointClient(**options)
+        self._runner, self._client = runner, AsyncEndpointClient(self.threads)
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **options: Any) -> Any:
+            return self._runner.run(getattr(self._client, name)(*arguments, **options))
+
+        return call
+
+    def stream(self, *arguments: Any, **options: Any) -> Iterator[Any]:
+        events = self._client.stream(*arguments, **options)
+        try:
+            while True:
+                try:
+                    yield self._runner.run(anext(events))
+                except StopAsyncIteration:
+                    return
+        finally:
+            self._runner.run(events.aclose())
+
+
+New = Callable[..., EndpointClient]
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def new_client(request: pytest.FixtureRequest, aws: Any) -> Iterator[New]:
+    """Make clients of one of both kinds, which are closed in the end."""
+    clients: list[Any] = []
+    with asyncio.Runner() as runner:
+
+        def new(**options: Any) -> Any:
+            options = {"stage": "prod", "endpoint": "text", "session": aws, **options}
+            made: Any = (
+                EndpointClient(**options)
+                if request.param == "threads"
+                else Blocking(runner, **options)
+            )
+            clients.append(made)
+            return made
+
+        yield new
+        for made in clients:
+            made.close()
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Let seconds pass for `time.monotonic`."""
+def client(new_client: New) -> EndpointClient:
+    """A client of one of both kinds."""
+    return new_client()
+
+
+@pytest.fixture(autouse=True)
+def sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds that were slept between attempts, without sleeping."""
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    return slept
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, sleeps: list[float]) -> Callable[[float], None]:
+    """Let seconds pass for what the clients measure."""
     now = [1000.0]
+    fake = SimpleNamespace(monotonic=lambda: now[0], sleep=sleeps.append)
 
     def forward(seconds: float) -> None:
         now[0] += seconds
 
-    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    for module in ("_catalog", "_retries", "_client"):
+        monkeypatch.setattr(f"endpoint_client.{module}.time", fake)
     return forward

@@ -1,25 +1,25 @@
+import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import boto3
 import pytest
-from botocore.stub import Stubber
 
-from endpoint_client import CatalogEntry, EndpointError, Tensor, UnknownModel
-from endpoint_client._catalog import Catalog
-from tests.unit.endpoint_client.conftest import FakeSsm, parameter
+from endpoint_client import (
+    CatalogEntry,
+    EndpointClient,
+    EndpointError,
+    NotSent,
+    Tensor,
+    Throttled,
+    UnknownModel,
+)
+from endpoint_client._catalog import MAX_UNKNOWN, STALE_SECONDS, UNKNOWN_SECONDS
+from tests.unit.endpoint_client.conftest import PREFIX, Answer, New, parameter
 
 Clock = Callable[[float], None]
-PREFIX = "/triton/prod/text"
-
-
-@pytest.fixture
-def ssm() -> Any:
-    made = FakeSsm()
-    made.parameters[f"{PREFIX}/minilm"] = parameter()
-    return made
+MINILM = f"{PREFIX}/minilm"
 
 
 def test_a_parameter_says_how_the_model_is_invoked() -> None:
@@ -30,151 +30,255 @@ def test_a_parameter_says_how_the_model_is_invoked() -> None:
         target_model="minilm-0123456789ab.tar.gz",
         inputs=(Tensor("TEXT", "BYTES", (-1, 1)),),
         outputs=(Tensor("EMBEDDING", "FP32", (-1, 384)),),
+        max_batch_size=8,
     )
 
 
 @pytest.mark.parametrize("model", ["minilm:1", "minilm:old", "../image/bert", "a/b", "", "minilm "])
-def test_a_version_or_a_path_is_no_model_s_name(ssm: Any, model: str) -> None:
+def test_a_version_or_a_path_is_no_model_s_name(
+    client: EndpointClient, aws: Any, model: str
+) -> None:
     # Systems Manager takes NAME:VERSION and NAME:LABEL (API reference, GetParameter, Name).
-    ssm.parameters[f"{PREFIX}/{model}"] = parameter(version="old")
+    aws.parameters[f"{PREFIX}/{model}"] = parameter(version="old")
     with pytest.raises(UnknownModel, match="is no model's name"):
-        Catalog(ssm, prefix=PREFIX, ttl=60).resolve(model)
-    assert ssm.asked == []
+        client.resolve(model)
+    assert aws.look_ups == []
 
 
 @pytest.mark.parametrize("value", ["{}", "[]", "not JSON", '{"signature": null}'])
-def test_a_parameter_that_is_no_entry_is_named(ssm: Any, value: str) -> None:
-    ssm.parameters[f"{PREFIX}/minilm"] = value
-    with pytest.raises(EndpointError, match=f"{PREFIX}/minilm is not a catalog entry"):
-        Catalog(ssm, prefix=PREFIX, ttl=0).resolve("minilm")
+def test_a_parameter_that_is_no_entry_is_named(
+    client: EndpointClient, aws: Any, value: str
+) -> None:
+    aws.parameters[MINILM] = value
+    with pytest.raises(EndpointError, match=f"{MINILM} is not a catalog entry"):
+        client.resolve("minilm")
 
 
 def test_a_parameter_may_say_more_than_is_read() -> None:
     assert CatalogEntry.parse(parameter(added_later={"a": 1})).model == "minilm"
 
 
-def test_an_entry_is_asked_for_once_while_it_is_fresh(ssm: Any, clock: Clock) -> None:
-    catalog = Catalog(ssm, prefix=PREFIX, ttl=60)
-    first = catalog.resolve("minilm")
-    clock(59.9)
-    assert catalog.resolve("minilm") is first
-    assert ssm.asked == [f"{PREFIX}/minilm"]
+def test_the_models_of_all_pages_are_listed_sorted(client: EndpointClient, aws: Any) -> None:
+    aws.parameters |= {f"{PREFIX}/clip": parameter("clip"), "/triton/dev/text/other": parameter()}
+    assert client.models() == ["clip", "minilm"]
 
 
-def test_a_new_version_is_seen_once_the_old_entry_is_stale(ssm: Any, clock: Clock) -> None:
-    catalog = Catalog(ssm, prefix=PREFIX, ttl=60)
-    catalog.resolve("minilm")
-    ssm.parameters[f"{PREFIX}/minilm"] = parameter(version="new")
-    clock(59.9)
-    assert catalog.resolve("minilm").version == "0123456789ab"
-    clock(0.2)
-    assert catalog.resolve("minilm").version == "new"
-    clock(59.9)
-    catalog.resolve("minilm")
-    assert len(ssm.asked) == 2
+def test_an_entry_is_looked_up_once_while_it_is_fresh(
+    client: EndpointClient, aws: Any, clock: Clock
+) -> None:
+    first = client.resolve("minilm")
+    clock(53.9)
+    assert client.resolve("minilm") is first
+    assert aws.look_ups == [MINILM]
 
 
-def test_each_model_is_remembered_for_itself(ssm: Any, clock: Clock) -> None:
-    ssm.parameters[f"{PREFIX}/other"] = parameter("other")
-    catalog = Catalog(ssm, prefix=PREFIX, ttl=60)
+def test_a_new_version_is_used_once_the_old_entry_is_stale(
+    client: EndpointClient, aws: Any, clock: Clock
+) -> None:
+    client.resolve("minilm")
+    aws.parameters[MINILM] = parameter(version="new")
+    clock(53.9)
+    assert client.resolve("minilm").version == "0123456789ab"
+    clock(6.2)  # 60 s and no more, whatever the jitter
+    assert client.resolve("minilm").version == "new"
+    clock(53.9)
+    client.resolve("minilm")
+    assert len(aws.look_ups) == 2
+
+
+def test_processes_that_began_together_do_not_look_up_together(
+    new_client: New, aws: Any, clock: Clock
+) -> None:
+    clients = [new_client() for _ in range(20)]
+    for client in clients:
+        client.resolve("minilm")
+    clock(57)
+    for client in clients:
+        client.resolve("minilm")
+    assert 20 < len(aws.look_ups) < 40
+
+
+def test_each_model_is_remembered_for_itself(client: EndpointClient, aws: Any) -> None:
+    aws.parameters[f"{PREFIX}/other"] = parameter("other")
     for _ in range(2):
-        assert [catalog.resolve(it).model for it in ("minilm", "other")] == ["minilm", "other"]
-    assert len(ssm.asked) == 2
+        assert [client.resolve(it).model for it in ("minilm", "other")] == ["minilm", "other"]
+    assert len(aws.look_ups) == 2
 
 
-def test_an_unknown_model_is_refused_with_those_there_are(ssm: Any) -> None:
-    ssm.parameters |= {f"{PREFIX}/clip": parameter("clip"), "/triton/dev/text/other": parameter()}
+# Unknown names
+
+
+def test_an_unknown_model_is_refused_with_those_there_are(client: EndpointClient, aws: Any) -> None:
     with pytest.raises(UnknownModel) as refused:
-        Catalog(ssm, prefix=PREFIX, ttl=60).resolve("minilm-l6")
-    assert str(refused.value) == "no model 'minilm-l6' in /triton/prod/text: there are clip, minilm"
-    assert refused.value.__suppress_context__
+        client.resolve("minilm-l6")
+    assert str(refused.value) == "no model 'minilm-l6' in /triton/prod/text: there are minilm"
+    assert not refused.value.retry_safe
 
 
-def test_an_unknown_model_of_an_empty_catalog_asks_whether_anything_is_deployed() -> None:
-    empty: Any = FakeSsm()
+def test_an_unknown_model_of_an_empty_catalog_asks_whether_anything_is_deployed(
+    client: EndpointClient, aws: Any
+) -> None:
+    aws.parameters.clear()
     with pytest.raises(UnknownModel, match=r"there are none: is the endpoint deployed\?$"):
-        Catalog(empty, prefix=PREFIX, ttl=60).resolve("minilm")
+        client.resolve("minilm")
 
 
-def test_a_model_that_was_unknown_is_looked_for_again(ssm: Any, clock: Clock) -> None:
-    catalog = Catalog(ssm, prefix=PREFIX, ttl=60)
-    with pytest.raises(UnknownModel):
-        catalog.resolve("new")
-    ssm.parameters[f"{PREFIX}/new"] = parameter("new")
-    assert catalog.resolve("new").model == "new"
+def test_an_unknown_name_costs_two_calls_and_then_none_for_a_while(
+    client: EndpointClient, aws: Any, clock: Clock
+) -> None:
+    aws.parameters |= {f"{PREFIX}/model-{number}": parameter() for number in range(5)}
+    for _ in range(10):
+        with pytest.raises(UnknownModel, match="no model 'new'"):
+            client.resolve("new")
+    assert (len(aws.look_ups), len(aws.listings)) == (1, 1)
+    aws.parameters[f"{PREFIX}/new"] = parameter("new")
+    clock(UNKNOWN_SECONDS)
+    assert client.resolve("new").model == "new"
 
 
-def test_threads_that_ask_at_once_share_one_look_up(ssm: Any) -> None:
-    catalog, answer = Catalog(ssm, prefix=PREFIX, ttl=60), ssm.get_parameter
-    happened, waiting, looking = threading.Condition(), list[int](), list[int]()
-
-    def happen(what: list[int]) -> None:
-        with happened:
-            what.append(1)
-            happened.notify_all()
-
-    class SeenLock:
-        def __init__(self) -> None:
-            self._lock = threading.Lock()
-
-        def __enter__(self) -> None:
-            happen(waiting)
-            self._lock.acquire()
-
-        def __exit__(self, *_: object) -> None:
-            self._lock.release()
-
-    def look_up(**asked: str) -> Any:
-        happen(looking)
-        with happened:  # the others wait by now, or begin a look-up of their own
-            happened.wait_for(lambda: len(waiting) == 8 or len(looking) > 1)
-        return answer(**asked)
-
-    ssm.get_parameter, catalog._lock = look_up, SeenLock()  # type: ignore[assignment]
-    with ThreadPoolExecutor(8) as pool:
-        assert len(set(pool.map(lambda _: catalog.resolve("minilm"), range(8)))) == 1
-    assert len(ssm.asked) == 1
+def test_a_model_that_was_retired_is_unknown_once_its_entry_is_stale(
+    client: EndpointClient, aws: Any, clock: Clock
+) -> None:
+    client.resolve("minilm")
+    del aws.parameters[MINILM]
+    clock(61)
+    for _ in range(2):
+        with pytest.raises(UnknownModel):
+            client.resolve("minilm")
+    assert len(aws.look_ups) == 2
 
 
-# Against botocore's own client
+def test_unknown_names_do_not_fill_the_memory(new_client: New, aws: Any) -> None:
+    client: Any = new_client()
+    catalog = getattr(client, "threads", client)._catalog
+    client.resolve("minilm")
+    for number in range(MAX_UNKNOWN + 1):
+        catalog._new(f"typo-{number}")
+    assert len(catalog._known) < MAX_UNKNOWN
+    client.resolve("minilm")
+    assert aws.look_ups == [MINILM]
 
 
-@pytest.fixture
-def stubbed() -> Iterator[tuple[Any, Stubber]]:
-    client = boto3.client(
-        "ssm", region_name="us-east-1", aws_access_key_id="test", aws_secret_access_key="test"
+# A catalog that is slow or away
+
+
+def test_threads_that_come_at_once_share_one_look_up(aws: Any) -> None:
+    many = threading.Barrier(9)
+    with EndpointClient(stage="prod", endpoint="text", session=aws) as client:
+
+        def resolve(_: int) -> CatalogEntry:
+            many.wait()
+            return client.resolve("minilm")
+
+        with ThreadPoolExecutor(8) as pool:
+            entries = pool.map(resolve, range(8))
+            many.wait()
+            assert len(set(entries)) == 1
+    assert len(aws.look_ups) == 1
+
+
+def test_a_model_that_is_known_does_not_wait_for_the_look_up_of_another(aws: Any) -> None:
+    aws.parameters[f"{PREFIX}/slow"] = parameter("slow")
+    looking, answered = threading.Event(), threading.Event()
+
+    def wait(name: str) -> None:
+        if name.endswith("slow"):
+            looking.set()
+            answered.wait()
+
+    aws.before_look_up = wait
+    with EndpointClient(stage="prod", endpoint="text", session=aws) as client:
+        client.resolve("minilm")
+        with ThreadPoolExecutor(1) as pool:
+            slow = pool.submit(client.resolve, "slow")
+            looking.wait()
+            assert client.resolve("minilm").model == "minilm"
+            answered.set()
+            assert slow.result().model == "slow"
+
+
+def test_who_comes_while_an_entry_is_refreshed_uses_the_old_one(aws: Any, clock: Clock) -> None:
+    looking, answered = threading.Event(), threading.Event()
+
+    def wait(_: str) -> None:
+        looking.set()
+        answered.wait()
+
+    with EndpointClient(stage="prod", endpoint="text", session=aws) as client:
+        client.resolve("minilm")
+        clock(61)
+        aws.parameters[MINILM] = parameter(version="new")
+        aws.before_look_up = wait
+        with ThreadPoolExecutor(1) as pool:
+            refreshed = pool.submit(client.resolve, "minilm")
+            looking.wait()
+            assert client.resolve("minilm").version == "0123456789ab"
+            answered.set()
+            assert refreshed.result().version == "new"
+
+
+def unreadable() -> list[Answer]:
+    return [
+        Answer.error("ThrottlingException", "Rate exceeded"),
+        Answer.error("InternalServerError", "sorry", status=500),
+        Answer(200, b"{", breaks_off=True),
+    ]
+
+
+def test_an_entry_is_used_on_while_the_catalog_cannot_be_read_with_a_warning_and_a_bound(
+    client: EndpointClient, aws: Any, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    client.resolve("minilm")
+    aws.catalog_answers = unreadable()
+    for number in range(3):
+        clock(61)
+        for _ in range(5):
+            assert client.resolve("minilm").version == "0123456789ab"
+        assert len(aws.look_ups) == 2 + number  # not once a call
+    assert [record.levelname for record in caplog.records] == ["WARNING"] * 3
+    assert caplog.messages[0] == (
+        "minilm 0123456789ab is used on: cannot look 'minilm' up in /triton/prod/text: Rate "
+        "exceeded"
     )
-    with Stubber(client) as stubber:
-        yield client, stubber
-        stubber.assert_no_pending_responses()
-    client.close()
+    aws.catalog_answers = [Answer.error("ThrottlingException", "Rate exceeded")] * 3
+    clock(STALE_SECONDS)
+    with pytest.raises(Throttled):
+        client.resolve("minilm")
 
 
-def test_the_parameter_that_is_asked_for_is_named_for_the_model(
-    stubbed: tuple[Any, Stubber],
+def test_a_catalog_that_is_throttled_is_asked_again(
+    client: EndpointClient, aws: Any, sleeps: list[float]
 ) -> None:
-    client, stubber = stubbed
-    answer = {"Parameter": {"Name": f"{PREFIX}/minilm", "Value": parameter()}}
-    stubber.add_response("get_parameter", answer, {"Name": f"{PREFIX}/minilm"})
-    assert Catalog(client, prefix=PREFIX, ttl=60).resolve("minilm").version == "0123456789ab"
+    aws.catalog_answers = [Answer.error("ThrottlingException", "Rate exceeded")] * 2
+    assert client.resolve("minilm").model == "minilm"
+    assert (len(aws.look_ups), len(sleeps)) == (3, 2)
 
 
-def test_models_are_the_last_parts_of_the_parameters_of_all_pages_sorted(
-    stubbed: tuple[Any, Stubber],
+def test_a_catalog_that_may_not_be_read_is_an_endpoint_error_with_its_cause(
+    client: EndpointClient, aws: Any
 ) -> None:
-    client, stubber = stubbed
-    first = {"Parameters": [{"Name": f"{PREFIX}/minilm"}], "NextToken": "more"}
-    second = {"Parameters": [{"Name": f"{PREFIX}/clip"}]}
-    stubber.add_response("get_parameters_by_path", first, {"Path": PREFIX})
-    stubber.add_response("get_parameters_by_path", second, {"Path": PREFIX, "NextToken": "more"})
-    assert Catalog(client, prefix=PREFIX, ttl=60).models() == ["clip", "minilm"]
+    for read, message in (
+        (lambda: client.resolve("minilm"), "cannot look 'minilm' up in /triton/prod/text: no"),
+        (client.models, "cannot list the models of /triton/prod/text: no"),
+    ):
+        aws.catalog_answers = [Answer.error("AccessDeniedException", "no")]
+        with pytest.raises(EndpointError, match=f"^{message}$") as refused:
+            read()
+        assert type(refused.value) is EndpointError
+        cause: Any = refused.value.__cause__
+        assert cause.response["Error"]["Code"] == "AccessDeniedException"
 
 
-def test_botocores_error_for_a_missing_parameter_is_understood(
-    stubbed: tuple[Any, Stubber],
+def test_a_catalog_that_does_not_answer_means_that_nothing_was_sent(
+    client: EndpointClient, aws: Any
 ) -> None:
-    client, stubber = stubbed
-    stubber.add_client_error("get_parameter", "ParameterNotFound")
-    stubber.add_response("get_parameters_by_path", {"Parameters": []}, {"Path": PREFIX})
-    with pytest.raises(UnknownModel, match="no model 'minilm' in /triton/prod/text"):
-        Catalog(client, prefix=PREFIX, ttl=60).resolve("minilm")
+    aws.catalog_answers = [Answer(200, b"{", breaks_off=True)] * 3
+    with pytest.raises(NotSent, match=r"^cannot look 'minilm' up in /triton/prod/text: "):
+        client.invoke("minilm", {"TEXT": ["one"]})
+    assert aws.requests == []
+
+
+def test_an_entry_of_the_first_distribution_has_no_batch_size() -> None:
+    content = json.loads(parameter())
+    del content["signature"]["max_batch_size"]
+    assert CatalogEntry.parse(json.dumps(content)).max_batch_size == 0

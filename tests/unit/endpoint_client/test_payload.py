@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from tritonclient.http import InferenceServerClient, InferInput, InferRequestedOutput
 
-from endpoint_client import InvalidInput, Tensor
-from endpoint_client._payload import decode, encode
-from tests.unit.endpoint_client.conftest import BINARY, EchoingRuntime, entry_of
+from endpoint_client import CatalogEntry, InvalidInput, Tensor
+from endpoint_client import _payload as payload
+from endpoint_client._payload import arrays_of, decode, encode_generate
+from tests.unit.endpoint_client.conftest import BINARY, entry_of
+from tests.unit.endpoint_client.conftest import echo as answer_to
 
 Array = npt.NDArray[Any]
 
@@ -37,11 +40,17 @@ TEXT = st.text(st.characters(codec="utf-8"), max_size=8)
 @st.composite
 def numbers(draw: st.DrawFn, *, finite: bool) -> tuple[str, Array]:
     """Draw a datatype and an array of it."""
-    datatype = draw(st.sampled_from(sorted(DTYPES)))
+    without_json = {"FP16"} if finite else set()
+    datatype = draw(st.sampled_from(sorted(DTYPES.keys() - without_json)))
     dtype = np.dtype(DTYPES[datatype])
     numbers = arrays.from_dtype(dtype)
     elements = numbers.filter(np.isfinite) if finite else numbers
     return datatype, draw(arrays.arrays(dtype, SHAPES, elements=elements))
+
+
+def encode(entry: CatalogEntry, inputs: dict[str, Any], **options: Any) -> tuple[bytes, str]:
+    """Return a request with inputs as callers give them."""
+    return payload.encode(entry, arrays_of(entry, inputs), **options)
 
 
 def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Array]:
@@ -50,8 +59,8 @@ def echo(inputs: dict[str, Any], *tensors: Tensor, binary: bool) -> dict[str, Ar
         *tensors, outputs=tuple(Tensor(f"{it.name}_OUT", it.datatype, it.shape) for it in tensors)
     )
     body, content_type = encode(entry, inputs, binary=binary)
-    answer = EchoingRuntime().invoke_endpoint(Body=body, ContentType=content_type)
-    return decode(answer["Body"].read(), answer["ContentType"])
+    answer = answer_to(body, content_type)
+    return decode(bytearray(answer.parts[0]), answer.headers["Content-Type"])
 
 
 def anything(array: Array) -> tuple[int, ...]:
@@ -149,6 +158,7 @@ def test_a_binary_request_is_a_header_and_little_endian_tensors() -> None:
             {"name": "SCORES", "parameters": {"binary_data": True}},
             {"name": "LABELS", "parameters": {"binary_data": True}},
         ],
+        "parameters": {},
     }
     assert raw == struct.pack("<qq", 1, -2) + struct.pack("<I", 3) + b"h\xc3\xa9"
 
@@ -162,7 +172,52 @@ def test_a_json_request_has_everything_in_it() -> None:
     assert json.loads(body) == {
         "inputs": [{"name": "TEXT", "shape": [2, 1], "datatype": "BYTES", "data": ["hé", "two"]}],
         "outputs": [{"name": "EMBEDDING", "parameters": {"binary_data": False}}],
+        "parameters": {},
     }
+
+
+DATATYPES = {**DTYPES, "BF16": ml_dtypes.bfloat16, "BYTES": object}
+
+
+@pytest.mark.parametrize("datatype", DATATYPES)
+def test_a_binary_request_is_that_of_tritonclient(datatype: str) -> None:
+    array = np.array([[1, 0], [1, 1]]).astype(DATATYPES[datatype])
+    if datatype == "BYTES":
+        array = np.array([[b"", b"\xff\0"], ["h\xe9".encode(), b"one"]], object)
+    tensor = InferInput("X", [2, 2], datatype)
+    tensor.set_data_from_numpy(array)
+    outputs = [InferRequestedOutput("Y", binary_data=True)]
+    body, size = InferenceServerClient.generate_request_body([tensor], outputs)
+    entry = entry_of(Tensor("X", datatype, (-1, 2)), outputs=(Tensor("Y", datatype, (-1, 2)),))
+    header, raw = header_of(body, f"{BINARY}{size}")
+    assert header_of(*encode(entry, {"X": array})) == (header | {"parameters": {}}, raw)
+
+
+@pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.parametrize("datatype", ["INT32", "FP16", "BF16", "BYTES"])
+def test_outputs_may_be_written_to(datatype: str, binary: bool) -> None:
+    if not binary and datatype in ("FP16", "BF16"):
+        return
+    array = np.array([[1, 2]]).astype(DATATYPES[datatype])
+    if datatype == "BYTES":
+        array = np.array([[b"a", b"b"]], object)
+    output = echo({"X": array}, Tensor("X", datatype, (-1, 2)), binary=binary)["X_OUT"]
+    output[0, 0] = output[0, 1]
+    assert output.tolist() == [[array[0, 1]] * 2]
+
+
+def test_outputs_that_are_asked_for_and_parameters_are_sent() -> None:
+    entry = entry_of(
+        TEXT_INPUT, outputs=(Tensor("SCORE", "FP32", (-1,)), Tensor("LABEL", "BYTES", (-1,)))
+    )
+    parameters = {"sequence_id": 7, "sequence_start": True, "language": "en"}
+    for binary in (True, False):
+        body, content_type = encode(
+            entry, {"TEXT": ["a"]}, outputs=["LABEL"], parameters=parameters, binary=binary
+        )
+        header = header_of(body, content_type)[0] if binary else json.loads(body)
+        assert header["parameters"] == parameters
+        assert header["outputs"] == [{"name": "LABEL", "parameters": {"binary_data": binary}}]
 
 
 def test_an_array_in_another_memory_order_is_sent_in_rows() -> None:
@@ -180,7 +235,7 @@ def test_an_answer_without_rows_has_its_shape() -> None:
 
 @pytest.mark.parametrize("content", [{"model_name": "minilm"}, {"outputs": []}])
 def test_an_answer_without_outputs_is_empty(content: dict[str, Any]) -> None:
-    body = json.dumps(content).encode()
+    body = bytearray(json.dumps(content).encode())
     assert decode(body, "application/json") == {}
     assert decode(body, f"{BINARY}{len(body)}") == {}
 
@@ -249,6 +304,7 @@ def test_another_dtype_is_refused_with_the_right_one(value: Any, dtype: str) -> 
         ("FP16", [1, 2048], np.array([1, 2048], np.float16)),
         ("FP32", [0.1, float("inf")], np.array([0.1, np.inf], np.float32)),
         ("FP32", (1, 0.5), np.array([1, 0.5], np.float32)),
+        ("BF16", [1, 0.1], np.array([1, 0.1], ml_dtypes.bfloat16)),
         ("BOOL", [True, False], np.array([True, False])),
     ],
 )
@@ -308,9 +364,9 @@ def test_a_fault_of_one_input_is_found_whatever_the_others_are() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "is None"),
-        ([[1], [1, 2]], "is not an array, give rows of one length and one type: "),
-        (["a", b"\xff"], "is not an array, give rows of one length and one type: "),
+        (None, "has dtype object, give int64"),
+        ([[1], [1, 2]], "is not an array of one shape and type: "),
+        (["a", b"\xff"], "is not an array of one shape and type: "),
     ],
 )
 def test_what_is_no_array_of_numbers_is_refused(value: Any, message: str) -> None:
@@ -320,11 +376,11 @@ def test_what_is_no_array_of_numbers_is_refused(value: Any, message: str) -> Non
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "is None"),
+        (None, "has an element None: give str or bytes"),
         (["a", None], "has an element None: give str or bytes"),
         ([1], "has an element 1: give str or bytes"),
         ([["a"], ["b", "c"]], "is not an array: give rows of one length"),
-        (["\ud800"], "has an element that is not text: "),
+        (["\ud800"], "is not an array of one shape and type: 'utf-8' codec can't encode"),
     ],
 )
 def test_what_is_no_array_of_strings_is_refused(value: Any, message: str) -> None:
@@ -334,16 +390,43 @@ def test_what_is_no_array_of_strings_is_refused(value: Any, message: str) -> Non
 @pytest.mark.parametrize(
     ("tensor", "value"),
     [
+        (Tensor("X", "FP16", (-1,)), np.ones(1, np.float16)),
         (Tensor("X", "BF16", (-1,)), np.ones(1, ml_dtypes.bfloat16)),
         (Tensor("X", "BYTES", (-1,)), [b"\xff"]),
     ],
 )
-def test_what_json_cannot_carry_is_refused_with_what_can(tensor: Tensor, value: Any) -> None:
+def test_what_json_cannot_carry_is_refused(tensor: Tensor, value: Any) -> None:
     message = refusal({"X": value}, tensor, binary=False)
-    assert message.startswith("input 'X' does not go into JSON, send it with binary=True: ")
+    assert " not go into JSON" in message
 
 
 def test_an_unknown_datatype_is_refused_by_name() -> None:
     assert refusal({"X": [1.0]}, Tensor("X", "FP8", (-1,))) == (
         "input 'X' has datatype FP8, which this client does not know"
     )
+
+
+# Requests to generate
+
+
+def test_a_request_to_generate_is_flat() -> None:
+    entry = entry_of(TEXT_INPUT, Tensor("IDS", "INT32", (-1, 2)))
+    arrays = arrays_of(entry, {"IDS": [[1, 2]], "TEXT": ["h\xe9"]})
+    assert json.loads(encode_generate(entry, arrays, {"temperature": "0.1"})[0]) == {
+        "TEXT": ["h\xe9"],
+        "IDS": [1, 2],
+        "parameters": {"temperature": "0.1"},
+    }
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3)])
+def test_a_shape_that_triton_would_not_see_in_a_flat_request_is_refused(
+    shape: tuple[int, int],
+) -> None:
+    entry = entry_of(Tensor("IDS", "INT32", (-1, -1)))
+    arrays = {"IDS": np.zeros(shape, np.int32)}
+    if shape[0] == 1:
+        assert json.loads(encode_generate(entry, arrays)[0])["IDS"] == [0, 0, 0]
+        return
+    with pytest.raises(InvalidInput, match=r"has shape \[2, 3\]: .* carries no shape: give 1 in"):
+        encode_generate(entry, arrays)

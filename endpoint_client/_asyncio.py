@@ -1,0 +1,75 @@
+"""The client for asyncio: the client for threads, on threads of its own.
+
+With 256 coroutines on two cores it has the throughput of as many threads. botocore's signer with
+aiohttp had 1.5 to 1.9 times that on a quiet machine, and no more on a busy one, for a second copy
+of what sends, refreshes credentials and reads answers.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+from endpoint_client._client import EndpointClient
+from endpoint_client._retries import Deadline
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _on_a_thread(
+    method: Callable[Concatenate[EndpointClient, P], T],
+) -> Callable[Concatenate["AsyncEndpointClient", P], Coroutine[Any, Any, T]]:
+    async def call(self: "AsyncEndpointClient", /, *arguments: P.args, **options: P.kwargs) -> T:
+        deadline = Deadline(options.get("timeout"))  # type: ignore[arg-type]  # not seen in P
+
+        def run() -> T:
+            if options.get("timeout") is not None:
+                options["timeout"] = deadline.left(float("inf"))  # less what it waited for a thread
+            return method(self._client, *arguments, **options)
+
+        return await self._run(run)
+
+    call.__doc__ = method.__doc__
+    return call
+
+
+class AsyncEndpointClient:
+    """`EndpointClient` for asyncio, with the same methods as coroutines.
+
+    `client` is the one whose methods are called, `concurrency` how many at once; other calls wait.
+    A call that is cancelled leaves its thread when it is answered, or after its `timeout`.
+    """
+
+    models = _on_a_thread(EndpointClient.models)
+    resolve = _on_a_thread(EndpointClient.resolve)
+    invoke = _on_a_thread(EndpointClient.invoke)
+    invoke_many = _on_a_thread(EndpointClient.invoke_many)
+
+    def __init__(self, client: EndpointClient, *, concurrency: int = 64) -> None:
+        self._client = client
+        self._threads = ThreadPoolExecutor(concurrency, thread_name_prefix="endpoint_client")
+
+    async def stream(self, *arguments: Any, **options: Any) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the outputs of each response by name, as `EndpointClient.stream` does."""
+        events: Any = self._client.stream(*arguments, **options)
+        try:
+            while event := await self._run(partial(next, events, None)):
+                yield event
+        finally:
+            await self._run(events.close)
+
+    async def close(self) -> None:
+        """Close the connections, once all calls are answered."""
+        await asyncio.to_thread(self._threads.shutdown)
+        self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _run(self, function: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function)

@@ -1,0 +1,25 @@
+"""Server-sent events, as a model that generates answers with them."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from endpoint_client._errors import ModelFailed, NoResponse
+
+
+def events(subject: str, parts: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """Yield the events of a body, each of which may begin in one part and end in another.
+
+    Raises `ModelFailed` for an error among them, and `NoResponse` for a body that ends within one.
+    Source: triton-inference-server/server, src/http_server.cc, `data: {...}` and a blank line.
+    """
+    text = b""
+    for part in parts:
+        *complete, text = (text + part).split(b"\n\n")
+        for event in complete:
+            content = json.loads(event.removeprefix(b"data:"))
+            if "error" in content:
+                raise ModelFailed(f"{subject}: {content['error']}")
+            yield content
+    if text:
+        raise NoResponse(f"{subject}: the stream ended within an event")

@@ -1,0 +1,73 @@
+"""boto3's clients of the two services, with a time-out for each request."""
+
+import os
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlsplit
+
+import boto3
+import urllib3
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.config import Config
+from botocore.httpsession import get_cert_path
+from botocore.utils import get_environ_proxies
+
+CONNECT_SECONDS = 5.0
+MAX_CONNECTIONS = 1024
+"""Those that are kept, for as many callers; botocore keeps 10, and warns of each other."""
+
+ONCE = Config(retries={"total_max_attempts": 1})
+"""botocore's standard mode would send again after a time-out: the model may have run."""
+
+SECONDS: ContextVar[float] = ContextVar("SECONDS")
+"""What the next request of this thread may take."""
+
+
+class Transport:
+    """Sends what boto3's clients sign, instead of botocore's HTTP session.
+
+    That has one time-out for all calls of a client. The event is `before-send` of
+    botocore/endpoint.py.
+    """
+
+    def __init__(self) -> None:
+        self._managers: dict[str, urllib3.PoolManager] = {}
+
+    def client(self, session: boto3.Session, service: Any) -> Any:
+        """Return a client of a service."""
+        client: Any = session.client(service, config=ONCE)
+        client.meta.events.register("before-send", self._send)
+        return client
+
+    def close(self) -> None:
+        """Close the connections."""
+        for manager in self._managers.values():
+            for key in tuple(manager.pools.keys()):
+                manager.pools[key].close()
+
+    def _send(self, request: AWSPreparedRequest, **_: Any) -> AWSResponse:
+        seconds = SECONDS.get()
+        # Half of a short time for the connection: whichever ends first says whether it was sent.
+        connect = min(CONNECT_SECONDS, seconds / 2)
+        answer: Any = self._manager(request.url).urlopen(
+            request.method,
+            request.url,
+            body=request.body,
+            headers=dict(request.headers.items()),
+            timeout=urllib3.Timeout(connect=connect, total=seconds),
+            retries=False,
+            preload_content=False,
+            decode_content=False,
+        )
+        return AWSResponse(request.url, answer.status, answer.headers, answer)
+
+    def _manager(self, url: str) -> urllib3.PoolManager:
+        service = urlsplit(url)
+        if service.netloc not in self._managers:
+            certificates = os.environ.get("AWS_CA_BUNDLE") or get_cert_path(True)
+            options: dict[str, Any] = {"maxsize": MAX_CONNECTIONS, "ca_certs": certificates}
+            proxy = get_environ_proxies(url).get(service.scheme)
+            self._managers[service.netloc] = (
+                urllib3.ProxyManager(proxy, **options) if proxy else urllib3.PoolManager(**options)
+            )
+        return self._managers[service.netloc]
