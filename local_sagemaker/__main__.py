@@ -23,10 +23,9 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; return its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m local_sagemaker", description=__doc__)
+    parser = argparse.ArgumentParser(prog="local-sagemaker", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_to(commands)
-    _add_processes(commands)
     options = parser.parse_args(arguments)
     code: int = options.run(options)
     return code
@@ -73,21 +72,9 @@ def add_to(commands: Commands) -> None:
     )
     down.set_defaults(run=partial(_code, _down))
     env = commands.add_parser(
-        "env", help="shell exports", description='Shell exports: eval "$(tritonsm env)".'
+        "env", help="shell exports", description="Shell exports, to be evaluated."
     )
     env.set_defaults(run=partial(_code, _env))
-
-
-def _add_processes(commands: Commands) -> None:
-    serve = commands.add_parser("serve", help="what `up` starts; not for people")
-    serve.add_argument("root", type=Path)
-    serve.add_argument("port", type=int)
-    serve.set_defaults(run=partial(_code, _serve))
-    emulate = commands.add_parser("emulate", help="what `serve` starts; not for people")
-    emulate.add_argument("root", type=Path)
-    emulate.add_argument("port", type=int)
-    emulate.add_argument("listener", type=int)
-    emulate.set_defaults(run=partial(_code, _emulate))
 
 
 def _code(run: Callable[[argparse.Namespace], None], options: argparse.Namespace) -> int:
@@ -141,18 +128,6 @@ def _env(_: argparse.Namespace) -> None:
     folder = Folder.default()
     for name, value in client_environment(folder.found_running(), folder).items():
         print(f"export {name}={shlex.quote(value)}")
-
-
-def _serve(options: argparse.Namespace) -> None:
-    from local_sagemaker.front import server
-
-    server.run(Folder(options.root.resolve()), options.port)
-
-
-def _emulate(options: argparse.Namespace) -> None:
-    from local_sagemaker import emulator
-
-    emulator.run(Folder(options.root.resolve()), options.port, options.listener)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 import asyncio
 import os
+import socket
+import sys
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -10,6 +13,7 @@ from botocore.config import Config
 
 from local_sagemaker import settings
 from local_sagemaker.folder import Folder
+from local_sagemaker.front.protocol import http_server
 from local_sagemaker.front.request_guard import RequestGuard
 from local_sagemaker.hosting.broker import stdin_closed
 from local_sagemaker.quotas.account import FUNCTIONS, quotas_here
@@ -22,8 +26,8 @@ ONE_ATTEMPT = Config(retries={"total_max_attempts": 1})
 SHORTEST_WAIT = 1 / 15
 """Of a second of state machines: the provider framework polls every 15 seconds, and each poll
 starts two functions; here it polls at most once a second."""
-MANY_REQUESTS = 1 << 62
-"""On one connection: after hypercorn's default, 1000, it would break off under a request."""
+KEEP_ALIVE_SECONDS = 3600
+"""Of idle connections: clients with one attempt must not find theirs closed."""
 
 
 def run(folder: Folder, port: int, listener: int) -> None:
@@ -59,7 +63,6 @@ def run(folder: Folder, port: int, listener: int) -> None:
     from local_sagemaker.sagemaker import cloudformation as sagemaker
 
     _functions_call_as_their_roles()
-    close_what_clients_close()
     log_events.install(cloudwatch_logs)
     alarm_records.install(cloudwatch)
     expressions.install(cloudwatch, provisioners)
@@ -77,7 +80,7 @@ def run(folder: Folder, port: int, listener: int) -> None:
     )
     evaluator = Evaluator(cloudwatch, speed=speed)
     retention = Retention(cloudwatch, cloudwatch_logs, speed=speed)
-    asyncio.run(_serve_beside([evaluator.run(), retention.run()], app, listener))
+    asyncio.run(_serve(app, listener, [evaluator.run(), retention.run()]))
 
 
 def _functions_call_as_their_roles() -> None:
@@ -93,40 +96,22 @@ def _functions_call_as_their_roles() -> None:
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = of_role
 
 
-async def _serve_beside(endless: list[Coroutine[Any, Any, None]], app: Any, listener: int) -> None:
-    running = [asyncio.create_task(it) for it in endless]
-    await _serve(app, listener)
-    for it in running:
-        it.cancel()
+async def _serve(app: Any, listener: int, endless: list[Coroutine[Any, Any, None]]) -> None:
+    """Serve, and run the endless tasks, until standard input is closed."""
+    server = http_server(
+        RequestGuard(app, has_page=False), keep_alive=KEEP_ALIVE_SECONDS, lifespan="on"
+    )
+
+    async def end() -> None:
+        await stdin_closed()
+        server.should_exit = True
+
+    tasks = [asyncio.create_task(work) for work in (*endless, end())]
+    with socket.socket(fileno=listener) as accepting:
+        await server.serve(sockets=[accepting])
+    for task in tasks:
+        task.cancel()
 
 
-async def _serve(app: Any, listener: int) -> None:
-    from hypercorn.asyncio import serve
-    from hypercorn.config import Config as HypercornConfig
-
-    config = HypercornConfig()
-    config.bind = [f"fd://{listener}"]
-    config.graceful_timeout = 1
-    config.keep_alive_timeout = 3600
-    config.keep_alive_max_requests = MANY_REQUESTS
-    config.loglevel = "WARNING"  # its URL is nobody's to ask
-    await serve(RequestGuard(app, has_page=False), config, shutdown_trigger=stdin_closed)
-
-
-def close_what_clients_close() -> None:
-    """Have hypercorn close a connection when its client has: it would keep it for the timeout.
-
-    Of 0.18, asyncio/tcp_server.py: a connection ends with its tasks, one of which waits for so long
-    that it is idle. A thousand of them, and no file could be opened any more.
-    """
-    from hypercorn.asyncio import tcp_server
-
-    server: Any = tcp_server.TCPServer
-    read_data = server._read_data
-
-    async def read_and_close(connection: Any) -> None:
-        await read_data(connection)
-        connection._idle_timeout = connection._initiate_server_close  # once it has answered
-        await connection.idle_task.stop()
-
-    server._read_data = read_and_close
+if __name__ == "__main__":
+    run(Folder(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3]))

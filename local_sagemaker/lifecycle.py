@@ -146,7 +146,7 @@ def _spawn(folder: Folder, port: int) -> int:
     with log:
         return os.posix_spawn(
             sys.executable,
-            [sys.executable, "-m", "local_sagemaker", "serve", str(folder.root), str(port)],
+            [sys.executable, "-m", "local_sagemaker.front.server", str(folder.root), str(port)],
             {
                 **os.environ,
                 "MALLOC_MMAP_THRESHOLD_": str(GIVEN_BACK_BYTES),

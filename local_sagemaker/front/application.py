@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from local_sagemaker.api import JsonService, send_answer
-from local_sagemaker.front.calls import Calls, session_token
+from local_sagemaker.front.calls import Calls
 from local_sagemaker.front.ministack import Ministack, request_body
 from local_sagemaker.hosting.invocation import ClientGoneError, Receive, Send
 from local_sagemaker.sagemaker import invocations
@@ -32,7 +32,7 @@ class Application:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if session_token(scope):
+        if any(name == b"x-amz-security-token" for name, _ in scope["headers"]):
             receive = await self._calls.note(scope, receive)
         if site.is_for(scope):
             return await self._watch(scope, receive, send)

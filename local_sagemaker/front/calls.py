@@ -14,7 +14,7 @@ from local_sagemaker.environment import ACCOUNT, REGION
 from local_sagemaker.front.ministack import request_body
 from local_sagemaker.hosting.invocation import ClientGoneError, Receive
 
-CALLER = re.compile(rb"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
+CALLER = re.compile(r"arn:[\w:/+=,.@-]+|[a-z-]{1,64}")
 """A role, or a name that somebody gave; sessions of ministack's own are called otherwise."""
 SIGNED_FOR = re.compile(r"Credential=[^/]*/[^/]*/[^/]*/([^/]+)/")
 INVOKED = re.compile(r"/endpoints/([^/]+)/")
@@ -51,11 +51,11 @@ class Calls:
         self._lock = threading.Lock()
 
     async def note(self, scope: Any, receive: Receive) -> Receive:
-        """Record a request, if it says whose it is; return what gives its body."""
-        caller = session_token(scope)
-        if caller is None or not CALLER.fullmatch(caller):
-            return receive
+        """Record a request with a session token; return what gives its body."""
         by_name = {name.decode(): value.decode("latin-1") for name, value in scope["headers"]}
+        caller = by_name.get("x-amz-security-token", "")
+        if not CALLER.fullmatch(caller):
+            return receive
         body = b""
         if scope["path"] == "/" and scope["method"] == "POST":
             try:
@@ -64,7 +64,7 @@ class Calls:
                 return receive
             receive = _giving(body, receive)
         self._write(
-            caller.decode(),
+            caller,
             _permissions(
                 scope["method"],
                 scope["path"],
@@ -93,19 +93,6 @@ class Calls:
                     self._known.add(call)
                     with self._file.open("a") as file:
                         file.write(json.dumps(call._asdict()) + "\n")
-
-
-def session_token(scope: Any) -> bytes | None:
-    """Return what a request has been signed with beside a key, None where that is nothing."""
-    for name, value in scope["headers"]:  # of every invocation: nothing is faster than this
-        if name == b"x-amz-security-token":
-            return bytes(value)
-    return None
-
-
-def read(file: Path) -> list[Call]:
-    """Return the calls that were recorded, in the order in which each was first made."""
-    return [Call(**json.loads(line)) for line in file.read_text().splitlines()]
 
 
 def _permissions(

@@ -51,9 +51,6 @@ class RequestGuard:
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        if scope["type"] == "websocket":  # nothing here speaks it
-            await send({"type": "websocket.close"})
-            return
         is_http = scope["type"] == "http"
         reason = rejection(scope, has_page=self._has_page) if is_http else None
         if reason is not None:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from pathlib import Path
 
 import uvicorn
 import uvloop
@@ -20,7 +20,7 @@ from local_sagemaker.folder import Folder, Running
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
 from local_sagemaker.front.ministack import Ministack
-from local_sagemaker.front.protocol import Protocol
+from local_sagemaker.front.protocol import http_server
 from local_sagemaker.front.request_guard import RequestGuard
 from local_sagemaker.front.services import Services
 from local_sagemaker.prerequisites import find_triton
@@ -35,7 +35,7 @@ def run(folder: Folder, port: int) -> None:
     running = Running(pid=os.getpid(), port=port, python=triton.model_python.version)
     os.environ.update(client_environment(running, folder))
     application: RequestGuard
-    server = http_server(lambda *request: application(*request), port)
+    server = http_server(lambda *request: application(*request), port=port)
 
     def end(*_: object) -> None:
         server.should_exit = True
@@ -59,27 +59,6 @@ def run(folder: Folder, port: int) -> None:
         _end(emulator)
 
 
-def http_server(application: Any, port: int) -> uvicorn.Server:
-    """Return the HTTP server of an ASGI application, on loopback."""
-    return uvicorn.Server(
-        uvicorn.Config(
-            application,
-            host="127.0.0.1",
-            port=port,
-            http=Protocol,
-            interface="asgi3",
-            lifespan="off",
-            ws="none",
-            log_level="warning",
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=1,
-        )
-    )
-
-
 async def _serve(server: uvicorn.Server, ministack: Ministack) -> None:
     # Operations may wait; asyncio's own number of threads is 6 on 2 cores.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(OPERATIONS_AT_ONCE))
@@ -100,7 +79,7 @@ def _start_emulator(folder: Folder, port: int) -> tuple["subprocess.Popen[bytes]
     with socket.create_server(("127.0.0.1", 0)) as listener:
         process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "local_sagemaker", "emulate", str(folder.root)),
+                *(sys.executable, "-m", "local_sagemaker.emulator", str(folder.root)),
                 *(str(port), str(listener.fileno())),
             ],
             stdin=subprocess.PIPE,
@@ -118,3 +97,7 @@ def _end(emulator: "subprocess.Popen[bytes]") -> None:
     except subprocess.TimeoutExpired:
         emulator.kill()
         emulator.wait()
+
+
+if __name__ == "__main__":
+    run(Folder(Path(sys.argv[1])), int(sys.argv[2]))

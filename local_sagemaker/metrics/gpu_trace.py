@@ -12,9 +12,10 @@ A CSV file with a line for each change:
 
 import csv
 import logging
-import math
 import os
+import re
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from local_sagemaker.errors import LocalSageMakerError
@@ -22,6 +23,7 @@ from local_sagemaker.settings import GPU_TRACE
 
 COLUMNS = ["seconds", "endpoint", "variant", "utilization", "memory"]
 
+_NUMBER = re.compile(r"\d+(\.\d+)?")
 _log = logging.getLogger(__name__)
 
 
@@ -35,80 +37,56 @@ class Load:
 
 
 class GpuTrace:
-    """The lines of a file, which is read again when it has changed.
+    """The lines of a file, which is read for each value: it may change while it is used.
 
-    What is wrong with it then is logged, and the lines that were read before stay.
+    What is wrong with it then is logged once, and the lines that were read before stay.
     """
 
     def __init__(self, file: Path) -> None:
-        self._file = file
-        self._changed = _change(file)
+        self._file, self._problem = file, ""
         self._loads = read(file)
 
     @classmethod
     def here(cls) -> "GpuTrace | None":
-        """Return the one that the variable names, if it names one. Raises `LocalSageMakerError`."""
+        """Return the trace that the variable names, if it is set. Raise `LocalSageMakerError`."""
         path = os.environ.get(GPU_TRACE)
         return cls(Path(path)) if path else None
 
     def at(self, endpoint: str, variant: str, seconds: float) -> Load | None:
-        """Return what a variant's GPUs do, so many seconds after it first served."""
-        self._read_again()
-        loads = self._loads.get((endpoint, variant), [])
-        return next((it for it in reversed(loads) if it.seconds <= seconds), None)
-
-    def _read_again(self) -> None:
+        """Return the load of a variant's GPUs, so many seconds after it first served."""
         try:
-            changed = _change(self._file)
-            if changed != self._changed:
-                self._changed = changed
-                self._loads = read(self._file)
+            self._loads, self._problem = read(self._file), ""
         except LocalSageMakerError as error:
-            _log.warning("%s; the lines of before stay in force", error)
+            if str(error) != self._problem:
+                _log.warning("%s; the lines of before stay in force", error)
+            self._problem = str(error)
+        loads = self._loads.get((endpoint, variant), [])
+        return next((load for load in reversed(loads) if load.seconds <= seconds), None)
 
 
 def read(file: Path) -> dict[tuple[str, str], list[Load]]:
-    """Return the lines by endpoint and variant, by time. Raises `LocalSageMakerError`."""
+    """Return the lines by endpoint and variant, by time. Raise `LocalSageMakerError`."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        rows = list(csv.reader(file.read_text(encoding="utf-8").splitlines()))
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(file, error) from None
-    rows = list(csv.reader(lines))
-    if not rows or [it.strip() for it in rows[0]] != COLUMNS:
+        raise LocalSageMakerError(f"the GPU trace {file} cannot be read: {error}") from None
+    if not rows or [cell.strip() for cell in rows[0]] != COLUMNS:
         raise LocalSageMakerError(f"{file}:1: write the columns first: {','.join(COLUMNS)}")
     loads: dict[tuple[str, str], list[Load]] = {}
     for number, row in enumerate(rows[1:], 2):
         if row:
-            place, load = _parsed(f"{file}:{number}", [it.strip() for it in row])
+            place, load = _parsed(f"{file}:{number}", [cell.strip() for cell in row])
             loads.setdefault(place, []).append(load)
-    return {place: sorted(it, key=lambda load: load.seconds) for place, it in loads.items()}
+    return {place: sorted(lines, key=attrgetter("seconds")) for place, lines in loads.items()}
 
 
 def _parsed(where: str, row: list[str]) -> tuple[tuple[str, str], Load]:
     if len(row) != len(COLUMNS):
         raise LocalSageMakerError(f"{where}: has {len(row)} values: write {','.join(COLUMNS)}")
-    seconds, endpoint, variant, utilization, memory = row
-    numbers = {"seconds": seconds, "utilization": utilization, "memory": memory}
-    for name, text in numbers.items():
-        if not _is_positive(text):
-            raise LocalSageMakerError(f"{where}: {name} is {text!r}: write a number of 0 or more")
-    return (endpoint, variant), Load(float(seconds), float(utilization), float(memory))
-
-
-def _is_positive(text: str) -> bool:
-    try:
-        return 0 <= float(text) < math.inf
-    except ValueError:
-        return False
-
-
-def _change(file: Path) -> tuple[int, int]:
-    try:
-        status = file.stat()
-    except OSError as error:
-        raise _unreadable(file, error) from None
-    return status.st_mtime_ns, status.st_size
-
-
-def _unreadable(file: Path, error: Exception) -> LocalSageMakerError:
-    return LocalSageMakerError(f"the GPU trace {file} cannot be read: {error}")
+    cells = dict(zip(COLUMNS, row, strict=True))
+    for name in ("seconds", "utilization", "memory"):
+        if not _NUMBER.fullmatch(cells[name]):
+            message = f"{name} is {cells[name]!r}: write a number of 0 or more"
+            raise LocalSageMakerError(f"{where}: {message}")
+    numbers = (float(cells[name]) for name in ("seconds", "utilization", "memory"))
+    return (cells["endpoint"], cells["variant"]), Load(*numbers)

@@ -19,7 +19,7 @@ from botocore.config import Config
 from local_sagemaker.api import JsonService
 from local_sagemaker.front.application import Application
 from local_sagemaker.front.calls import Calls
-from local_sagemaker.front.server import http_server
+from local_sagemaker.front.protocol import http_server
 from local_sagemaker.tests.support.fake_s3 import FakeS3
 
 BOTOCORE = botocore.session.get_session()
@@ -80,7 +80,7 @@ async def client(port: int) -> AsyncIterator[Streams]:
 @asynccontextmanager
 async def served(application: Any) -> AsyncIterator[int]:
     """Serve an ASGI application as the front does, on a port that is given."""
-    server = http_server(application, 0)
+    server = http_server(application, port=0)
     logging.getLogger("uvicorn").propagate = True  # so that `caplog` has it
     server.config.load()
     server.lifespan = server.config.lifespan_class(server.config)

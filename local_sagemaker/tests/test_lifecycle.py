@@ -18,7 +18,7 @@ EMULATOR = """\
 import os, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
-assert sys.argv[1:4] == ["-m", "local_sagemaker", "serve"], sys.argv
+assert sys.argv[1:3] == ["-m", "local_sagemaker.front.server"], sys.argv
 print("started with", os.environ["TMPDIR"], flush=True)
 
 
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
 
-HTTPServer(("127.0.0.1", int(sys.argv[5])), Handler).serve_forever()
+HTTPServer(("127.0.0.1", int(sys.argv[4])), Handler).serve_forever()
 """
 TAKES_AND_GIVES_BACK = """\
 def resident():
@@ -162,7 +162,7 @@ def test_a_start_that_takes_too_long_is_ended(
 ) -> None:
     stand_in(
         "import os, pathlib, sys, time\n"
-        "pathlib.Path(sys.argv[4], 'pid').write_text(str(os.getpid()))\n"
+        "pathlib.Path(sys.argv[3], 'pid').write_text(str(os.getpid()))\n"
         "print('waiting', flush=True)\ntime.sleep(300)\n",
         tmp_path,
         monkeypatch,

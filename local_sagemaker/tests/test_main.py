@@ -132,4 +132,4 @@ def test_without_a_command_the_usage_is_shown(
     with pytest.raises(SystemExit) as ended:
         main([])
     assert ended.value.code == 2
-    assert "usage: python -m local_sagemaker" in capsys.readouterr().err
+    assert "usage: local-sagemaker" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 from local_sagemaker.front.application import Application
-from local_sagemaker.front.server import http_server
+from local_sagemaker.front.protocol import http_server
 from local_sagemaker.happenings import Happening, Kind
 from local_sagemaker.watch import schema
 from local_sagemaker.watch.events import Events
@@ -241,7 +241,7 @@ def served(run: Watched, port: int = 0) -> Iterator[str]:
     nobody: Any = None
     site = Site(lambda **asked: run.state(**asked))
     application = Application((), nobody, nobody, _NoCalls(), site)  # type: ignore[arg-type]
-    server = http_server(application, port)
+    server = http_server(application, port=port)
     begun: Future[int] = Future()
 
     async def serve() -> None:

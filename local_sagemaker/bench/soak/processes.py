@@ -11,6 +11,8 @@ from local_sagemaker import Folder
 PROC = Path("/proc")
 FRONT, MINISTACK = "front", "ministack"
 MIB = 1 << 20
+ROLES = {"local_sagemaker.front.server": FRONT, "local_sagemaker.emulator": MINISTACK}
+"""Module of a process -> its role."""
 WARM_UP = 0.25
 """Share of a run in which caches fill and pools grow."""
 POOLED = 80
@@ -36,7 +38,7 @@ def sample(folder: Folder, front: int) -> Sample:
             values["processes"] += 1
             values["zombies"] += _fields(process)[0] == "Z"
             words = (process / "cmdline").read_text().split("\0")
-            role = FRONT if "serve" in words else MINISTACK if "emulate" in words else ""
+            role = ROLES.get(words[2] if words[2:] else "", "")
             if role:
                 pages = int((process / "statm").read_text().split()[1])
                 values[f"{role} memory"] += pages * os.sysconf("SC_PAGE_SIZE") // MIB

@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from local_sagemaker.environment import ACCOUNT, REGION
-from local_sagemaker.front import calls
-from local_sagemaker.front.calls import Calls
+from local_sagemaker.front.calls import Call, Calls
 from local_sagemaker.front.ministack import request_body
 from local_sagemaker.tests.conftest import NOT_ASKED, ClientFor
 
 ROLE = f"arn:aws:iam::{ACCOUNT}:role/one"
+
+
+def recorded(file: Path) -> list[Call]:
+    return [Call(**json.loads(line)) for line in file.read_text().splitlines()]
 
 
 def own(service: str, resource: str) -> str:
@@ -171,7 +174,7 @@ async def test_a_call_is_recorded_by_what_it_needs(
 ) -> None:
     file = tmp_path / "calls"
     left = await note(file, service, **request_)
-    assert calls.read(file) == [(ROLE, *it) for it in permissions]
+    assert recorded(file) == [(ROLE, *it) for it in permissions]
     assert left == request_.get("body", b"")
 
 
@@ -191,10 +194,10 @@ async def test_bodies_of_objects_and_invocations_are_left_to_who_answers(tmp_pat
 
 
 async def test_one_kind_of_call_is_recorded_once(tmp_path: Path) -> None:
-    recorded = Calls(tmp_path / "calls")
+    calls = Calls(tmp_path / "calls")
     for key in ("a", "a", "b"):
-        await recorded.note(scope("s3", method="GET", path=f"/b/{key}"), NOT_ASKED)
-    assert [it.resource[-1] for it in calls.read(tmp_path / "calls")] == ["a", "b"]
+        await calls.note(scope("s3", method="GET", path=f"/b/{key}"), NOT_ASKED)
+    assert [call.resource[-1] for call in recorded(tmp_path / "calls")] == ["a", "b"]
 
 
 def test_what_a_client_of_ours_calls_is_recorded(tmp_path: Path, client_for: ClientFor) -> None:
@@ -205,4 +208,4 @@ def test_what_a_client_of_ours_calls_is_recorded(tmp_path: Path, client_for: Cli
     s3 = client_for("s3", empty)
     Calls(tmp_path / "calls").watch(s3, ROLE)
     s3.put_object(Bucket="bucket", Key="a/b", Body=b"c")
-    assert calls.read(tmp_path / "calls") == [(ROLE, "s3:PutObject", "arn:aws:s3:::bucket/a/b")]
+    assert recorded(tmp_path / "calls") == [(ROLE, "s3:PutObject", "arn:aws:s3:::bucket/a/b")]

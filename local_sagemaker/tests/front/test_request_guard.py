@@ -162,18 +162,3 @@ async def test_a_request_that_names_no_path_is_rejected(method: str) -> None:
     ):
         writer.write(f"{method} * HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert (await reader.readuntil(b"\r\n")) == b"HTTP/1.1 403 Forbidden\r\n"
-
-
-async def test_a_websocket_is_closed_before_it_opens() -> None:
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    async def unreachable(*_: Any) -> Any:
-        raise AssertionError("it is not handed on")
-
-    await RequestGuard(unreachable, has_page=True)(
-        {"type": "websocket", "headers": []}, unreachable, send
-    )
-    assert sent == [{"type": "websocket.close"}]

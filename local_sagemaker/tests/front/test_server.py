@@ -23,9 +23,9 @@ async def application(scope, receive, send):
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"emulated"})
 
-assert sys.argv[1:4] == ["-m", "local_sagemaker", "emulate"], sys.argv
+assert sys.argv[1:3] == ["-m", "local_sagemaker.emulator"], sys.argv
 pathlib.Path("emulator").write_text(str(os.getpid()))
-asyncio.run(emulator._serve(application, int(sys.argv[6])))
+asyncio.run(emulator._serve(application, int(sys.argv[5]), []))
 """
 FRONT = """\
 import os, pathlib, signal, sys, types
