@@ -13,7 +13,7 @@ from release.review.report import Judged, Report, StageReview
 
 SCHEMA = Path(__file__).with_name("review.schema.json")
 
-VERSION = 2
+VERSION = 3
 """Raised where a program that reads the JSON must change; a new key is no such change."""
 
 

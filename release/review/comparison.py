@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Any
 
 from release.review import environments
+from release.review.access.gained import AccessChange, access_changes
+from release.review.described import Described, described
 from release.review.differences import Change, StackDifference, differences
 from release.review.endpoints import DeclaredEndpoint, endpoint_of
 from release.review.environments import Settings
 from release.review.findings import NOTHING, FindingsChange
-from release.review.gained_access import Gained, gained
 from release.stage_file import StageFile
 from release.tree import Template
 
@@ -100,9 +101,14 @@ class Comparison:
         return [it for it in self.changes if it.stack in self.before and it.stack in self.after]
 
     @cached_property
-    def gained(self) -> list[Gained]:
-        """What the policies of each stack allow and did not before."""
-        return list(gained(*self.sides))
+    def described(self) -> list[Described]:
+        """What changes in each resource, in words."""
+        return list(described(self))
+
+    @cached_property
+    def access(self) -> list[AccessChange]:
+        """What the policies of each stack allow and did not before, and the other way round."""
+        return list(access_changes(*self.sides))
 
     @cached_property
     def findings(self) -> FindingsChange:

@@ -15,7 +15,7 @@ LONGEST = 8000
 MOST = 60_000
 """Characters of everything: a comment on GitHub has 65,536."""
 
-AMOUNTS = ("minimum", "initial", "maximum", "as_single_model")
+AMOUNTS = ("minimum", "maximum")
 """What the columns of the table of money are of `Cost`."""
 
 MOST_DETAILS = 4
@@ -169,8 +169,8 @@ def _money(stage: StageReview) -> list[str]:
     lines = [
         "### Money",
         "",
-        "| Endpoint | At least | As created | At most | An endpoint for each model, at least |",
-        "| --- | ---: | ---: | ---: | ---: |",
+        "| Endpoint | At least | At most |",
+        "| --- | ---: | ---: |",
     ]
     for it in stage.costs:
         amounts = (_amounts(it.before, it.after, name) for name in AMOUNTS)
@@ -188,7 +188,7 @@ def _money(stage: StageReview) -> list[str]:
     ]
     sides = [cost for it in stage.costs for cost in (it.before, it.after) if cost]
     for name in sorted({name for cost in sides for name in cost.unknown}):
-        lines += [f"- {plain(name)} has no price in platform_facts/prices.toml: add it there"]
+        lines += [f"- {plain(name)}: add it to platform_facts/prices.toml"]
     return [*lines, ""] if lines[-1] else lines
 
 

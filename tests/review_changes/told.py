@@ -4,20 +4,18 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from release.review.access.grants import in_words
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
-from release.review.grants import in_words
 from release.review.model_changes import model_changes
 from release.review.money import cost_changes
-from release.review.notes import notes
-from release.review.other_changes import other_changes
-from release.review.sentences import sentence
+from release.review.summaries import endpoint_summary, notes
 from tests.review_changes.changes import Change
 from tests.review_changes.stages import ROOT, synthesised
 
 _GENERAL = re.compile(
-    r"no change|its instances stay as they are|updated in place, .*"
+    r"no change|models: .*|its instances stay as they are|updated in place, .*"
     r"|(the code that builds models changes.*|\d+ \S+ changed)(, \d+ \S+ changed)*"
 )
 """Parts that say that something changes, and not what."""
@@ -41,18 +39,12 @@ def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
     models = model_changes(comparison, None, ROOT / "models")
     endpoints = (
-        sentence(
-            it.pair.before,
-            it.pair.after,
-            [model for model in models if model.endpoint == it.name],
-            list(it.changes),
-        )
+        endpoint_summary(comparison, it, [model for model in models if model.endpoint == it.name])
         for it in endpoint_changes(comparison, compared=True)
     )
     for line in (*endpoints, *notes(comparison, models)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))
-    yield from other_changes(comparison)
     yield from (f"{it.model} {it.state} {it.breaking}" for it in models)
     yield from (str(it) for it in cost_changes(comparison) if it.before != it.after)
-    yield from (line for it in comparison.gained for line in in_words(it.by_new))
+    yield from (line for it in comparison.access for line in in_words(it.by_new))

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 
 class Found(NamedTuple):
-    """One thing that a rule found: what it is about, and a sentence.
+    """One danger: what it is about, and a sentence.
 
-    Where a rule finds several things of the same `group`, they are one danger, whose sentence is
-    `heading` with their `{count}`. One that `explains` others, of a rule and a subject, is their
-    cause: to acknowledge it acknowledges them.
+    Several of one `group` are one danger, whose sentence is their `heading`, with their `{count}`,
+    where they have the same. One that `explains` others, of a rule and a subject, is their cause:
+    to acknowledge it acknowledges them. `rule` is set where it is not the name of the function that
+    found it.
     """
 
     subject: str
@@ -18,6 +19,7 @@ class Found(NamedTuple):
     group: str = ""
     heading: str = ""
     explains: Callable[[str, str], bool] | None = None
+    rule: str = ""
 
 
 def digest(text: str) -> str:

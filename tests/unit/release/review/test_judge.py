@@ -13,9 +13,8 @@ from release.review.judge import other_versions
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
-from tests.unit.release.review.test_main import acknowledge
+from tests.unit.release.review.test_main import DANGER, acknowledge
 
-DANGER = "prod/lost_rollback/prod-text"
 PROGRAM = """
 import pathlib, sys
 out = pathlib.Path(sys.argv[sys.argv.index("--output") + 1])

@@ -53,13 +53,11 @@ STAGE = StageReview(
     costs=(
         CostChange(
             endpoint="prod-text",
-            before=Cost(minimum=2056.2, initial=2056.2, maximum=10281.3, as_single_model=4112.5),
+            before=Cost(minimum=2056.2, maximum=10281.3),
             after=Cost(
                 minimum=None,
-                initial=None,
                 maximum=None,
-                as_single_model=None,
-                unknown=("ml.g6.xlarge",),
+                unknown=("ml.g6.xlarge has no price",),
             ),
         ),
     ),
@@ -100,12 +98,12 @@ def test_a_comment_is_no_longer_than_github_takes() -> None:
 
 def test_an_amount_without_a_price_is_missing_and_not_guessed() -> None:
     text = markdown.render(REPORT)
-    assert "| prod-text | 2,056 → not priced | 2,056 → not priced |" in text
-    assert "- ml.g6.xlarge has no price in platform_facts/prices.toml: add it there" in text
+    assert "| prod-text | 2,056 → not priced | 10,281 → not priced |" in text
+    assert "- ml.g6.xlarge has no price: add it to platform_facts/prices.toml" in text
     assert "by prices of 2026-01-01 (the test)" in text
 
 
-COST = Cost(minimum=1000, initial=1000, maximum=5000, as_single_model=1000)
+COST = Cost(minimum=1000, maximum=5000)
 
 
 def test_what_costs_together_and_how_much_more() -> None:
@@ -117,11 +115,11 @@ def test_what_costs_together_and_how_much_more() -> None:
         CostChange(endpoint="d", before=COST, after=None),
     )
     text = markdown.render(replace(REPORT, stages=(replace(STAGE, costs=costs),)))
-    assert "| a | 1,000 | 1,000 | 5,000 → 7,000 (+2,000) | 1,000 |" in text
+    assert "| a | 1,000 | 5,000 → 7,000 (+2,000) |" in text
     assert "| b (runs on until it is deleted) | 1,000 |" in text
     assert "| c | 0 → 1,000 (+1,000) |" in text
     assert "| d | 1,000 → 0 (-1,000) |" in text
-    assert "| together | 3,000 | 3,000 | 15,000 → 17,000 (+2,000) |" in text
+    assert "| together | 3,000 | 15,000 → 17,000 (+2,000) |" in text
     assert "All stages" not in text
 
 
@@ -174,7 +172,7 @@ def test_json_has_everything_but_the_templates() -> None:
     assert stage["dangers"][1]["key"] == "prod/lost_rollback/prod-text"
     assert stage["dangers"][1]["acknowledged"]["until"] == "2026-12-01"
     assert stage["models"][0]["because"] == [{"kind": "file", "name": "models/minilm/export.py"}]
-    assert stage["costs"][0]["after"]["unknown"] == ["ml.g6.xlarge"]
+    assert stage["costs"][0]["after"]["unknown"] == ["ml.g6.xlarge has no price"]
     (change,) = stage["stacks"][0]["changes"]
     assert set(change) == {"id", "path", "type", "impact", "properties"}
 

@@ -1,14 +1,15 @@
-"""Who or what is new, and may do what nobody should."""
+"""Access that somebody did not have."""
 
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
+from release.review.access.grants import ANYONE, Grant, in_words
+from release.review.access.statements import paths
 from release.review.comparison import Comparison
 from release.review.dangers.found import Found, digest
-from release.review.grants import ANYONE, Grant, in_words, paths
 
-_RULES_ACCESS = (
+RULES_ACCESS = (
     "iam:AttachRolePolicy",
     "iam:CreateAccessKey",
     "iam:CreatePolicyVersion",
@@ -20,7 +21,7 @@ _RULES_ACCESS = (
 """With one of these on every resource, one may have whatever another role has (Rhino Security Labs,
 "AWS IAM Privilege Escalation"; what checkov's CKV_AWS_110 looks for)."""
 
-_DATA = (
+DATA = (
     "dynamodb:GetItem",
     "kms:CreateGrant",
     "kms:Decrypt",
@@ -39,12 +40,34 @@ _DATA = (
 _MANAGED = re.compile(r"AdministratorAccess|PowerUserAccess|FullAccess")
 _WHOLE_SERVICE = re.compile(r"(dynamodb|iam|kms|s3|secretsmanager|ssm|sts):\*")
 _KINDS = "endpoint/|function:|key/|parameter/|policy/|role/|secret:|table/|user/"
-_EVERY = re.compile(rf"\*|arn:[^:]*:[^:]*:[^:]*:[^:]*:({_KINDS})?\*|everything but .*")
+_EVERY = re.compile(rf"\*|arn:[^:]*:[^:]*:[^:]*:[^:]*:({_KINDS})?\*")
 _UNKNOWN = re.compile(r"\$\{[^}]*\}")
 _THROUGH = "kms:ViaService"
 """A key of any name, used through one service alone (KMS developer guide, conditions-kms)."""
 
 _FEDERATED = ("sts:AssumeRoleWithWebIdentity", "sts:AssumeRoleWithSAML")
+
+
+def widened_access(comparison: Comparison) -> Iterator[Found]:
+    """Who or what was there before may do more, or is no longer forbidden something.
+
+    That is a role that may do more, a bucket, key or role that lets more in, and a new role that
+    may do more than the one whose place it takes. Who is new is judged by `powerful_newcomers`,
+    anyone by `public_exposure`.
+    """
+    for it in comparison.access:
+        somebody = {grant for grant in it.by_known if grant.who != ANYONE}
+        for grants, verb in ((somebody, "may now"), (it.lost_denials, "is no longer forbidden to")):
+            for sentence in in_words(grants, verb):
+                yield _found(it.stack, sentence, f"{verb}, {{count}} things")
+
+
+def public_exposure(comparison: Comparison) -> Iterator[Found]:
+    """Anyone is let in by a policy."""
+    for it in comparison.access:
+        public = {grant for grant in it.by_known | it.by_new if grant.who == ANYONE}
+        for sentence in in_words(public):
+            yield _found(it.stack, sentence, "may do {count} things")
 
 
 def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
@@ -54,20 +77,21 @@ def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
     of a key to its service. Anyone is `public_exposure`'s.
     """
     own = _Own(comparison)
-    for it in comparison.gained:
+    for it in comparison.access:
         judged: dict[str, set[Grant]] = {}
         for grant in it.by_new:
             if grant.who != ANYONE and (why := _guarded(grant, own) or _power(grant)):
                 judged.setdefault(why, set()).add(grant)
         for why, grants in sorted(judged.items()):
             for sentence in in_words(grants):
-                who = sentence.partition(" ")[0]
-                yield Found(
-                    f"{it.stack}.{who}.{digest(sentence)}",
-                    f"new, and {why}: {sentence}",
-                    group=f"{it.stack}.{who}",
-                    heading=f"new: {who} may do {{count}} things that nobody should",
-                )
+                yield _found(it.stack, sentence, "may do {count} things", f"new, and {why}: ")
+
+
+def _found(stack: str, sentence: str, together: str, why: str = "") -> Found:
+    who = sentence.partition(" ")[0]
+    group = f"{stack}.{who}.{digest(together)}"
+    heading = f"{'new: ' if why else ''}{who} {together}"
+    return Found(f"{stack}.{who}.{digest(sentence)}", f"{why}{sentence}", group, heading)
 
 
 class _Own:
@@ -92,26 +116,28 @@ def _guarded(grant: Grant, own: _Own) -> str | None:
     """Return whom a policy of a resource lets in, None where it is nobody from outside."""
     if not grant.guarded:
         return None
-    if grant.action in _FEDERATED:
+    if str(grant.action) in _FEDERATED:
         return "lets in whoever has such a token of an identity provider"
     return None if own.has(grant.who) else "lets in somebody of no account or stack of this stage"
 
 
 def _power(grant: Grant) -> str | None:
     """Return what is too much, of a policy of who it is for; None where it is not."""
+    action, resource = grant.action, grant.resource
     if grant.guarded:
         return None
-    if grant.action == "act":
-        return "has a policy for all" if _MANAGED.search(grant.resource) else None
-    if grant.action == "*" or grant.action.startswith("everything but "):
+    if action.pattern == "act":
+        return "has a policy for all" if _MANAGED.search(resource.pattern) else None
+    if action.pattern == "*":
         return "may do everything"
-    if _WHOLE_SERVICE.fullmatch(grant.action):
+    if _WHOLE_SERVICE.fullmatch(action.pattern):
         return "may do everything in a service"
-    if not _EVERY.fullmatch(_UNKNOWN.sub("x", grant.resource)) or _THROUGH in grant.condition:
+    through = any(key == _THROUGH for _, key, _ in grant.condition)
+    if through or not _EVERY.fullmatch(_UNKNOWN.sub("x", resource.pattern)):
         return None
-    if _stands_for(grant.action, _RULES_ACCESS):
+    if _stands_for(action.pattern, RULES_ACCESS):
         return "may give itself more"
-    return "reaches all data" if _stands_for(grant.action, _DATA) else None
+    return "reaches all data" if _stands_for(action.pattern, DATA) else None
 
 
 def _stands_for(pattern: str, actions: tuple[str, ...]) -> bool:
