@@ -83,7 +83,8 @@ class Gap:
 class Report:
     """All stages, and what the model linter finds.
 
-    `base` is the name that the base was asked for by. `dangers` are the repository's own.
+    `base` is the name that the base was asked for by. `dangers` and `notes` are of the repository's
+    files, `not_judged` names those whose content no rule reads.
     `unmatched` acknowledges what is no danger of this change. `failed` is what could not be looked
     at, and is in nothing else here.
     """
@@ -92,6 +93,8 @@ class Report:
     stages: tuple[StageReview, ...]
     findings: FindingsChange
     dangers: tuple[Judged, ...] = ()
+    notes: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
     unmatched: tuple[Acknowledgement, ...] = ()
     commits: Commits = Commits()
     failed: tuple[Gap, ...] = ()

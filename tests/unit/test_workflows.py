@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from release.review.dangers.changed_judge import judges
+from release.review.files.judges import judges
 from release.tree import git
 
 ROOT = Path(__file__).parents[2]

@@ -1,14 +1,12 @@
 """What a reviewer must not miss: each rule is one module with one function of the same name.
 
-A rule takes a `Comparison` and yields what it `Found`. `REPOSITORY_RULES` are about the repository,
-and take two trees.
+A rule takes a `Comparison` and yields what it `Found`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from release.review.comparison import Comparison
-from release.review.dangers.changed_judge import changed_judge
 from release.review.dangers.changed_stack_settings import changed_stack_settings
 from release.review.dangers.deploy_time_values import deploy_time_values
 from release.review.dangers.dropped_models import dropped_models
@@ -33,13 +31,10 @@ from release.review.dangers.refused_updates import refused_updates
 from release.review.dangers.removed_endpoints import removed_endpoints
 from release.review.dangers.replaced_resources import replaced_resources
 from release.review.dangers.reset_counts import reset_counts
-from release.review.dangers.uncompared_tools import uncompared_tools
 from release.review.dangers.unheard_alarms import unheard_alarms
 from release.review.dangers.unscaled_meanwhile import unscaled_meanwhile
 from release.review.dangers.weakened_alarms import weakened_alarms
 from release.review.dangers.widened_access import widened_access
-from release.review.dangers.widened_workflows import widened_workflows
-from release.tree import Tree
 
 Rule = Callable[[Comparison], Iterator[Found]]
 
@@ -73,7 +68,6 @@ RULES: tuple[Rule, ...] = (
     over_budget,
 )
 
-REPOSITORY_RULES = (changed_judge, widened_workflows, uncompared_tools)
 REPOSITORY = "repository"
 """What stands for the stage in the key of a danger that is no stage's."""
 
@@ -127,15 +121,6 @@ def _cause(rule: str, found: Found, every: list[tuple[str, Found]]) -> Found:
             return found
         rule, found = by
         seen.append(found)
-
-
-def repository_dangers(before: Tree, after: Tree) -> list[Danger]:
-    """Return the dangers that are no stage's."""
-    return [
-        danger
-        for rule in REPOSITORY_RULES
-        for danger in _together(REPOSITORY, rule.__name__, rule(before, after), {})
-    ]
 
 
 def _together(
