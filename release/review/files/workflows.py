@@ -34,14 +34,16 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     `environment` is where people approve, and what the subject of a deploy's token names.
     """
     old, new = _read(change.before), _read(change.after)
-    yield from _permissions(old, new)
+    widened = list(_permissions(old, new))
+    yield from widened
     known = _actions(change)
     for difference in differences(old, new):
         level, field = _field(difference.path)
-        if field[:1] == ("permissions",) and level != "step":
-            continue
         text = str(difference)
-        if reason := _reason(difference, known, is_new=not old):
+        if field[:1] == ("permissions",) and level != "step":
+            if not widened:
+                yield FileLine(text, harmless=True)
+        elif reason := _reason(difference, known, is_new=not old):
             yield FileLine(f"{text}: {reason}", "widened_workflows")
         else:
             yield FileLine(text, harmless=_is_harmless(difference))
@@ -141,10 +143,6 @@ def _actions(change: FileChange) -> set[str]:
 def _permissions(old: Workflow, new: Workflow) -> Iterator[FileLine]:
     """Yield every scope of a job that its token has more of; a new job is held against none."""
     jobs = _jobs(old)
-    changes = any(name in jobs and _scopes(old, jobs[name]) != _scopes(new, job)
-                  for name, job in _jobs(new).items())  # fmt: skip
-    if changes:
-        yield FileLine("other permissions of tokens", harmless=True)
     for name, job in _jobs(new).items():
         had = _scopes(old, jobs[name]) if name in jobs else {_ALL: 1}
         for scope, level in sorted(_scopes(new, job).items()):

@@ -303,7 +303,7 @@ NOTES: dict[str, tuple[Edit, str]] = {
     ),
     "a token that may less": (
         (PULL_REQUEST, "      actions: read # upload-sarif in a private repository\n", ""),
-        f"{PULL_REQUEST}: other permissions of tokens",
+        f"{PULL_REQUEST}: jobs.findings.permissions.actions: read -> none",
     ),
     "a client": (
         ("endpoint_client/_payload.py", "import", "import os\nimport"),
