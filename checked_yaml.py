@@ -57,7 +57,12 @@ def load(path: Path, schema: type[Model]) -> Model:
 
     Raises `InvalidFile` with every problem of the file, and `OSError` when it cannot be read.
     """
-    node, value = _read(path)
+    return parse(path, path.read_bytes(), schema)
+
+
+def parse(path: Path, content: bytes, schema: type[Model]) -> Model:
+    """Return the content of the file at `path` as a `schema`. Raises `InvalidFile`."""
+    node, value = _read(path, content)
     try:
         return schema.model_validate(value)
     except ValidationError as error:
@@ -85,7 +90,7 @@ def line_of(path: Path, *keys: str | int) -> int:
 
     Where the keys lead out of the file, it is the line of the last one that is in it.
     """
-    return _locate(_read(path)[0], keys)[0]
+    return _locate(_read(path, path.read_bytes())[0], keys)[0]
 
 
 class _Loader(yaml.SafeLoader):
@@ -136,9 +141,8 @@ def _wrong_key(key: yaml.Node, mapping: yaml.MappingNode) -> str:
     return "is there twice: keep one" if twice else ""
 
 
-def _read(path: Path) -> tuple[yaml.MappingNode, Any]:
+def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
     """Return the nodes of a file, with their lines, and its value."""
-    content = path.read_bytes()
     line, reason = 1, "write a mapping of keys to values"
     try:
         loader = _Loader(path, content)

@@ -10,6 +10,7 @@ from release.review.dangers import Danger
 from release.review.differences import StackDifference
 from release.review.model_changes import ModelChange
 from release.review.report import Judged, Report, StageReview
+from release.review.summary import summary
 
 SCHEMA = Path(__file__).with_name("review.schema.json")
 
@@ -24,8 +25,11 @@ def render(report: Report) -> str:
         "base": {"name": report.base, "commit": report.commits.base},
         "head": {"commit": report.commits.head, "dirty": report.commits.dirty},
         "complete": report.is_complete,
-        "not_reviewed": [asdict(it) for it in report.gaps],
-        "dangers": [_danger(it) for it in report.dangers],
+        "summary": summary(report),
+        "not_reviewed": [asdict(gap) for gap in report.gaps],
+        "dangers": [_danger(judged) for judged in report.dangers],
+        "notes": list(report.notes),
+        "not_judged": list(report.not_judged),
         "stages": [_stage(it) for it in report.stages],
         "findings": asdict(report.findings),
         "acknowledged_without_danger": [_acknowledgement(it) for it in report.unmatched],

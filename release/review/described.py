@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from release.review.describers.generic import shown
 from release.review.differences import Change
-from release.review.property_change import Line, PropertyChange
+from release.review.property_change import ChangeLine, PropertyChange
 from release.review.table import describer
-from release.review.values import Difference, differences
+from release.review.values import PropertyDifference, differences
 
 if TYPE_CHECKING:
     from release.review.comparison import Comparison
@@ -17,7 +17,7 @@ NOT_COMPARED = ("Metadata", "Properties", "Type")
 
 
 @dataclass(frozen=True)
-class Described:
+class DescribedChange:
     """One thing that changes in a resource; `rule` names the danger that it is, if it is one."""
 
     change: Change
@@ -26,7 +26,7 @@ class Described:
     rule: str
 
 
-def described(comparison: "Comparison") -> Iterator[Described]:
+def described(comparison: "Comparison") -> Iterator[DescribedChange]:
     """Yield all that changes in stacks that stay, and what is dangerous in those that are new.
 
     Resources of a stack that leaves the app are not touched by a deploy.
@@ -37,27 +37,29 @@ def described(comparison: "Comparison") -> Iterator[Described]:
         stays = change.stack in comparison.before and not comparison.moves
         for path, line in dict.fromkeys(_lines(change, comparison)):
             if line.rule or (stays and (not path or (change.before and change.after))):
-                yield Described(change, path, line.text, line.rule)
+                yield DescribedChange(change, path, line.text, line.rule)
 
 
-def _lines(change: Change, comparison: "Comparison") -> Iterator[tuple[str, Line]]:
+def _lines(change: Change, comparison: "Comparison") -> Iterator[tuple[str, ChangeLine]]:
     """Yield the lines of the resource as a whole, then of each property."""
-    whole = Difference("", "", *(it.get("Properties", {}) if it else None
-                                 for it in (change.before, change.after)))  # fmt: skip
+    whole = PropertyDifference("", "", *(value.get("Properties", {}) if value else None
+                                 for value in (change.before, change.after)))  # fmt: skip
     yield from _of(change, whole, comparison)
     if change.after:
         before, after = (
-            {**{key: it for key, it in side.items() if key not in NOT_COMPARED},
+            {**{key: entry for key, entry in side.items() if key not in NOT_COMPARED},
              **side.get("Properties", {})}
             for side in (change.before, change.after)
         )  # fmt: skip
-        for it in differences(before, after, lambda path: describer(change.type, path) is not None):
-            yield from _of(change, it, comparison)
+        for item in differences(
+            before, after, lambda path: describer(change.type, path) is not None
+        ):
+            yield from _of(change, item, comparison)
 
 
 def _of(
-    change: Change, difference: Difference, comparison: "Comparison"
-) -> Iterable[tuple[str, Line]]:
+    change: Change, difference: PropertyDifference, comparison: "Comparison"
+) -> Iterable[tuple[str, ChangeLine]]:
     describe = describer(change.type, difference.path) or (shown if difference.path else None)
     for line in describe(PropertyChange(change, comparison, *difference)) if describe else ():
         yield difference.path, line

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from release import parameters
-from release.review.schedules import Limits, limits
+from release.review.schedules import WeeklyLimits, limits
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
@@ -95,7 +95,7 @@ def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) 
     targets = _of_type(resources, "AWS::ApplicationAutoScaling::ScalableTarget")
     target = next((it for it in targets if it["ResourceId"] == resource_id), None)
     count = variant.get("InitialInstanceCount", 1)
-    range_ = limits(target) if target else Limits(count, count, count, count)
+    range_ = limits(target) if target else WeeklyLimits(count, count, count, count)
     model = _container(variant.get("ModelName"), resources)
     return DeclaredVariant(
         name=variant["VariantName"],

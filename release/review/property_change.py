@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from release.review.comparison import Comparison, Pair
 
 
-class Line(NamedTuple):
+class ChangeLine(NamedTuple):
     """A text about one change; `rule` names the danger that it is, if it is one."""
 
     text: str
@@ -63,4 +63,4 @@ class PropertyChange:
         return text_of(self.before, before), text_of(self.after, after)
 
 
-Describer = Callable[[PropertyChange], Iterable[Line]]
+Describer = Callable[[PropertyChange], Iterable[ChangeLine]]

@@ -81,7 +81,8 @@ class Gap:
 class Report:
     """All stages, and what the model linter finds.
 
-    `base` is the name that the base was asked for by. `dangers` are the repository's own.
+    `base` is the name that the base was asked for by. `dangers` and `notes` are of the repository's
+    files, `not_judged` names those whose content no rule reads.
     `unmatched` acknowledges what is no danger of this change. `failed` is what could not be looked
     at, and is in nothing else here.
     """
@@ -90,6 +91,8 @@ class Report:
     stages: tuple[StageReview, ...]
     findings: FindingsChange
     dangers: tuple[Judged, ...] = ()
+    notes: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
     unmatched: tuple[Acknowledgement, ...] = ()
     commits: Commits = Commits()
     failed: tuple[Gap, ...] = ()
@@ -148,11 +151,12 @@ def review_stage(
         settings,
         acknowledged,
         _texts(tree.root) if tree else frozenset(),
+        (tree.models if tree else None, head.models),
     )
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
     endpoints = endpoint_changes(comparison, compared=missing is None)
-    models = model_changes(comparison, tree.models if tree else None, head.models)
+    models = model_changes(comparison)
     said = notes(comparison, models) if missing is None else ()
     return StageReview(
         stage=stage,

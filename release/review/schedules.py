@@ -20,7 +20,7 @@ DAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 UNITS = {"minute": timedelta(minutes=1), "hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 
-class Limits(NamedTuple):
+class WeeklyLimits(NamedTuple):
     """The fewest and the most instances, each with the mean over a week."""
 
     minimum: int
@@ -29,11 +29,11 @@ class Limits(NamedTuple):
     mean_maximum: float
 
 
-def limits(target: Mapping[str, Any]) -> Limits:
+def limits(target: Mapping[str, Any]) -> WeeklyLimits:
     """Return the limits of a scalable target over a week, once its schedules have all acted."""
     now = fixed = (int(target["MinCapacity"]), int(target["MaxCapacity"]))
     actions = target.get("ScheduledActions", ())
-    moments = sorted((at, number) for number, it in enumerate(actions) for at in _moments(it))
+    moments = sorted((at, number) for number, value in enumerate(actions) for at in _moments(value))
     for _, number in moments:  # how the week before ends is how this one begins
         now = _after(now, actions[number])
     spans = [] if moments else [(fixed, WEEK)]
@@ -41,10 +41,15 @@ def limits(target: Mapping[str, Any]) -> Limits:
     for (at, number), end in zip(moments, ends, strict=True):
         now = _after(now, actions[number])
         spans.append((now, end - at))
-    rare = [it for it in actions if not any(_moments(it))]
-    bounds = [*(it for it, _ in spans), *(_after(it, action) for action in rare for it, _ in spans)]
-    low, high = (round(sum(it[side] * (span / WEEK) for it, span in spans), 6) for side in (0, 1))
-    return Limits(min(it for it, _ in bounds), max(it for _, it in bounds), low, high)
+    rare = [item for item in actions if not any(_moments(item))]
+    bounds = [
+        *(entry for entry, _ in spans),
+        *(_after(one, action) for action in rare for one, _ in spans),
+    ]
+    low, high = (
+        round(sum(element[side] * (span / WEEK) for element, span in spans), 6) for side in (0, 1)
+    )
+    return WeeklyLimits(min(each for each, _ in bounds), max(part for _, part in bounds), low, high)
 
 
 def _after(limits: tuple[int, int], action: Mapping[str, Any]) -> tuple[int, int]:

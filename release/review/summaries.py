@@ -26,7 +26,7 @@ MOST_KINDS = 4
 OBVIOUS = ("AWS::SageMaker::", "AWS::ApplicationAutoScaling::")
 """Types of resources that a variant has one of: those of an only variant are not named."""
 
-TOLD = (
+COVERED = (
     *(*NORMAL, "AWS::ApplicationAutoScaling::ScalableTarget", "AWS::SageMaker::Endpoint"),
     *("AWS::ApplicationAutoScaling::ScalingPolicy", "AWS::SSM::Parameter", "Custom::TritonModel"),
 )
@@ -55,7 +55,7 @@ def endpoint_summary(
         parts.append(f"Triton {before.release} -> {after.release}")
     if before.name == after.name:
         parts += [*_two_deploys(before, after), *_archives_of_a_move(before, after)]
-    (stack,) = {it.stack for it in endpoint.changes} or {after.name}
+    (stack,) = {change.stack for change in endpoint.changes} or {after.name}
     parts += details(comparison, stack)
     return f"**{after.name}**: {'; '.join([*parts, 'models: ' + ', '.join(map(_model, models))])}"
 
@@ -64,7 +64,7 @@ def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str
     """Yield a sentence for what is of the whole stage, and for each stack without an endpoint."""
     yield from _ceiling(comparison)
     before, after = comparison.sides
-    changed = {it.stack: it.changes for it in comparison.stacks}
+    changed = {item.stack: item.changes for item in comparison.stacks}
     for stack in sorted(before.keys() | after.keys()):
         if stack in comparison.endpoints or before.get(stack) == after.get(stack):
             continue
@@ -74,8 +74,8 @@ def notes(comparison: Comparison, models: Sequence[ModelChange]) -> Iterator[str
         elif stack not in before or comparison.moves:
             parts = [f"new, {counted(changes)}"]
         else:
-            projects = (it for it in changes if it.type == "AWS::CodeBuild::Project")
-            builder = any("Source" in it.properties for it in projects)
+            projects = (change for change in changes if change.type == "AWS::CodeBuild::Project")
+            builder = any("Source" in value.properties for value in projects)
             parts = [*([_builder(models)] if builder else ()), *details(comparison, stack)]
         yield f"**{stack}**: {'; '.join(parts or [counted(changes)])}"
 
@@ -84,21 +84,26 @@ def details(comparison: Comparison, stack: str) -> list[str]:
     """Return all that changes in a stack that stays, and is no danger; each thing once."""
     if comparison.moves:
         return []
-    before, after = (it[stack] for it in comparison.sides)
+    before, after = (side[stack] for side in comparison.sides)
     parts = [f"other {name}" for name in sorted((before.keys() | after.keys()) - {"Resources"})
              if before.get(name) != after.get(name)]  # fmt: skip
     texts: dict[str, list[Change]] = {}
-    for it in comparison.described:
-        if it.change.stack == stack and not it.rule:
-            texts.setdefault(it.text, []).append(it.change)
+    for line in comparison.described:
+        if line.change.stack == stack and not line.rule:
+            texts.setdefault(line.text, []).append(line.change)
     parts += [_with_resources(comparison, text, changes) for text, changes in texts.items()]
     for access in comparison.access:
         if access.stack == stack:
             parts += in_words(access.lost, "may no longer")
             parts += in_words(access.new_denials, "is now forbidden to")
-    told = TOLD if stack in comparison.endpoints else ()
-    new_and_gone = [it for it in comparison.changes if it.stack == stack
-                    and not (it.before and it.after) and it.type not in told]  # fmt: skip
+    covered = COVERED if stack in comparison.endpoints else ()
+    new_and_gone = [
+        change
+        for change in comparison.changes
+        if change.stack == stack
+        and not (change.before and change.after)
+        and change.type not in covered
+    ]
     if new_and_gone:
         parts.append(counted(new_and_gone))
     more = [f"{len(parts) - MOST} more in the difference"] if len(parts) > MOST else []
@@ -107,7 +112,7 @@ def details(comparison: Comparison, stack: str) -> list[str]:
 
 def counted(changes: Sequence[Change]) -> str:
     """Return how many resources of which types are created, changed, replaced or deleted."""
-    kinds = Counter((it.type, DONE.get(it.impact, "replaced")) for it in changes)
+    kinds = Counter((change.type, DONE.get(change.impact, "replaced")) for change in changes)
     if len(kinds) > MOST_KINDS:
         done = Counter(how for _, how in kinds.elements())
         return ", ".join(f"{count} resource{'' if count == 1 else 's'} {how}"
@@ -118,7 +123,7 @@ def counted(changes: Sequence[Change]) -> str:
 def _with_resources(comparison: Comparison, text: str, changes: list[Change]) -> str:
     first, pair = changes[0], comparison.endpoints.get(changes[0].stack)
     if len(changes) > 1:
-        kinds = {it.type for it in changes}
+        kinds = {change.type for change in changes}
         return f"{text} ({len(changes)} {kinds.pop() if len(kinds) == 1 else 'resources'})"
     if first.type.startswith(OBVIOUS) and pair and pair.after and len(pair.after.variants) == 1:
         return text
@@ -152,8 +157,10 @@ def _two_deploys(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]
 
 def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> list[str]:
     """What clients may be sent to must be wherever instances load from, before and after."""
-    was, will_be = ({it.target for it in side.variants.values()} for side in (before, after))
-    targets = {it for it in was | will_be if it}
+    was, will_be = (
+        {variant.target for variant in side.variants.values()} for side in (before, after)
+    )
+    targets = {item for item in was | will_be if item}
     if was == will_be or len(targets) < len(was | will_be):
         return []  # it stays where it is, or would be hosted in another way
     missing = [
@@ -175,7 +182,9 @@ def _archives_of_a_move(before: DeclaredEndpoint, after: DeclaredEndpoint) -> li
 def _builds_of(model: DeclaredModel, before: DeclaredEndpoint, after: DeclaredEndpoint) -> set[str]:
     """Return the targets for which a version of a model is built by one of the two commits."""
     sides = (side.models.get(model.name) for side in (before, after))
-    return {target for it in sides if it and it.version == model.version for target in it.builds}
+    return {
+        target for item in sides if item and item.version == model.version for target in item.builds
+    }
 
 
 def _instances(variant: DeclaredVariant) -> str:
@@ -188,7 +197,7 @@ def _instances(variant: DeclaredVariant) -> str:
 def _model(change: ModelChange) -> str:
     because = ""
     if change.because:
-        causes = [str(it) for it in change.because]
+        causes = [str(item) for item in change.because]
         few = len(causes) <= MOST_FILES
         because = f" ({', '.join(causes) if few else f'{len(causes)} files'})"
     breaking = ", **breaking for clients**" if change.breaking else ""
@@ -198,10 +207,10 @@ def _model(change: ModelChange) -> str:
 def _ceiling(comparison: Comparison) -> Iterator[str]:
     was, most = comparison.was.max_monthly_usd, comparison.will_be.max_monthly_usd
     if was != most:
-        texts = ("none" if it is None else f"{it:,.0f}" for it in (was, most))
+        texts = ("none" if item is None else f"{item:,.0f}" for item in (was, most))
         yield f"**{comparison.stage}**: max_monthly_usd {' -> '.join(texts)}"
-    sides = [it.after for it in cost_changes(comparison) if it.after]
-    unknown = sorted({name for it in sides for name in it.unknown})
+    sides = [change.after for change in cost_changes(comparison) if change.after]
+    unknown = sorted({name for side in sides for name in side.unknown})
     if most is not None and unknown:
         yield (
             f"**{comparison.stage}**: what is not priced is not held against max_monthly_usd: "
@@ -215,7 +224,7 @@ def _builder(models: Sequence[ModelChange]) -> str:
     An archive is named by its model's digest, which the builder's code is no part of: what is
     unchanged is not built again (model_build/digest.py, BUILD_FORMAT).
     """
-    kept = sorted({it.model for it in models if it.state == "unchanged"})
+    kept = sorted({model.model for model in models if model.state == "unchanged"})
     if not kept:
         return "the code that builds models changes, and every model is built by it"
     return (

@@ -38,7 +38,7 @@ WHOLE = silent("described with the resource as a whole")
 LIMITED = guarded(SAFEGUARDS, is_off, "scaling is suspended: {property}")
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """Patterns of types and paths, and who describes what matches both."""
 
     type: str
@@ -48,101 +48,101 @@ class Row(NamedTuple):
 
 TABLE = (
     # access
-    Row("*", "*PolicyDocument", contents.policy),
-    Row("AWS::KMS::Key", "KeyPolicy", contents.policy),
-    Row("AWS::IAM::*", "Policies", silent(ACCESS)),
-    Row("*", "ManagedPolicyArns", silent(ACCESS)),
-    Row("AWS::Lambda::Permission", "*", silent(ACCESS)),
+    _Row("*", "*PolicyDocument", contents.policy),
+    _Row("AWS::KMS::Key", "KeyPolicy", contents.policy),
+    _Row("AWS::IAM::*", "Policies", silent(ACCESS)),
+    _Row("*", "ManagedPolicyArns", silent(ACCESS)),
+    _Row("AWS::Lambda::Permission", "*", silent(ACCESS)),
     # IAM user guide, access_policies_boundaries
-    Row("AWS::IAM::Role", "PermissionsBoundary",
+    _Row("AWS::IAM::Role", "PermissionsBoundary",
         guarded(SAFEGUARDS, is_set, "has no permissions boundary any more")),
     # text for people
-    Row("*", "*Description", silent("text for people, which nothing reads")),
-    Row("AWS::CloudWatch::Dashboard", "DashboardBody",
+    _Row("*", "*Description", silent("text for people, which nothing reads")),
+    _Row("AWS::CloudWatch::Dashboard", "DashboardBody",
         silent("a picture for people, of the same metrics; it changes with every variant")),
     # endpoints
-    Row("AWS::SageMaker::Endpoint", "", updates.endpoint),
-    Row("AWS::SageMaker::Endpoint", "EndpointName", silent("the endpoint's state says it")),
-    Row("AWS::SageMaker::Endpoint", "DeploymentConfig", updates.deployment),
-    Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.variant),
-    Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
-    Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
-    Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", labelled("initial instances")),
-    Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
-    Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
+    _Row("AWS::SageMaker::Endpoint", "", updates.endpoint),
+    _Row("AWS::SageMaker::Endpoint", "EndpointName", silent("the endpoint's state says it")),
+    _Row("AWS::SageMaker::Endpoint", "DeploymentConfig", updates.deployment),
+    _Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.variant),
+    _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", labelled("initial instances")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
+    _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
     # SageMaker API reference, ProductionVariant: "native AWS Systems Manager (SSM) access"
-    Row("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess",
+    _Row("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess",
         guarded(SAFEGUARDS, is_off, "people may log in to instances through Systems Manager")),
     # SageMaker API reference, CreateModel, EnableNetworkIsolation
-    Row("AWS::SageMaker::Model", "EnableNetworkIsolation",
+    _Row("AWS::SageMaker::Model", "EnableNetworkIsolation",
         guarded(SAFEGUARDS, is_on, "may make calls out of its container")),
-    Row("AWS::SageMaker::Model", "VpcConfig",
+    _Row("AWS::SageMaker::Model", "VpcConfig",
         guarded(networks.PUBLIC, is_set, "the instances leave the private network")),
-    Row("AWS::SageMaker::Model", "*.Mode", labelled("hosting")),
-    Row("AWS::SageMaker::Model", "*.ModelCacheSetting", labelled("models stay in memory")),
-    Row("AWS::SageMaker::Model", "*.Environment", contents.container_environment),
-    Row("AWS::SageMaker::Model", "*.ModelDataUrl", contents.archive),
-    *(Row("Custom::TritonModel", name, silent(MODELS)) for name in ("Digest", "Target")),
-    *(Row("Custom::TritonModel", name, contents.build)
+    _Row("AWS::SageMaker::Model", "*.Mode", labelled("hosting")),
+    _Row("AWS::SageMaker::Model", "*.ModelCacheSetting", labelled("models stay in memory")),
+    _Row("AWS::SageMaker::Model", "*.Environment", contents.container_environment),
+    _Row("AWS::SageMaker::Model", "*.ModelDataUrl", contents.archive),
+    *(_Row("Custom::TritonModel", name, silent(MODELS)) for name in ("Digest", "Target")),
+    *(_Row("Custom::TritonModel", name, contents.build)
       for name in ("Alternative", "Key", "Source")),
-    Row("AWS::SSM::Parameter", "Value", contents.catalog_entry),
-    Row("Custom::TritonUpdateGuard", "Archives", silent(MODELS)),
-    Row("Custom::TritonUpdateGuard", "Deployment", silent("a copy of the DeploymentConfig")),
-    Row("Custom::TritonUpdate*", "", contents.guard),
+    _Row("AWS::SSM::Parameter", "Value", contents.catalog_entry),
+    _Row("Custom::TritonUpdateGuard", "Archives", silent(MODELS)),
+    _Row("Custom::TritonUpdateGuard", "Deployment", silent("a copy of the DeploymentConfig")),
+    _Row("Custom::TritonUpdate*", "", contents.guard),
     # scaling: API reference, RegisterScalableTarget, SuspendedState
-    Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.scalable_target),
-    Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.capacity),
-    Row("AWS::ApplicationAutoScaling::ScalableTarget", "ScheduledActions[]", scaling.schedule),
-    Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState.*", LIMITED),
-    Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.scaling_policy),
-    Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*.TargetValue", WHOLE),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.scalable_target),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.capacity),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "ScheduledActions[]", scaling.schedule),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState.*", LIMITED),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.scaling_policy),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*.TargetValue", WHOLE),
     # alarms
-    *(Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
-    *(Row("AWS::CloudWatch::*Alarm", name, WHOLE) for name in alarms.JUDGED),
-    Row("AWS::SNS::Subscription", "", alarms.subscription),
-    *(Row("AWS::SNS::Subscription", name, WHOLE) for name in (*alarms.SUBSCRIBED, "FilterPolicy")),
+    *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
+    *(_Row("AWS::CloudWatch::*Alarm", name, WHOLE) for name in alarms.JUDGED),
+    _Row("AWS::SNS::Subscription", "", alarms.subscription),
+    *(_Row("AWS::SNS::Subscription", name, WHOLE) for name in (*alarms.SUBSCRIBED, "FilterPolicy")),
     # networks
-    Row("AWS::EC2::SecurityGroup*", "", networks.security_group),
-    *(Row(kind, "", on_creation(networks.ROUTES, "reaches other networks"))
+    _Row("AWS::EC2::SecurityGroup*", "", networks.security_group),
+    *(_Row(kind, "", on_creation(networks.ROUTES, "reaches other networks"))
       for kind in networks.GATEWAYS),
-    Row("AWS::EC2::Route", "", networks.route),
-    Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch",
+    _Row("AWS::EC2::Route", "", networks.route),
+    _Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch",
         guarded(networks.ROUTES, is_off, "its instances get public addresses")),
     # storage
-    Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
-    Row("AWS::S3::Bucket", "LoggingConfiguration", storage.access_log),
-    Row("AWS::S3::Bucket", "BucketEncryption", storage.encryption),
+    _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
+    _Row("AWS::S3::Bucket", "LoggingConfiguration", storage.access_log),
+    _Row("AWS::S3::Bucket", "BucketEncryption", storage.encryption),
     # S3 user guide, Versioning
-    Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
+    _Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
         guarded(SAFEGUARDS, is_on, "keeps no earlier versions of objects any more")),
-    Row("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*",
+    _Row("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*",
         guarded(networks.PUBLIC, is_on, "no longer blocks public access: {property}")),
     # S3 user guide, replication
-    Row("AWS::S3::Bucket", "ReplicationConfiguration",
+    _Row("AWS::S3::Bucket", "ReplicationConfiguration",
         on_creation("new_recipients", "copies its objects to another bucket")),
-    Row("AWS::Logs::LogGroup", "RetentionInDays", storage.retention),
-    Row("AWS::Logs::SubscriptionFilter", "",
+    _Row("AWS::Logs::LogGroup", "RetentionInDays", storage.retention),
+    _Row("AWS::Logs::SubscriptionFilter", "",
         on_creation("new_recipients", "what is logged goes to another place, too")),
-    Row("AWS::EC2::FlowLog", "", on_deletion(storage.RECORDS, "no longer records traffic")),
-    Row("AWS::CloudTrail::Trail", "", on_deletion(storage.RECORDS, "no longer records calls")),
+    _Row("AWS::EC2::FlowLog", "", on_deletion(storage.RECORDS, "no longer records traffic")),
+    _Row("AWS::CloudTrail::Trail", "", on_deletion(storage.RECORDS, "no longer records calls")),
     # KMS developer guide, rotate-keys; API reference, DisableKey: enabled unless it is set
-    Row("AWS::KMS::Key", "EnableKeyRotation",
+    _Row("AWS::KMS::Key", "EnableKeyRotation",
         guarded(SAFEGUARDS, is_on, "is no longer rotated")),
-    Row("AWS::KMS::Key", "Enabled", guarded(SAFEGUARDS, lambda it: it is None or is_on(it),
+    _Row("AWS::KMS::Key", "Enabled", guarded(SAFEGUARDS, lambda item: item is None or is_on(item),
         "is disabled: what it encrypts cannot be read")),
-    *(Row("*", f"*{name}", guarded(ENCRYPTION, is_set, "loses its encryption with {property}"))
+    *(_Row("*", f"*{name}", guarded(ENCRYPTION, is_set, "loses its encryption with {property}"))
       for name in ("KmsKeyId", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
     # builds: CodeBuild user guide, change-project: privileged mode reaches the Docker daemon
-    Row("AWS::CodeBuild::Project", "Environment.PrivilegedMode",
+    _Row("AWS::CodeBuild::Project", "Environment.PrivilegedMode",
         guarded(SAFEGUARDS, is_off, "builds in privileged mode")),
-    Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
-    Row("AWS::CodeBuild::Project", "Source.Location",
+    _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
+    _Row("AWS::CodeBuild::Project", "Source.Location",
         silent("the code that builds models, whose change has a sentence")),
     # attributes
-    Row("*", "Tags?*", generic.tag),
-    *(Row("*", name, guarded("replaced_resources", lambda it: it == "Retain",
+    _Row("*", "Tags?*", generic.tag),
+    *(_Row("*", name, guarded("replaced_resources", lambda item: item == "Retain",
           "no longer outlives its stack")) for name in ("DeletionPolicy", "UpdateReplacePolicy")),
-    Row("*", "DependsOn", contents.waits),
+    _Row("*", "DependsOn", contents.waits),
 )  # fmt: skip
 
 

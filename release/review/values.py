@@ -17,7 +17,7 @@ NAMES = ("VariantName", "ScheduledActionName", "Name", "Key", "Id", "CaptureMode
 """Properties that name an item of a list: items of one name are compared with each other."""
 
 
-class Difference(NamedTuple):
+class PropertyDifference(NamedTuple):
     """A property that differs; `path` has no step for items of lists, `item` the name of one.
 
     None stands for a value that is absent.
@@ -31,7 +31,7 @@ class Difference(NamedTuple):
 
 def differences(
     before: Any, after: Any, stops: Callable[[str], bool], path: str = "", item: str = ""
-) -> Iterator[Difference]:
+) -> Iterator[PropertyDifference]:
     """Yield where two values differ: where `stops` holds for a path, else as deep as possible.
 
     `stops` is also given paths that end with [], of a named item that is new or gone.
@@ -39,45 +39,49 @@ def differences(
     if before == after:
         return
     if path and stops(path):
-        yield Difference(path, item, before, after)
-    elif all(it is None or _has_parts(it) for it in (before, after)):
+        yield PropertyDifference(path, item, before, after)
+    elif all(side is None or _has_parts(side) for side in (before, after)):
         old, new = before or {}, after or {}
         for name in sorted(old.keys() | new.keys()):
             below = f"{path}.{name}" if path else name
             yield from differences(old.get(name), new.get(name), stops, below, item)
         if not old and not new:
-            yield Difference(path, item, before, after)
-    elif all(it is None or isinstance(it, list) for it in (before, after)):
+            yield PropertyDifference(path, item, before, after)
+    elif all(value is None or isinstance(value, list) for value in (before, after)):
         yield from _items(before or [], after or [], stops, path, item)
     else:
-        yield Difference(path, item, before, after)
+        yield PropertyDifference(path, item, before, after)
 
 
 def _items(
     before: list[Any], after: list[Any], stops: Callable[[str], bool], path: str, item: str
-) -> Iterator[Difference]:
-    name = next((it for it in NAMES if _are_named(before, it) and _are_named(after, it)), None)
+) -> Iterator[PropertyDifference]:
+    name = next(
+        (value for value in NAMES if _are_named(before, value) and _are_named(after, value)), None
+    )
     if name:
-        old, new = ({it[name]: it for it in side} for side in (before, after))
+        old, new = ({one[name]: one for one in side} for side in (before, after))
         for label in sorted(old.keys() | new.keys()):
             pair = old.get(label), new.get(label)
             if None in pair and stops(f"{path}[]"):
-                yield Difference(f"{path}[]", label, *pair)
+                yield PropertyDifference(f"{path}[]", label, *pair)
             else:
                 yield from differences(*pair, stops, path, label)
         return
-    counts = [Counter(json.dumps(it, sort_keys=True) for it in side) for side in (before, after)]
+    counts = [
+        Counter(json.dumps(each, sort_keys=True) for each in side) for side in (before, after)
+    ]
     gone, added = counts[0] - counts[1], counts[1] - counts[0]
     for old_item, new_item in zip_longest(sorted(gone.elements()), sorted(added.elements())):
-        was, now = (None if it is None else json.loads(it) for it in (old_item, new_item))
+        was, now = (None if entry is None else json.loads(entry) for entry in (old_item, new_item))
         yield from differences(was, now, stops, path, item)
     if not gone and not added:
-        yield Difference(path, item, before, after)  # in another order
+        yield PropertyDifference(path, item, before, after)  # in another order
 
 
 def _are_named(items: list[Any], name: str) -> bool:
-    names = [it.get(name) for it in items if isinstance(it, dict)]
-    return len(names) == len(items) == len({it for it in names if isinstance(it, str)})
+    names = [item.get(name) for item in items if isinstance(item, dict)]
+    return len(names) == len(items) == len({value for value in names if isinstance(value, str)})
 
 
 def _has_parts(value: Any) -> bool:
@@ -86,7 +90,9 @@ def _has_parts(value: Any) -> bool:
 
 def is_function(value: Any) -> bool:
     """Whether a value is an intrinsic function of CloudFormation."""
-    return isinstance(value, dict) and any(it == "Ref" or it.startswith("Fn::") for it in value)
+    return isinstance(value, dict) and any(
+        item == "Ref" or item.startswith("Fn::") for item in value
+    )
 
 
 def listed(value: Any) -> list[Any]:

@@ -14,6 +14,7 @@ from release.review.summaries import endpoint_summary, notes
 from tests.review_changes.changes import Change
 from tests.review_changes.stages import ROOT, synthesised
 
+MODELS = (None, ROOT / "models")
 _GENERAL = re.compile(
     r"no change|models: .*|its instances stay as they are|updated in place, .*"
     r"|(the code that builds models changes.*|\d+ \S+ changed)(, \d+ \S+ changed)*"
@@ -24,7 +25,7 @@ _GENERAL = re.compile(
 def told(change: Change) -> set[str]:
     """Return what is said of a change, none where only the difference shows it."""
     unchanged, file = change.stage.templates, change.stage.file
-    comparison = Comparison(change.stage.name, unchanged, change.after, file, file)
+    comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)
     return set(_said(comparison)) - _always(change.stage.name)
 
 
@@ -32,12 +33,14 @@ def told(change: Change) -> set[str]:
 def _always(stage: str) -> frozenset[str]:
     """Return what is said where nothing changes."""
     it = synthesised(stage)
-    return frozenset(_said(Comparison(stage, it.templates, it.templates, it.file, it.file)))
+    return frozenset(
+        _said(Comparison(stage, it.templates, it.templates, it.file, it.file, models=MODELS))
+    )
 
 
 def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
-    models = model_changes(comparison, None, ROOT / "models")
+    models = model_changes(comparison)
     endpoints = (
         endpoint_summary(comparison, it, [model for model in models if model.endpoint == it.name])
         for it in endpoint_changes(comparison, compared=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from release.review.access.grants import Grant, Scope
+from release.review.access.grants import Grant, PolicyScope
 from release.review.access.statements import grants, paths
 from release.review.values import construct_path, text_of
 from release.tree import Template
@@ -43,24 +43,24 @@ def access_changes(
             continue
         stays = frozenset(earlier.get("Resources", {}).keys() & template["Resources"].keys())
         names = _successors(earlier, template)
-        there = {names.get(it, it) for it in paths(earlier)}
+        there = {names.get(name, name) for name in paths(earlier)}
         old, forbidden = (
-            {_renamed(it, names) for it in grants(earlier, effect, stays)}
+            {_renamed(item, names) for item in grants(earlier, effect, stays)}
             for effect in ("Allow", "Deny")
         )  # fmt: skip
         new, forbids = grants(template, "Allow", stays), grants(template, "Deny", stays)
         gained = _beyond(new, old)
-        who = {it.who for it in old} | there
+        who = {value.who for value in old} | there
         # Whom a policy lets in is judged by what it guards: a new role is new to its service, too.
         known = {
-            it
-            for it in gained
-            if (it.guarded in there if it.guarded else it.who in who)
-            and not _is_for_capture(it, template)
+            grant
+            for grant in gained
+            if (grant.guarded in there if grant.guarded else grant.who in who)
+            and not _is_for_capture(grant, template)
         }
         kept = there & paths(template)
         lost_denials, lost, new_denials = (
-            {it for it in _beyond(*sides) if (it.guarded or it.who) in kept}
+            {side for side in _beyond(*sides) if (side.guarded or side.who) in kept}
             for sides in ((forbidden, forbids), (old, new), (forbids, forbidden))
         )
         if gained or lost_denials or lost or new_denials:
@@ -70,20 +70,20 @@ def access_changes(
 
 def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
     """Return what a grant is after roles got other names."""
-    who, guarded = (names.get(it, it) for it in (grant.who, grant.guarded))
+    who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))
     return replace(grant, who=who, guarded=guarded)
 
 
 def _beyond(grants: set[Grant], others: set[Grant]) -> set[Grant]:
     """Return what no other grant covers, with the condition that it has among the others."""
-    found = set()
-    for it in grants:
-        if not any(other.covers(it) for other in others):
-            bare = replace(it, condition=frozenset())
+    grants_beyond = set()
+    for grant in grants:
+        if not any(other.covers(grant) for other in others):
+            bare = replace(grant, condition=frozenset())
             same = (other for other in others if replace(other, condition=frozenset()) == bare)
             earlier = next(same, None)
-            found.add(replace(it, earlier=earlier.condition) if earlier else it)
-    return found
+            grants_beyond.add(replace(grant, earlier=earlier.condition) if earlier else grant)
+    return grants_beyond
 
 
 def _successors(before: Template, after: Template) -> dict[str, str]:
@@ -93,23 +93,26 @@ def _successors(before: Template, after: Template) -> dict[str, str]:
     same types of resources.
     """
     old, new = before.get("Resources", {}), after.get("Resources", {})
-    removed = [it for it in old if it not in new and old[it]["Type"] == ROLE]
-    found = {}
-    for name in (it for it in new if it not in old and new[it]["Type"] == ROLE):
+    removed = [item for item in old if item not in new and old[item]["Type"] == ROLE]
+    successors = {}
+    for name in (value for value in new if value not in old and new[value]["Type"] == ROLE):
         ranked = sorted(
-            (_likeness(old, role, new, name), role) for role in removed if role not in found
+            (_likeness(old, role, new, name), role) for role in removed if role not in successors
         )
         if ranked and ranked[-1][0] > (0, 0):
-            found[ranked[-1][1]] = name
-    return {construct_path(role, old): construct_path(name, new) for role, name in found.items()}
+            successors[ranked[-1][1]] = name
+    return {
+        construct_path(role, old): construct_path(name, new) for role, name in successors.items()
+    }
 
 
 def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
-    users = [_users(side, it) for side, it in ((old, role), (new, name))]
-    trusts = [side[it]["Properties"].get("AssumeRolePolicyDocument")
-              for side, it in ((old, role), (new, name))]  # fmt: skip
+    users = [_users(side, item) for side, item in ((old, role), (new, name))]
+    trusts = [side[value]["Properties"].get("AssumeRolePolicyDocument")
+              for side, value in ((old, role), (new, name))]  # fmt: skip
     kinds = [
-        {side[it]["Type"] for it in used} for side, used in zip((old, new), users, strict=True)
+        {side[entry]["Type"] for entry in used}
+        for side, used in zip((old, new), users, strict=True)
     ]
     return len(users[0] & users[1]), int(trusts[0] == trusts[1] and kinds[0] == kinds[1])
 
@@ -119,23 +122,24 @@ def _users(resources: dict[str, Any], role: str) -> set[str]:
     wanted = json.dumps({"Fn::GetAtt": [role, "Arn"]})
     return {
         name
-        for name, it in resources.items()
-        if wanted in json.dumps(it.get("Properties", {})) and not it["Type"].startswith("AWS::IAM")
+        for name, item in resources.items()
+        if wanted in json.dumps(item.get("Properties", {}))
+        and not item["Type"].startswith("AWS::IAM")
     }
 
 
 def _is_for_capture(grant: Grant, template: Template) -> bool:
     """Whether a role may write what its endpoint captures, where that is to be written."""
     resources = template["Resources"]
-    for it in resources.values():
-        config = it.get("Properties", {}).get("DataCaptureConfig")
-        if it["Type"] == "AWS::SageMaker::EndpointConfig" and config:
+    for resource in resources.values():
+        config = resource.get("Properties", {}).get("DataCaptureConfig")
+        if resource["Type"] == "AWS::SageMaker::EndpointConfig" and config:
             place = text_of(config.get("DestinationS3Uri"), resources).removeprefix("s3://")
             key = text_of(config.get("KmsKeyId"), resources)
-            if (str(grant.action), grant.resource) == ("s3:PutObject", Scope(f"{place}/*")):
+            if (str(grant.action), grant.resource) == ("s3:PutObject", PolicyScope(f"{place}/*")):
                 return True
             if str(grant.action) in ("kms:Decrypt", "kms:GenerateDataKey") and (
-                grant.resource == Scope(key)
+                grant.resource == PolicyScope(key)
             ):
                 return True
     return False

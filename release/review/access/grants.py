@@ -17,7 +17,7 @@ Condition = frozenset[tuple[str, str, frozenset[str]]]
 
 
 @dataclass(frozen=True, order=True)
-class Scope:
+class PolicyScope:
     """The texts that a pattern of IAM stands for, with * and ?, but for those of `excepted`."""
 
     pattern: str
@@ -28,10 +28,10 @@ class Scope:
             return self.pattern
         return f"everything but {', '.join(self.excepted)}"
 
-    def covers(self, other: "Scope") -> bool:
+    def covers(self, other: "PolicyScope") -> bool:
         """Whether all that the other one stands for is of this one."""
         return _matches(self.pattern, other.pattern) and all(
-            any(_matches(it, mine) for it in other.excepted) or _disjoint(mine, other.pattern)
+            any(_matches(value, mine) for value in other.excepted) or _disjoint(mine, other.pattern)
             for mine in self.excepted
         )
 
@@ -46,8 +46,8 @@ class Grant:
     """
 
     who: str
-    action: Scope
-    resource: Scope
+    action: PolicyScope
+    resource: PolicyScope
     condition: Condition = frozenset()
     guarded: str = ""
     earlier: Condition | None = field(default=None, compare=False)
@@ -59,14 +59,14 @@ class Grant:
             and (self.who == other.who or (self.who == ANYONE and bool(self.guarded)))
             and self.action.covers(other.action)
             and self.resource.covers(other.resource)
-            and all(_restricts(it, other.condition) for it in self.condition)
+            and all(_restricts(item, other.condition) for item in self.condition)
         )
 
 
 def condition_of(statement: dict[str, Any], resources: dict[str, Any]) -> Condition:
     """Return the condition of a statement."""
     return frozenset(
-        (operator, key, frozenset(text_of(it, resources) for it in listed(values)))
+        (operator, key, frozenset(text_of(value, resources) for value in listed(values)))
         for operator, keys in statement.get("Condition", {}).items()
         for key, values in (keys.items() if isinstance(keys, dict) else [("", keys)])
     )
@@ -75,10 +75,14 @@ def condition_of(statement: dict[str, Any], resources: dict[str, Any]) -> Condit
 def in_words(grants: Iterable[Grant], verb: str = "may") -> list[str]:
     """Return one sentence for each who, resource and condition, with all actions."""
     together: dict[tuple[str, str, str], list[str]] = {}
-    for it in sorted(grants, key=lambda it: (it.who, it.resource, it.action)):
-        place = it.guarded if it.guarded and it.resource == Scope("*") else str(it.resource)
-        key = it.who, place, _condition_in_words(it)
-        together.setdefault(key, []).append(str(it.action))
+    for grant in sorted(grants, key=lambda item: (item.who, item.resource, item.action)):
+        place = (
+            grant.guarded
+            if grant.guarded and grant.resource == PolicyScope("*")
+            else str(grant.resource)
+        )
+        key = grant.who, place, _condition_in_words(grant)
+        together.setdefault(key, []).append(str(grant.action))
     return [
         f"{who} {verb} {', '.join(dict.fromkeys(actions))} on {resource}{condition}"
         for (who, resource, condition), actions in sorted(together.items())
@@ -99,7 +103,7 @@ def _condition_in_words(grant: Grant) -> str:
 def _joined(condition: Condition) -> str:
     return " and ".join(
         f"{key} {operator} {' or '.join(sorted(values))}"
-        for operator, key, values in sorted(condition, key=lambda it: it[:2])
+        for operator, key, values in sorted(condition, key=lambda item: item[:2])
     )
 
 
@@ -114,7 +118,7 @@ def _restricts(part: tuple[str, str, frozenset[str]], condition: Condition) -> b
         if (other, name.lower()) == (operator, key.lower()):
             if "Not" in operator:
                 return values <= others
-            return all(any(_matches(value, it) for value in values) for it in others)
+            return all(any(_matches(value, item) for value in values) for item in others)
     return False
 
 
@@ -127,5 +131,5 @@ def _disjoint(one: str, other: str) -> bool:
     """Whether no text is of both patterns, as far as what is before their first * or ? tells."""
     if not set("*?") & set(other):
         return not _matches(one, other)
-    starts = [it.lower().replace("?", "*").partition("*")[0] for it in (one, other)]
+    starts = [item.lower().replace("?", "*").partition("*")[0] for item in (one, other)]
     return not (starts[0].startswith(starts[1]) or starts[1].startswith(starts[0]))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from release.review.access.grants import ANYONE, Grant, Scope, condition_of
+from release.review.access.grants import ANYONE, Grant, PolicyScope, condition_of
 from release.review.values import construct_path, listed, text_of
 from release.tree import Template
 
@@ -49,7 +49,7 @@ def grants(template: Template, effect: str = "Allow", stays: frozenset[str] = fr
 def paths(template: Template) -> set[str]:
     """Return the resources of a template, as a grant names them."""
     resources = template.get("Resources", {})
-    return {construct_path(it, resources) for it in resources}
+    return {construct_path(name, resources) for name in resources}
 
 
 def _of_documents(resources: dict[str, Any], effect: str, stays: frozenset[str]) -> Iterator[Grant]:
@@ -73,7 +73,7 @@ def _documents(kind: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]
     """
     found = [*properties.values()]
     if kind.startswith("AWS::IAM::"):
-        found += [it.get("PolicyDocument") for it in properties.get("Policies", ())]
+        found += [name.get("PolicyDocument") for name in properties.get("Policies", ())]
     for document in found:
         match document:
             case {"Statement": _}:
@@ -86,7 +86,9 @@ def _managed(resources: dict[str, Any]) -> Iterator[Grant]:
     for logical_id, resource in resources.items():
         for arn in resource.get("Properties", {}).get("ManagedPolicyArns", ()):
             everything = f"everything that {text_of(arn, resources)} allows"
-            yield Grant(construct_path(logical_id, resources), Scope("act"), Scope(everything))
+            yield Grant(
+                construct_path(logical_id, resources), PolicyScope("act"), PolicyScope(everything)
+            )
 
 
 def _invocations(resources: dict[str, Any]) -> Iterator[Grant]:
@@ -94,12 +96,14 @@ def _invocations(resources: dict[str, Any]) -> Iterator[Grant]:
         if resource["Type"] == "AWS::Lambda::Permission":
             properties = resource["Properties"]
             who, function = (
-                text_of(properties[it], resources) for it in ("Principal", "FunctionName")
+                text_of(properties[item], resources) for item in ("Principal", "FunctionName")
             )
             source = {key: properties[key] for key in SOURCES if key in properties}
             condition = condition_of({"Condition": {"StringEquals": source}}, resources)
-            action = Scope(properties["Action"])
-            yield Grant(ANYONE if who == "*" else who, action, Scope("*"), condition, function)
+            action = PolicyScope(properties["Action"])
+            yield Grant(
+                ANYONE if who == "*" else who, action, PolicyScope("*"), condition, function
+            )
 
 
 def _of_statement(
@@ -110,7 +114,7 @@ def _of_statement(
     condition = condition_of(statement, resources)
     for who in _principals(statement, logical_id, resources):
         for action in _scopes(statement, "Action", resources):
-            for scope in _scopes(statement, "Resource", resources) or [Scope("*")]:
+            for scope in _scopes(statement, "Resource", resources) or [PolicyScope("*")]:
                 yield Grant(who, action, scope, condition, guarded)
 
 
@@ -119,7 +123,7 @@ def _guarded(logical_id: str, resources: dict[str, Any]) -> str:
     properties = resources[logical_id].get("Properties", {})
     for name in ("Bucket", "Topics", "Queues"):
         if name in properties and resources[logical_id]["Type"].endswith("Policy"):
-            return ", ".join(text_of(it, resources) for it in listed(properties[name]))
+            return ", ".join(text_of(value, resources) for value in listed(properties[name]))
     return construct_path(logical_id, resources)
 
 
@@ -133,21 +137,28 @@ def _principals(statement: dict[str, Any], logical_id: str, resources: dict[str,
     if "Principal" in statement:
         return _named(statement["Principal"], resources)
     properties = resources[logical_id].get("Properties", {})
-    attached = [it for name in ("Roles", "Users", "Groups") for it in properties.get(name, ())]
-    named = [text_of(it, resources) for it in attached]
+    attached = [item for name in ("Roles", "Users", "Groups") for item in properties.get(name, ())]
+    named = [text_of(value, resources) for value in attached]
     return named or [construct_path(logical_id, resources)]
 
 
 def _named(principal: Any, resources: dict[str, Any]) -> list[str]:
     kinds = principal if isinstance(principal, dict) else {"": principal}
-    names = [text_of(it, resources) for kind in sorted(kinds) for it in listed(kinds[kind])]
-    return [ANYONE if it == "*" else it for it in names]
+    names = [text_of(value, resources) for kind in sorted(kinds) for value in listed(kinds[kind])]
+    return [ANYONE if name == "*" else name for name in names]
 
 
-def _scopes(statement: dict[str, Any], name: str, resources: dict[str, Any]) -> list[Scope]:
+def _scopes(statement: dict[str, Any], name: str, resources: dict[str, Any]) -> list[PolicyScope]:
     """Return what a statement has under `name`, or everything but what is under its opposite."""
     named, excepted = (
-        [_ASSET.sub("<asset>", text_of(it, resources)) for it in listed(statement.get(key, []))]
+        [
+            _ASSET.sub("<asset>", text_of(value, resources))
+            for value in listed(statement.get(key, []))
+        ]
         for key in (name, f"Not{name}")
     )
-    return [Scope("*", tuple(sorted(excepted)))] if excepted else [Scope(it) for it in named]
+    return (
+        [PolicyScope("*", tuple(sorted(excepted)))]
+        if excepted
+        else [PolicyScope(item) for item in named]
+    )

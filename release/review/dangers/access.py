@@ -55,19 +55,22 @@ def widened_access(comparison: Comparison) -> Iterator[Found]:
     may do more than the one whose place it takes. Who is new is judged by `powerful_newcomers`,
     anyone by `public_exposure`.
     """
-    for it in comparison.access:
-        somebody = {grant for grant in it.by_known if grant.who != ANYONE}
-        for grants, verb in ((somebody, "may now"), (it.lost_denials, "is no longer forbidden to")):
+    for access in comparison.access:
+        somebody = {grant for grant in access.by_known if grant.who != ANYONE}
+        for grants, verb in (
+            (somebody, "may now"),
+            (access.lost_denials, "is no longer forbidden to"),
+        ):
             for sentence in in_words(grants, verb):
-                yield _found(it.stack, sentence, f"{verb}, {{count}} things")
+                yield _found(access.stack, sentence, f"{verb}, {{count}} things")
 
 
 def public_exposure(comparison: Comparison) -> Iterator[Found]:
     """Anyone is let in by a policy."""
-    for it in comparison.access:
-        public = {grant for grant in it.by_known | it.by_new if grant.who == ANYONE}
+    for access in comparison.access:
+        public = {grant for grant in access.by_known | access.by_new if grant.who == ANYONE}
         for sentence in in_words(public):
-            yield _found(it.stack, sentence, "may do {count} things")
+            yield _found(access.stack, sentence, "may do {count} things")
 
 
 def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
@@ -77,14 +80,14 @@ def powerful_newcomers(comparison: Comparison) -> Iterator[Found]:
     of a key to its service. Anyone is `public_exposure`'s.
     """
     own = _Own(comparison)
-    for it in comparison.access:
+    for access in comparison.access:
         judged: dict[str, set[Grant]] = {}
-        for grant in it.by_new:
+        for grant in access.by_new:
             if grant.who != ANYONE and (why := _guarded(grant, own) or _power(grant)):
                 judged.setdefault(why, set()).add(grant)
         for why, grants in sorted(judged.items()):
             for sentence in in_words(grants):
-                yield _found(it.stack, sentence, "may do {count} things", f"new, and {why}: ")
+                yield _found(access.stack, sentence, "may do {count} things", f"new, and {why}: ")
 
 
 def _found(stack: str, sentence: str, together: str, why: str = "") -> Found:
@@ -141,4 +144,4 @@ def _power(grant: Grant) -> str | None:
 
 
 def _stands_for(pattern: str, actions: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(it.lower(), pattern.lower()) for it in actions)
+    return any(fnmatchcase(action.lower(), pattern.lower()) for action in actions)

@@ -11,16 +11,16 @@ def changed_properties(comparison: Comparison) -> Iterator[Found]:
 
     One property of several resources of a type is one danger.
     """
-    for it in comparison.described:
-        if it.rule:
-            change = it.change
+    for line in comparison.described:
+        if line.rule:
+            change = line.change
             where = f"{change.type} {change.stack}/{change.path}"
             if change.type == "AWS::SageMaker::Endpoint":
                 where = comparison.endpoint_in(change.stack)
             yield Found(
-                f"{change.stack}.{change.path}.{digest(it.text)}",
-                f"{where}: {it.text}",
-                group=f"{change.type}.{it.path.partition('.')[0]}",
-                heading=f"{{count}} {change.type}: {it.text}",
-                rule=it.rule,
+                f"{change.stack}.{change.path}.{digest(line.text)}",
+                f"{where}: {line.text}",
+                group=f"{change.type}.{line.path.partition('.')[0]}",
+                heading=f"{{count}} {change.type}: {line.text}",
+                rule=line.rule,
             )

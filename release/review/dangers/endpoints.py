@@ -1,9 +1,13 @@
 """Endpoints that are gone, refused, or less than before."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from release.review.comparison import Comparison
 from release.review.dangers.found import Found
+from release.review.endpoints import DeclaredEndpoint
+from release.review.files.model_configuration import uses_sequence_batching
+from release.review.model_changes import folder_of
 from release.review.refusals import refusal, scaled_variants_that_change
 
 
@@ -14,25 +18,25 @@ def removed_endpoints(comparison: Comparison) -> Iterator[Found]:
     somebody deletes them. The endpoint's logs are of a stack that stays, and go at once.
     """
     if not comparison.after:
-        names = ", ".join(it.name for it in comparison.endpoints.values())
+        names = ", ".join(value.name for value in comparison.endpoints.values())
         yield Found(
             comparison.stage,
             f"the stage {comparison.stage} is no longer in the app: its stacks run on, without "
             f"updates, until somebody deletes them; after that, every invocation fails ({names})",
         )
         return
-    for it in comparison.endpoints.values():
-        if it.before and it.after is None:
+    for pair in comparison.endpoints.values():
+        if pair.before and pair.after is None:
             yield Found(
-                it.name,
-                f"the endpoint {it.name} is no longer in the app: its stack runs on, without "
+                pair.name,
+                f"the endpoint {pair.name} is no longer in the app: its stack runs on, without "
                 "updates, until it is deleted; after that, every invocation fails",
-                explains=_its_logs(comparison.stage, it.name),
+                explains=_its_logs(comparison.stage, pair.name),
             )
-        elif it.before and it.before.name != it.name:
+        elif pair.before and pair.before.name != pair.name:
             yield Found(
-                it.before.name,
-                f"the endpoint {it.before.name} becomes {it.name}: a new one is created, "
+                pair.before.name,
+                f"the endpoint {pair.before.name} becomes {pair.name}: a new one is created, "
                 "the old one is deleted, and clients that invoke it by that name fail",
             )
 
@@ -66,7 +70,7 @@ def unscaled_meanwhile(comparison: Comparison) -> Iterator[Found]:
         return
     for before, after in comparison.kept:
         if names := scaled_variants_that_change(before, after):
-            most = max(before.variants[it].maximum for it in names)
+            most = max(before.variants[name].maximum for name in names)
             yield Found(
                 f"{after.name}.{','.join(names)}",
                 f"{', '.join(names)} of {after.name} is not scaled until its new instances serve: "
@@ -99,7 +103,38 @@ def lost_alarms(comparison: Comparison) -> Iterator[Found]:
 def _is_of(alarm: str, variants: set[str]) -> bool:
     """Whether an alarm is one of these variants', whose name is set apart by hyphens."""
     name = f"-{alarm.rpartition('/')[2]}-"
-    return any(f"-{it}-" in name for it in variants)
+    return any(f"-{variant}-" in name for variant in variants)
+
+
+def split_sequences(comparison: Comparison) -> Iterator[Found]:
+    """A model that keeps state between requests is on an endpoint of several instances.
+
+    "The sequence batcher ... ensures that all inference requests in a sequence get routed to the
+    same model instance" of one Triton (Triton user guide, "Ragged and Stateful Models"), and
+    SageMaker sends the requests of one sequence to any instance.
+    """
+    for pair in comparison.endpoints.values():
+        split = [_split_models(side, folder) for side, folder in
+                 zip((pair.before, pair.after), comparison.models, strict=True)]  # fmt: skip
+        for model, count in split[1].items():
+            if model not in split[0]:
+                yield Found(
+                    f"{pair.name}.{model}",
+                    f"{model} of {pair.name} batches sequences, whose requests go to up to {count} "
+                    "instances: each has a part of their state",
+                )
+
+
+def _split_models(endpoint: DeclaredEndpoint | None, models: Path | None) -> dict[str, int]:
+    """Return the models with sequence batching, if there may be several instances: how many."""
+    count = sum(variant.maximum for variant in endpoint.variants.values()) if endpoint else 0
+    if endpoint is None or models is None or count < 2:
+        return {}
+    return {
+        model: count
+        for model in endpoint.models
+        if uses_sequence_batching(folder_of(models, model))
+    }
 
 
 def low_minimum(comparison: Comparison) -> Iterator[Found]:

@@ -32,9 +32,11 @@ def foreign_origins(comparison: Comparison) -> Iterator[Found]:
     """
     before, after = comparison.sides
     known = {place for template in before.values() for _, place in _places(template)}
-    known |= {("account", it.account) for it in (comparison.was, comparison.will_be) if it.account}
+    known |= {
+        ("account", item.account) for item in (comparison.was, comparison.will_be) if item.account
+    }
     regions = {comparison.was.region, comparison.will_be.region}
-    known |= {("account", it) for region in regions for it in environments.registries(region)}
+    known |= {("account", value) for region in regions for value in environments.registries(region)}
     for change in comparison.changes:
         if change.stack not in after or change.type.startswith("AWS::IAM::"):
             continue
@@ -55,20 +57,20 @@ def _places(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]]
     match value:
         case {"Statement": _}:
             return
-        case dict() if not any(it.startswith("Fn::") for it in value):
-            for name, it in value.items():
+        case dict() if not any(one.startswith("Fn::") for one in value):
+            for name, item in value.items():
                 if name not in IDENTITIES and not name.endswith("Description"):
-                    yield from _places(it, f"{path}.{name}" if path else name)
+                    yield from _places(item, f"{path}.{name}" if path else name)
             return
         case list():
-            for it in value:
-                yield from _places(it, path)
+            for entry in value:
+                yield from _places(entry, path)
             return
     name = path.rpartition(".")[2]
     for text in texts(value):
         for pattern in _PLACES:
             for match in pattern.finditer(text):
-                yield path, next((kind, it) for kind, it in match.groupdict().items() if it)
+                yield path, next((kind, each) for kind, each in match.groupdict().items() if each)
         if name in ("Account", "AccountId") and text.isdigit():
             yield path, ("account", text)
         if name in ("S3Bucket", "DestinationBucketName") and "..." not in text:

@@ -1,8 +1,31 @@
-"""What a rule finds."""
+"""What a rule finds, and the danger that it becomes."""
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
+
+REPOSITORY = "repository"
+"""What stands for the stage in the key of a danger that is no stage's."""
+
+
+@dataclass(frozen=True)
+class Danger:
+    """`key` names it in `release/acknowledged.yaml`: the stage, the rule and the subject.
+
+    `details` are what it stands for, where that is more than the message says.
+    """
+
+    stage: str
+    rule: str
+    subject: str
+    message: str
+    details: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What an acknowledgement names."""
+        return f"{self.stage}/{self.rule}/{self.subject}"
 
 
 class Found(NamedTuple):

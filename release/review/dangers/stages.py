@@ -58,8 +58,8 @@ def over_budget(comparison: Comparison) -> Iterator[Found]:
     if most is None or not comparison.after:
         return
     costs = cost_changes(comparison)
-    was = total((it.before for it in costs), "maximum").usd
-    now = total((it.after for it in costs), "maximum").usd
+    was = total((cost.before for cost in costs), "maximum").usd
+    now = total((item.after for item in costs), "maximum").usd
     was_above = before_that is not None and was > before_that
     if now > most and not (was_above and now <= was and before_that and most >= before_that):
         yield Found(

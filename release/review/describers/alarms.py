@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import platform_facts
 from release.review.endpoints import DeclaredEndpoint
-from release.review.property_change import Line, PropertyChange
+from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import text_of
 
 WEAKER, UNHEARD = "weakened_alarms", "unheard_alarms"
@@ -29,7 +29,7 @@ STATISTICS = {"Minimum": 0.0, "Average": 50.0, "Maximum": 100.0}
 Direction = Literal["stricter", "weaker", "other"]
 
 
-def alarm(change: PropertyChange) -> Iterator[Line]:
+def alarm(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield each way in which an alarm that stays goes off later, or earlier, or tells fewer."""
     old, new = change.before, change.after
     if not old or not new:
@@ -41,44 +41,46 @@ def alarm(change: PropertyChange) -> Iterator[Line]:
     sides = (pair.before, pair.after) if pair else (None, None)
     changes = [*_level(old, new, sides), *_periods(old, new), *_period(old, new), *_data(old, new)]
     if pair is None or (pair.before and pair.after and pair.before.name == pair.after.name):
-        changes += [(f"{it} is another", "other") for it in IDENTITY if old.get(it) != new.get(it)]
+        changes += [
+            (f"{item} is another", "other") for item in IDENTITY if old.get(item) != new.get(item)
+        ]
     for text, direction in changes:
         yield (
-            Line(f"stricter: {text}")
+            ChangeLine(f"stricter: {text}")
             if direction == "stricter"
-            else Line(f"the alarm is weaker: {text}", WEAKER)
+            else ChangeLine(f"the alarm is weaker: {text}", WEAKER)
         )
 
 
-def subscription(change: PropertyChange) -> Iterator[Line]:
+def subscription(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that somebody no longer hears a topic, or only some of its messages."""
     old, new = change.before, change.after
     if old is None:
         return
     who = f"{old.get('Protocol')} {_end(old.get('Endpoint'))}"
     topic = _end(old["TopicArn"])
-    if new is None or any(old.get(it) != new.get(it) for it in SUBSCRIBED):
-        yield Line(f"{who} is no longer notified of {topic}", UNHEARD)
+    if new is None or any(old.get(item) != new.get(item) for item in SUBSCRIBED):
+        yield ChangeLine(f"{who} is no longer notified of {topic}", UNHEARD)
     elif old.get("FilterPolicy") != new.get("FilterPolicy"):
-        yield Line(f"{who} is notified of other messages of {topic}: a filter", UNHEARD)
+        yield ChangeLine(f"{who} is notified of other messages of {topic}: a filter", UNHEARD)
 
 
 SUBSCRIBED = ("Endpoint", "Protocol", "TopicArn")
 
 
-def _notified(change: PropertyChange) -> Iterator[Line]:
+def _notified(change: PropertyChange) -> Iterator[ChangeLine]:
     """`ActionsEnabled` is true unless it is set."""
     old, new = change.before, change.after
     if old.get("ActionsEnabled", True) and not new.get("ActionsEnabled", True):
-        yield Line("the alarm notifies nobody: its actions are off", UNHEARD)
+        yield ChangeLine("the alarm notifies nobody: its actions are off", UNHEARD)
         return
     actions, kept = old.get("AlarmActions", []), new.get("AlarmActions", [])
     for action in actions:
         if action not in kept:
-            yield Line(f"the alarm no longer notifies {_end(action)}", UNHEARD)
+            yield ChangeLine(f"the alarm no longer notifies {_end(action)}", UNHEARD)
     for action in kept:
         if action not in actions:
-            yield Line(f"the alarm now notifies {_end(action)}")
+            yield ChangeLine(f"the alarm now notifies {_end(action)}")
 
 
 def _level(
@@ -87,9 +89,9 @@ def _level(
     sides: tuple[DeclaredEndpoint | None, DeclaredEndpoint | None],
 ) -> Iterator[tuple[str, Direction]]:
     """Compare what the metric is held against, in the units of a stage's file."""
-    operators = [str(it.get("ComparisonOperator")) for it in (old, new)]
+    operators = [str(item.get("ComparisonOperator")) for item in (old, new)]
     less = operators[1].startswith("Less")
-    levels = [_threshold(it, side) for it, side in zip((old, new), sides, strict=True)]
+    levels = [_threshold(value, side) for value, side in zip((old, new), sides, strict=True)]
     if operators[0] != operators[1]:
         closer = operators[1] == operators[0].replace("Threshold", "OrEqualToThreshold")
         yield f"{operators[0]} -> {operators[1]}", "stricter" if closer else "weaker"
@@ -98,9 +100,9 @@ def _level(
         yield f"threshold {was[1]} -> {now[1]}", "weaker" if weaker else "stricter"
     elif None in levels and levels[0] != levels[1]:
         yield "another threshold", "other"
-    statistics = [it.get("Statistic", it.get("ExtendedStatistic")) for it in (old, new)]
+    statistics = [entry.get("Statistic", entry.get("ExtendedStatistic")) for entry in (old, new)]
     if statistics[0] != statistics[1]:
-        ranks = [_rank(it) for it in statistics]
+        ranks = [_rank(one) for one in statistics]
         stricter = min(ranks) >= 0 and (ranks[0] < ranks[1]) != less
         yield f"{statistics[0]} -> {statistics[1]}", "stricter" if stricter else "weaker"
 
@@ -121,9 +123,9 @@ def _periods(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str, Di
     cut into has fewer than that at most (the pigeonhole principle).
     """
     (bad, of), (more, out_of) = (
-        (int(it.get("DatapointsToAlarm", it.get("EvaluationPeriods", 1))),
-         int(it.get("EvaluationPeriods", 1)))
-        for it in (old, new)
+        (int(side.get("DatapointsToAlarm", side.get("EvaluationPeriods", 1))),
+         int(side.get("EvaluationPeriods", 1)))
+        for side in (old, new)
     )  # fmt: skip
     if (bad, of) != (more, out_of):
         at_once = bad if out_of >= of else ceil(bad / ceil(of / out_of))
@@ -142,7 +144,7 @@ def _period(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str, Dir
 
 
 def _data(old: dict[str, Any], new: dict[str, Any]) -> Iterator[tuple[str, Direction]]:
-    was, now = (it.get("TreatMissingData", "missing") for it in (old, new))
+    was, now = (side.get("TreatMissingData", "missing") for side in (old, new))
     if was != now:
         direction: Direction = "stricter" if now == "breaching" else "weaker"
         yield f"missing data is {was} -> {now}", direction
@@ -158,7 +160,7 @@ def _threshold(
     """
     if "Threshold" not in alarm:
         return None
-    dimensions = {it.get("Name"): it.get("Value") for it in alarm.get("Dimensions", ())}
+    dimensions = {item.get("Name"): item.get("Value") for item in alarm.get("Dimensions", ())}
     metric, value = str(alarm.get("MetricName")), float(alarm["Threshold"])
     return in_units(metric, value, endpoint, str(dimensions.get("VariantName")))
 
@@ -170,7 +172,7 @@ def in_units(
     if metric.endswith(("Latency", "Time")):
         return value / 1000, f"{value / 1000:,.10g} ms"
     declared = endpoint.variants.get(variant) if endpoint else None
-    kind = next((it for it in ("GPU", "CPU") if metric.startswith(it)), None)
+    kind = next((item for item in ("GPU", "CPU") if metric.startswith(item)), None)
     if kind and declared:
         try:
             instance = platform_facts.instance_type(declared.instance_type)

@@ -3,35 +3,36 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from release.review.property_change import Describer, Line, PropertyChange
+from release.review.property_change import ChangeLine, Describer, PropertyChange
 from release.review.values import arrow, text_of
 
 LARGE_FALL = 3
 """An amount that falls to a third or less is judged as one that falls to zero. Our choice."""
 
 
-def shown(change: PropertyChange) -> Iterator[Line]:
+def shown(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield both values: what a property without a row in the table gets."""
-    yield Line(f"{change.name}: {change.arrow}")
+    yield ChangeLine(f"{change.name}: {change.arrow}")
 
 
 def labelled(label: str) -> Describer:
     """Return a describer that shows both values under another name than the property's."""
 
-    def describe(change: PropertyChange) -> Iterator[Line]:
+    def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         of = f" of {change.item}" if change.item else ""
-        yield Line(f"{label}{of}: {change.arrow}")
+        yield ChangeLine(f"{label}{of}: {change.arrow}")
 
     return describe
 
 
-def tag(change: PropertyChange) -> Iterator[Line]:
+def tag(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield the value of a tag, which some types have in a list, and others by its key."""
     name = change.item or change.path.partition(".")[2]
     sides = (
-        it.get("Value") if isinstance(it, dict) else it for it in (change.before, change.after)
+        side.get("Value") if isinstance(side, dict) else side
+        for side in (change.before, change.after)
     )
-    yield Line(f"tag {name}: {arrow(*(text_of(it, {}) for it in sides))}")
+    yield ChangeLine(f"tag {name}: {arrow(*(text_of(it, {}) for it in sides))}")
 
 
 def silent(reason: str) -> Describer:
@@ -46,10 +47,10 @@ def guarded(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
     `text` may have the `{property}`.
     """
 
-    def describe(change: PropertyChange) -> Iterator[Line]:
+    def describe(change: PropertyChange) -> Iterator[ChangeLine]:
         if holds(change.before) and not holds(change.after):
             of = f" ({change.item})" if change.item else ""
-            yield Line(f"{text.format(property=change.path.rpartition('.')[2])}{of}", rule)
+            yield ChangeLine(f"{text.format(property=change.path.rpartition('.')[2])}{of}", rule)
         else:
             yield from shown(change)
 
@@ -58,12 +59,12 @@ def guarded(rule: str, holds: Callable[[Any], bool], text: str) -> Describer:
 
 def on_deletion(rule: str, text: str) -> Describer:
     """Return a describer to which it is a danger that a resource is deleted."""
-    return lambda change: [Line(text, rule)] if change.after is None else []
+    return lambda change: [ChangeLine(text, rule)] if change.after is None else []
 
 
 def on_creation(rule: str, text: str) -> Describer:
     """Return a describer to which it is a danger that a resource, or an item, is new."""
-    return lambda change: [Line(text, rule)] if change.before is None else shown(change)
+    return lambda change: [ChangeLine(text, rule)] if change.before is None else shown(change)
 
 
 def is_on(value: Any) -> bool:

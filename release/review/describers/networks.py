@@ -5,7 +5,7 @@ from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Any
 
-from release.review.property_change import Line, PropertyChange
+from release.review.property_change import ChangeLine, PropertyChange
 from release.review.values import listed
 
 PUBLIC, ROUTES = "public_exposure", "internet_routes"
@@ -31,36 +31,38 @@ GATEWAYS = (
 and accounts")."""
 
 
-def security_group(change: PropertyChange) -> Iterator[Line]:
+def security_group(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that a group lets the internet in, or lets traffic out to it.
 
     A new group in a network of the stage without any way out lets nothing out.
     """
-    old, new = ((it or {}) for it in (change.before, change.after))
+    old, new = ((side or {}) for side in (change.before, change.after))
     if change.after is None:
         return
     for direction, rule, text in (
         ("Ingress", PUBLIC, "lets the whole internet in"),
         ("Egress", ROUTES, "lets traffic out to anywhere"),
     ):
-        before, after = (_rules(change, it, direction) for it in (old, new))
+        before, after = (_rules(change, item, direction) for item in (old, new))
         was = _is_open(before) if change.before else False
         isolated = direction == "Egress" and change.before is None and _is_isolated(change)
         if _is_open(after) and not isolated and not (was and _open(after) <= _open(before)):
-            yield Line(f"the security group {text}", rule)
+            yield ChangeLine(f"the security group {text}", rule)
 
 
-def route(change: PropertyChange) -> Iterator[Line]:
+def route(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield a route that is new, or another."""
     if change.after:
-        found = (it for key, it in sorted(change.after.items()) if key.startswith("Destination"))
-        yield Line(f"a route to {next(found, 'nowhere')}", ROUTES)
+        destinations = (
+            item for key, item in sorted(change.after.items()) if key.startswith("Destination")
+        )
+        yield ChangeLine(f"a route to {next(destinations, 'nowhere')}", ROUTES)
 
 
 def _is_isolated(change: PropertyChange) -> bool:
     """Whether a group is in a VPC of the stage, which has neither a gateway nor a route."""
     templates = change.comparison.sides[1].values()
-    kinds = {it["Type"] for template in templates for it in template["Resources"].values()}
+    kinds = {name["Type"] for template in templates for name in template["Resources"].values()}
     own = "AWS::EC2::VPC" in kinds and not isinstance(change.after.get("VpcId"), str)
     return own and not kinds & {*GATEWAYS, "AWS::EC2::Route"}
 
@@ -75,7 +77,7 @@ def _rules(change: PropertyChange, properties: dict[str, Any], direction: str) -
 
 def _is_open(rules: list[Any]) -> bool:
     return any(
-        sum(it.num_addresses for it in collapse_addresses(networks)) > LARGEST[version]
+        sum(network.num_addresses for network in collapse_addresses(networks)) > LARGEST[version]
         for version, networks in _networks(rules)
     )
 
@@ -92,4 +94,4 @@ def _networks(rules: list[Any]) -> Iterator[tuple[int, Any]]:
 
 def _open(rules: list[Any]) -> int:
     """Return for how many protocols and ports rules name large networks."""
-    return sum(_is_open([it]) for it in rules) or int(_is_open(rules))
+    return sum(_is_open([rule]) for rule in rules) or int(_is_open(rules))

@@ -5,13 +5,13 @@ from math import ceil
 from typing import Any
 
 from release.review.endpoints import DeclaredEndpoint
-from release.review.property_change import Line, PropertyChange
+from release.review.property_change import ChangeLine, PropertyChange
 
 RULE = "lost_rollback"
 COUNT = {"VariantPropertyType": "DesiredInstanceCount"}
 
 
-def deployment(change: PropertyChange) -> Iterator[Line]:
+def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield how updates go, fewer or other alarms that roll one back, and less time for them.
 
     SageMaker looks at the alarms while traffic moves and until the old instances are gone
@@ -26,24 +26,24 @@ def deployment(change: PropertyChange) -> Iterator[Line]:
     old, new = change.before or {}, change.after or {}
     texts = in_words(old), in_words(new)
     if texts[0] != texts[1]:
-        yield Line(f"later updates: {texts[0]} -> {texts[1]}")
-    alarms = [_alarms(it) for it in (old, new)]
+        yield ChangeLine(f"later updates: {texts[0]} -> {texts[1]}")
+    alarms = [_alarms(side) for side in (old, new)]
     if len(alarms[1]) < len(alarms[0]):
         counts = f"{len(alarms[1])} alarms, before by {len(alarms[0])}"
-        yield Line(f"updates are rolled back by {counts}", RULE)
-    elif gone := [it for it in alarms[0] if it not in alarms[1]]:
-        yield Line(f"updates are no longer rolled back by {', '.join(map(str, gone))}", RULE)
+        yield ChangeLine(f"updates are rolled back by {counts}", RULE)
+    elif gone := [alarm for alarm in alarms[0] if alarm not in alarms[1]]:
+        yield ChangeLine(f"updates are no longer rolled back by {', '.join(map(str, gone))}", RULE)
     window = _window(change, new)
     less = f"less than the {window} s that the rollback alarms look at"
     was, now = _baked(old, pair.before), _baked(new, pair.after)
     if now < min(was, window):
-        yield Line(f"traffic moves to new instances in {now} s, before {was} s: {less}", RULE)
+        yield ChangeLine(f"traffic moves to new instances in {now} s, before {was} s: {less}", RULE)
     was, now = _kept(old), _kept(new)
     if "BlueGreenUpdatePolicy" in new and now < min(was, window):
-        yield Line(f"old instances stay for {now} s, before {was} s: {less}", RULE)
+        yield ChangeLine(f"old instances stay for {now} s, before {was} s: {less}", RULE)
 
 
-def endpoint(change: PropertyChange) -> Iterator[Line]:
+def endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
     """Yield that updates no longer keep the number of instances that scaling has chosen.
 
     Without `RetainAllVariantProperties`, or with the count among
@@ -55,8 +55,10 @@ def endpoint(change: PropertyChange) -> Iterator[Line]:
         assert pair
         assert pair.after
         variants = pair.after.variants.values()
-        counts = ", ".join(f"{it.name}: {it.initial} of up to {it.maximum}" for it in variants)
-        yield Line(
+        counts = ", ".join(
+            f"{variant.name}: {variant.initial} of up to {variant.maximum}" for variant in variants
+        )
+        yield ChangeLine(
             "updates no longer keep the number of instances: new ones begin with the initial "
             f"number, whatever the load ({counts})",
             "reset_counts",
@@ -84,7 +86,7 @@ def _baked(deployment: dict[str, Any], endpoint: DeclaredEndpoint) -> int:
     A canary waits once, the other strategies between any two steps (developer guide,
     deployment-guardrails-blue-green and -rolling).
     """
-    instances = max(sum(it.initial for it in endpoint.variants.values()), 1)
+    instances = max(sum(variant.initial for variant in endpoint.variants.values()), 1)
     if rolling := deployment.get("RollingUpdatePolicy"):
         size, wait = rolling.get("MaximumBatchSize"), rolling.get("WaitIntervalInSeconds", 0)
         return (_steps(size, instances) - 1) * int(wait)
@@ -119,15 +121,17 @@ def _amount(size: dict[str, Any] | None) -> str:
 def _alarms(deployment: dict[str, Any]) -> list[Any]:
     """Return what names the alarms: logical ids, where they are of the stack."""
     named = deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())
-    names = [it["AlarmName"] for it in named]
-    return [it.get("Ref") if isinstance(it, dict) else it for it in names]
+    names = [item["AlarmName"] for item in named]
+    return [name.get("Ref") if isinstance(name, dict) else name for name in names]
 
 
 def _window(change: PropertyChange, deployment: dict[str, Any]) -> int:
     """Return the seconds that the rollback alarms of a stack look at, at most."""
     resources = change.comparison.sides[1][change.change.stack]["Resources"]
-    alarms = [resources.get(it, {}).get("Properties", {}) for it in _alarms(deployment)]
-    return max((it.get("Period", 60) * it.get("EvaluationPeriods", 1) for it in alarms), default=60)
+    alarms = [resources.get(alarm, {}).get("Properties", {}) for alarm in _alarms(deployment)]
+    return max(
+        (item.get("Period", 60) * item.get("EvaluationPeriods", 1) for item in alarms), default=60
+    )
 
 
 def _keeps(endpoint: dict[str, Any]) -> bool:

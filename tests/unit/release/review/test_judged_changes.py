@@ -4,6 +4,7 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -168,8 +169,8 @@ def add(**resources: Any) -> Edit:
 
 def together(*edits: Edit) -> Edit:
     def edit(resources: dict[str, Any]) -> None:
-        for it in edits:
-            it(resources)
+        for item in edits:
+            item(resources)
 
     return edit
 
@@ -178,15 +179,19 @@ def review(edit: Edit, **file: Any) -> tuple[list[str], str]:
     """Return rule and message of each danger, and all that is said beside them."""
     before, after = base(), base()
     edit(after)
-    sides: list[dict[str, Template]] = [{"prod-text": {"Resources": it}} for it in (before, after)]
+    sides: list[dict[str, Template]] = [
+        {"prod-text": {"Resources": side}} for side in (before, after)
+    ]
     comparison = Comparison("prod", sides[0], sides[1], PROD, replace(PROD, **file))
     endpoints = endpoint_changes(comparison, compared=True)
-    told = [
-        *(endpoint_summary(comparison, it, []) for it in endpoints),
+    text = [
+        *(endpoint_summary(comparison, endpoint, []) for endpoint in endpoints),
         *notes(comparison, []),
         *map(str, cost_changes(comparison)),
     ]  # fmt: skip
-    return [f"{it.rule}: {it.message} {it.details}" for it in dangers(comparison)], "\n".join(told)
+    return [
+        f"{item.rule}: {item.message} {item.details}" for item in dangers(comparison)
+    ], "\n".join(text)
 
 
 VARIANT = ("Config", "ProductionVariants", 0)
@@ -409,11 +414,11 @@ DANGERS: dict[str, tuple[Edit, str]] = {
 @pytest.mark.parametrize("change", DANGERS)
 def test_a_dangerous_change_is_a_danger_with_its_line(change: str) -> None:
     edit, line = DANGERS[change]
-    found, _ = review(edit)
-    assert [it for it in found if line in it], found
+    messages, _ = review(edit)
+    assert [message for message in messages if line in message], messages
 
 
-TOLD: dict[str, tuple[Edit, str]] = {
+NOTED: dict[str, tuple[Edit, str]] = {
     "a schedule's time zone": (
         put(*ACTIONS, 0, "Timezone", "Asia/Tokyo"),
         "ScheduledActions.Timezone of morning: UTC -> Asia/Tokyo",
@@ -452,12 +457,12 @@ TOLD: dict[str, tuple[Edit, str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", TOLD)
+@pytest.mark.parametrize("change", NOTED)
 def test_a_change_without_a_danger_is_told(change: str) -> None:
-    edit, line = TOLD[change]
-    found, told = review(edit, max_monthly_usd=90_000)
-    assert found == []
-    assert line in told
+    edit, line = NOTED[change]
+    messages, text = review(edit, max_monthly_usd=90_000)
+    assert messages == []
+    assert line in text
 
 
 HARMLESS: dict[str, Edit] = {
@@ -546,7 +551,9 @@ def test_a_role_that_writes_what_its_endpoint_captures_is_no_danger() -> None:
         statement("s3:PutObject", captured),
         statement(["kms:Decrypt", "kms:GenerateDataKey"], key),
     ]
-    sides: list[dict[str, Template]] = [{"prod-text": {"Resources": it}} for it in (before, after)]
+    sides: list[dict[str, Template]] = [
+        {"prod-text": {"Resources": side}} for side in (before, after)
+    ]
     assert dangers(Comparison("prod", sides[0], sides[1], PROD, PROD)) == []
 
 
@@ -566,14 +573,44 @@ def test_a_group_of_a_new_network_without_a_way_out_reaches_nothing() -> None:
 
 def test_the_same_change_of_several_endpoints_is_one_danger() -> None:
     def stacks(seconds: int) -> dict[str, Template]:
-        found: dict[str, Template] = {}
+        stacks_by_name: dict[str, Template] = {}
         for name in ("prod-a", "prod-b", "prod-c"):
             resources = base()
             put("Endpoint", "EndpointName", name)(resources)
             put(*ROUTING, "WaitIntervalInSeconds", seconds)(resources)
-            found[name] = {"Resources": resources}
-        return found
+            stacks_by_name[name] = {"Resources": resources}
+        return stacks_by_name
 
     (danger,) = dangers(Comparison("prod", stacks(600), stacks(0), PROD, PROD))
     assert danger.message.startswith("3 AWS::SageMaker::Endpoint: traffic moves to new instances")
-    assert [it.partition(":")[0] for it in danger.details] == ["prod-a", "prod-b", "prod-c"]
+    assert [item.partition(":")[0] for item in danger.details] == ["prod-a", "prod-b", "prod-c"]
+
+
+@pytest.mark.parametrize(
+    ("batching", "counts", "is_danger"),
+    [
+        (("", "sequence_batching { }"), (2, 2), True),
+        (("sequence_batching { }", "sequence_batching { }"), (1, 2), True),
+        (("sequence_batching { }", "sequence_batching { }"), (2, 3), False),
+        (("", "sequence_batching { }"), (1, 1), False),
+        (("", "# sequence_batching { }"), (2, 2), False),
+    ],
+)
+def test_sequences_over_several_instances_are_a_danger(
+    tmp_path: Path, batching: tuple[str, str], counts: tuple[int, int], is_danger: bool
+) -> None:
+    sides: list[dict[str, Template]] = []
+    for side, text, count in zip(("before", "after"), batching, counts, strict=True):
+        config = tmp_path / side / "minilm" / "minilm" / "config.pbtxt"
+        config.parent.mkdir(parents=True)
+        config.write_text(f'name: "minilm"\n{text}\n')
+        resources = copy.deepcopy(RESOURCES)
+        put(*VARIANT, "InitialInstanceCount", count)(resources)
+        sides.append({"prod-text": {"Resources": resources}})
+    folders = tmp_path / "before", tmp_path / "after"
+    comparison = Comparison("prod", sides[0], sides[1], PROD, PROD, models=folders)
+    messages = [item.message for item in dangers(comparison) if item.rule == "split_sequences"]
+    assert messages == is_danger * [
+        f"minilm of prod-text batches sequences, whose requests go to up to {counts[1]} instances: "
+        "each has a part of their state"
+    ]

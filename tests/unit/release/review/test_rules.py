@@ -204,17 +204,17 @@ TOLD = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "texts"),
     [
         ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["the alarm no longer notifies a"]),
         ({"AlarmActions": [*TOLD["AlarmActions"], "c"]}, []),
         ({"ActionsEnabled": False}, ["the alarm notifies nobody: its actions are off"]),
     ],
 )
-def test_an_alarm_that_tells_fewer(change: dict[str, Any], said: list[str]) -> None:
+def test_an_alarm_that_tells_fewer(change: dict[str, Any], texts: list[str]) -> None:
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **TOLD)}
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **TOLD, **change})}
-    expected = [f"AWS::CloudWatch::Alarm prod-text/It: {it}" for it in said]
+    expected = [f"AWS::CloudWatch::Alarm prod-text/It: {it}" for it in texts]
     assert of("unheard_alarms", before, after) == expected
 
 
@@ -222,8 +222,8 @@ def test_somebody_who_no_longer_hears() -> None:
     mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
     topic = resource("AWS::SNS::Topic")
     gone = found(mail, {}, stack="prod-models")
-    said = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified of t"
-    assert gone == [("unheard_alarms", said)]
+    text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified of t"
+    assert gone == [("unheard_alarms", text)]
     other = copy.deepcopy(mail)
     other["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
     assert of("unheard_alarms", mail, other, stack="prod-models")

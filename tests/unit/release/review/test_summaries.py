@@ -23,11 +23,13 @@ RESTING = "its instances stay as they are"
 
 def summary(after: dict[str, Any], before: dict[str, Any] = RESOURCES) -> list[str]:
     """Return the parts of the sentence about the endpoint of a stack with these resources."""
-    sides: list[dict[str, Template]] = [{"prod-text": {"Resources": it}} for it in (before, after)]
+    sides: list[dict[str, Template]] = [
+        {"prod-text": {"Resources": side}} for side in (before, after)
+    ]
     comparison = Comparison("prod", sides[0], sides[1], FILE, FILE)
     (endpoint,) = endpoint_changes(comparison, compared=True)
     text = endpoint_summary(comparison, endpoint, []).removeprefix("**prod-text**: ")
-    return [it for it in text.split("; ") if not it.startswith("models:")]
+    return [item for item in text.split("; ") if not item.startswith("models:")]
 
 
 def note(
@@ -35,8 +37,8 @@ def note(
 ) -> str:
     """Return the sentence about a stack without an endpoint, with these resources."""
     sides: list[dict[str, Template]] = [
-        {STACK: {"Resources": it, **{key: value[number] for key, value in templates.items()}}}
-        for number, it in enumerate((before, after))
+        {STACK: {"Resources": side, **{key: value[number] for key, value in templates.items()}}}
+        for number, side in enumerate((before, after))
     ]
     (line,) = notes(Comparison("prod", sides[0], sides[1], FILE, FILE), models)
     return line
@@ -53,20 +55,20 @@ def of(kind: str, **properties: Any) -> dict[str, Any]:
 
 
 def test_a_property_without_a_row_in_the_table_is_shown_with_both_values() -> None:
-    before, after = (of("AWS::SQS::Queue", DelaySeconds=it) for it in (30, 60))
+    before, after = (of("AWS::SQS::Queue", DelaySeconds=item) for item in (30, 60))
     assert note(before, after) == "**prod-models**: It: DelaySeconds: 30 -> 60"
 
 
 def test_the_same_change_of_many_resources_is_said_once() -> None:
     before, after = (
-        {name: of("AWS::SQS::Queue", DelaySeconds=it)["It"] for name in "ab"} for it in (30, 60)
+        {name: of("AWS::SQS::Queue", DelaySeconds=item)["It"] for name in "ab"} for item in (30, 60)
     )
     assert note(before, after) == "**prod-models**: DelaySeconds: 30 -> 60 (2 AWS::SQS::Queue)"
 
 
 def test_of_a_long_value_the_part_that_differs_is_shown() -> None:
     before, after = (
-        of("AWS::SQS::Queue", QueueName="a" * 200 + it + "b" * 200) for it in ("OLD", "NEW")
+        of("AWS::SQS::Queue", QueueName="a" * 200 + item + "b" * 200) for item in ("OLD", "NEW")
     )
     line = note(before, after)
     assert "OLD" in line
@@ -88,7 +90,7 @@ def test_a_variant_is_described_in_the_field_s_words() -> None:
 
 def test_a_custom_resource_of_which_the_cdk_knows_nothing() -> None:
     before, after = (
-        of("Custom::TritonUpdateCheck", Endpoint=it) for it in ("prod-text", "prod-other")
+        of("Custom::TritonUpdateCheck", Endpoint=item) for item in ("prod-text", "prod-other")
     )
     assert note(before, after) == "**prod-models**: It: Endpoint: prod-text -> prod-other"
 
@@ -103,7 +105,7 @@ def test_access_that_goes() -> None:
 
 @pytest.mark.parametrize("name", ["Log", "Quota"])
 def test_what_an_endpoint_s_stack_no_longer_has(name: str) -> None:
-    after = {key: it for key, it in RESOURCES.items() if key != name}
+    after = {key: item for key, item in RESOURCES.items() if key != name}
     assert summary(after) == [RESTING, f"1 {RESOURCES[name]['Type']} deleted"]
 
 
@@ -122,7 +124,7 @@ def test_text_for_people_is_in_the_difference_alone() -> None:
 
 
 def test_a_stack_of_much_is_cut_off() -> None:
-    many = {f"P{it}": it for it in range(MOST + 2)}
+    many = {f"P{item}": item for item in range(MOST + 2)}
     line = note(of("AWS::SQS::Queue"), of("AWS::SQS::Queue", **many))
     assert line.count(": none -> ") == MOST
     assert line.endswith("; 2 more in the difference")
@@ -142,18 +144,18 @@ def test_variables_that_publish_metrics_are_one_part_of_the_sentence(
 ) -> None:
     container = RESOURCES["Model"]["Properties"]["PrimaryContainer"]
     sides = (
-        changed("Model", PrimaryContainer={**container, "Environment": it})
-        for it in (after, before)
+        changed("Model", PrimaryContainer={**container, "Environment": item})
+        for item in (after, before)
     )
     parts = summary(*sides)
     assert f"Triton's own metrics {state}" in parts
-    assert not [it for it in parts if "METRIC" in it]
+    assert not [value for value in parts if "METRIC" in value]
 
 
 def builders() -> tuple[dict[str, Any], dict[str, Any]]:
     """Return two sides with other code in the builder."""
     before, after = (
-        of("AWS::CodeBuild::Project", Source={"Location": it, "Type": "S3"}) for it in "ab"
+        of("AWS::CodeBuild::Project", Source={"Location": item, "Type": "S3"}) for item in "ab"
     )
     return before, after
 
@@ -180,7 +182,7 @@ def test_a_stack_that_leaves_the_app_stays() -> None:
 
 def test_a_new_stack_of_much_is_counted() -> None:
     kinds = ("SNS::Topic", "SQS::Queue", "S3::Bucket", "KMS::Key", "Logs::LogGroup")
-    many = {str(it): {"Type": f"AWS::{it}", "Properties": {}} for it in kinds}
+    many = {str(kind): {"Type": f"AWS::{kind}", "Properties": {}} for kind in kinds}
     comparison = Comparison("prod", {}, {STACK: {"Resources": many}}, FILE, FILE)
     assert list(notes(comparison, [])) == ["**prod-models**: new, 5 resources created"]
 
