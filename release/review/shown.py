@@ -9,7 +9,7 @@ from release.review.danger_groups import DangerGroup, grouped
 from release.review.endpoint_changes import EndpointChange
 from release.review.findings import FindingsChange, joined
 from release.review.model_changes import ModelChange
-from release.review.money import Total, total
+from release.review.money import CostChange, Total, total
 from release.review.report import Report, StageReview
 from release.review.summary import changed_costs, summary
 
@@ -85,28 +85,10 @@ class Shown:
 
     @cached_property
     def costs(self) -> list[CostRow]:
-        """The endpoints whose costs change, and all together."""
+        """All together, where that is more than one, and each endpoint whose costs change."""
         changed = changed_costs(self.report)
-        rows = [
-            CostRow(
-                cost.endpoint + (" (runs on until it is deleted)" if cost.runs_on else ""),
-                *(
-                    _arrow(total([cost.before], name), total([cost.after], name))
-                    for name in ("minimum", "maximum")
-                ),
-            )
-            for cost in changed
-        ]
-        if len(rows) > 1:
-            amounts = (
-                _arrow(
-                    total((cost.before for cost in changed), name),
-                    total((cost.after for cost in changed), name),
-                )
-                for name in ("minimum", "maximum")
-            )
-            rows.append(CostRow("together", *amounts))
-        return rows
+        rows = [_row(_name(cost), [cost]) for cost in changed]
+        return [_row("together", changed), *rows] if len(rows) > 1 else rows
 
     @property
     def prices(self) -> str:
@@ -143,6 +125,21 @@ class Shown:
             for stage in self.report.stages
             for stack in stage.stacks
         ]
+
+
+def _name(cost: CostChange) -> str:
+    return f"{cost.endpoint} (runs on until it is deleted)" if cost.runs_on else cost.endpoint
+
+
+def _row(name: str, costs: list[CostChange]) -> CostRow:
+    least, most = (
+        _arrow(
+            total((cost.before for cost in costs), amount),
+            total((cost.after for cost in costs), amount),
+        )
+        for amount in ("minimum", "maximum")
+    )
+    return CostRow(name, least, most)
 
 
 def _title(stage: StageReview, stack: str, count: int) -> str:

@@ -70,11 +70,22 @@ def _lines(change: FileChange, *, is_judge: bool) -> Iterator[FileLine]:
         lines = [line for describe in describers for line in describe(change)]
     except Unreadable as error:
         lines = [FileLine(f"not compared: {error}", "unreadable_files")]
-    if not lines and not kind.reason:
+    if not is_judge and None in (change.before, change.after):
+        lines = _as_a_whole(change, lines)
+    elif not lines and not kind.reason:
         lines = [FileLine("other comments or another form, and no other values", harmless=True)]
     for line in lines:
         is_open = is_judge and not line.rule and not line.harmless
         yield line._replace(rule="changed_judge") if is_open else line
+
+
+def _as_a_whole(change: FileChange, lines: list[FileLine]) -> list[FileLine]:
+    """Return one line in place of those of all values of a file that is new or deleted."""
+    values = [line for line in lines if not line.rule]
+    if len(values) < 2:
+        return lines
+    whole = FileLine(f"{code.state(change)} ({code.size(change)})")
+    return [*(line for line in lines if line.rule), whole]
 
 
 def _dangers(change: FileChange, lines: list[FileLine]) -> Iterator[Danger]:

@@ -49,6 +49,12 @@ class FileChange:
         return self.head.get(self.path)
 
     @property
+    def model_stays(self) -> bool:
+        """Whether the model's folder, which the file is in, still has files."""
+        model = "/".join(self.path.split("/")[:2])
+        return any(path.startswith(f"{model}/") for path in self.head)
+
+    @property
     def subject(self) -> str:
         """What an acknowledgement names: the path and exactly this content."""
         content = self.after

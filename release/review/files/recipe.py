@@ -18,6 +18,11 @@ Plain = dict[str, Any]
 def describe(change: FileChange) -> Iterator[FileLine]:
     """Yield other sources of weights, removed hashes and larger gates, and every other field."""
     old, new = _read(change, change.before), _read(change, change.after)
+    if change.before is None:
+        yield FileLine(f"new, weights: {_origin(new['weights'] or {})}")
+        return
+    if not change.model_stays:
+        return
     yield from _weights(old.pop("weights", None) or {}, new.pop("weights", None) or {})
     yield from _gates(old, new)
     for difference in differences(old, new):

@@ -17,6 +17,8 @@ FOLDER = ".github/workflows/"
 STRANGERS = ("issue_comment", "pull_request_target", "workflow_run")
 """What strangers can set off, and that runs with the rights and secrets of the repository (GitHub
 docs, "Events that trigger workflows"; zizmor, dangerous-triggers)."""
+IGNORED = b"zizmor: ignore"
+"""A comment that silences a finding (zizmor's documentation, "Ignoring results")."""
 _LEVELS = {"none": 0, "read": 1, "write": 2}
 _ALL = "all scopes"
 _DEFAULT = "whatever the repository's settings say"
@@ -34,6 +36,9 @@ def describe(change: FileChange) -> Iterator[FileLine]:
     `environment` is where people approve, and what the subject of a deploy's token names.
     """
     old, new = _read(change.before), _read(change.after)
+    before, after = ((side or b"").count(IGNORED) for side in (change.before, change.after))
+    if after > before:
+        yield FileLine("zizmor, which lints workflows, ignores more", "weakened_checks")
     widened = list(_permissions(old, new))
     yield from widened
     known = _actions(change)

