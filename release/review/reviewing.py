@@ -14,7 +14,7 @@ from release.review.acknowledged import Acknowledgement, Acknowledgements, read
 from release.review.assemblies import Synthesised
 from release.review.dangers import REPOSITORY, Danger
 from release.review.deployed import Deployed
-from release.review.files import FileReview, review_files
+from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed
 from release.review.report import Base, Commits, Gap, Report, StageReview, review_stage
 from release.tree import CheckoutError, Template, Tree

@@ -2,7 +2,7 @@
 
 import pytest
 
-from release.review.files import compare_files
+from release.review.files.file_review import compare_files
 from tests.review_changes.file_changes import DANGEROUS, HARMLESS, leaf_mutations, mutation
 from tests.unit.release.review.files.repository import base
 

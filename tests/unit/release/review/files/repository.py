@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from release.review.files import FileReview, compare_files
+from release.review.files.file_review import FileReview, compare_files
 from release.tree import Tree
 
 ROOT = Path(__file__).parents[5]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from release.review.files import FileReview
+from release.review.files.file_review import FileReview
 from tests.unit.release.review.files.repository import Edit, base, review
 
 RECIPE = "models/minilm/recipe.yaml"

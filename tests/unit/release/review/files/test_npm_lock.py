@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from release.review.files import compare_files
+from release.review.files.file_review import compare_files
 
 ENTRY = {"version": "2.1", "integrity": "sha512-good", "bin": {"cdk": "bin/cdk"}}
 ROOT = Path(__file__).parents[5]

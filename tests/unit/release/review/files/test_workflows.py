@@ -2,7 +2,7 @@
 
 import pytest
 
-from release.review.files import FileReview, compare_files
+from release.review.files.file_review import FileReview, compare_files
 
 WORKFLOW = """\
 on: pull_request
