@@ -55,7 +55,12 @@ def load(path: Path, schema: type[Model]) -> Model:
 
     Raises `InvalidFile` with every problem of the file, and `OSError` when it cannot be read.
     """
-    node, value = _read(path)
+    return parse(path, path.read_bytes(), schema)
+
+
+def parse(path: Path, content: bytes, schema: type[Model]) -> Model:
+    """Return the content of the file at `path` as a `schema`. Raises `InvalidFile`."""
+    node, value = _read(path, content)
     try:
         return schema.model_validate(value)
     except ValidationError as error:
@@ -83,7 +88,7 @@ def line_of(path: Path, *keys: str | int) -> int:
 
     Where the keys lead out of the file, it is the line of the last one that is in it.
     """
-    return _locate(_read(path)[0], keys)[0]
+    return _locate(_read(path, path.read_bytes())[0], keys)[0]
 
 
 class _Loader(yaml.SafeLoader):
@@ -129,12 +134,12 @@ def _wrong_key(key: yaml.Node, mapping: yaml.MappingNode) -> str:
     return "is there twice: keep one" if twice else ""
 
 
-def _read(path: Path) -> tuple[yaml.MappingNode, Any]:
+def _read(path: Path, content: bytes) -> tuple[yaml.MappingNode, Any]:
     """Return the nodes of a file, with their lines, and its value."""
-    content = path.read_text(encoding="utf-8", errors="surrogateescape")
+    text = content.decode("utf-8", errors="surrogateescape")
     line, reason = 1, "write a mapping of keys to values"
     try:
-        loader = _Loader(path, content)
+        loader = _Loader(path, text)
         node = loader.get_single_node()
         if loader.problems:
             raise InvalidFile(loader.problems)
@@ -143,7 +148,7 @@ def _read(path: Path) -> tuple[yaml.MappingNode, Any]:
     except RecursionError:
         reason = "lists and mappings are nested too deeply: write fewer levels"
     except yaml.reader.ReaderError as error:
-        line = content.count("\n", 0, error.position) + 1
+        line = text.count("\n", 0, error.position) + 1
         reason = "a character is not UTF-8, or not allowed in YAML: save the file as UTF-8"
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1

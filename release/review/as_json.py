@@ -5,15 +5,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from release.review.acknowledged import Acknowledgement
-from release.review.dangers import Danger
 from release.review.differences import StackDifference
-from release.review.model_changes import ModelChange
 from release.review.report import Judged, Report, StageReview
+from release.review.summary import summary
 
 SCHEMA = Path(__file__).with_name("review.schema.json")
 
-VERSION = 2
+VERSION = 3
 """Raised where a program that reads the JSON must change; a new key is no such change."""
 
 
@@ -24,11 +22,14 @@ def render(report: Report) -> str:
         "base": {"name": report.base, "commit": report.commits.base},
         "head": {"commit": report.commits.head, "dirty": report.commits.dirty},
         "complete": report.is_complete,
-        "not_reviewed": [asdict(it) for it in report.gaps],
-        "dangers": [_danger(it) for it in report.dangers],
+        "summary": summary(report),
+        "not_reviewed": [asdict(gap) for gap in report.gaps],
+        "dangers": [_danger(judged) for judged in report.dangers],
+        "notes": list(report.notes),
+        "not_judged": list(report.not_judged),
         "stages": [_stage(it) for it in report.stages],
         "findings": asdict(report.findings),
-        "acknowledged_without_danger": [_acknowledgement(it) for it in report.unmatched],
+        "acknowledged_without_danger": [by.model_dump(mode="json") for by in report.unmatched],
     }
     return json.dumps(content, indent=2) + "\n"
 
@@ -41,7 +42,7 @@ def _stage(stage: StageReview) -> dict[str, Any]:
         "sentences": list(stage.sentences),
         "notes": list(stage.notes),
         "dangers": [_danger(it) for it in stage.dangers],
-        "models": [_model(it) for it in stage.models],
+        "models": [asdict(model) for model in stage.models],
         "costs": [asdict(it) for it in stage.costs],
         "access": list(stage.access),
         "stacks": [_stack(it, left=it.stack in stage.left) for it in stage.stacks],
@@ -53,28 +54,10 @@ def _stage(stage: StageReview) -> dict[str, Any]:
 def _danger(judged: Judged) -> dict[str, Any]:
     danger, by = judged
     return {
-        **_parts(danger),
-        "message": danger.message,
-        "details": list(danger.details),
-        "acknowledged": _acknowledgement(by) if by else None,
-    }
-
-
-def _parts(danger: Danger) -> dict[str, str]:
-    return {
         "key": danger.key,
-        "stage": danger.stage,
-        "rule": danger.rule,
-        "subject": danger.subject,
+        **asdict(danger),
+        "acknowledged": by.model_dump(mode="json") if by else None,
     }
-
-
-def _acknowledgement(by: Acknowledgement) -> dict[str, Any]:
-    return by.model_dump(mode="json")
-
-
-def _model(change: ModelChange) -> dict[str, Any]:
-    return asdict(change)
 
 
 def _stack(stack: StackDifference, *, left: bool) -> dict[str, Any]:

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from release.review import environments
+from release.review.access.gained import AccessChange, access_changes
+from release.review.described import DescribedChange, described
 from release.review.differences import Change, StackDifference, differences
 from release.review.endpoints import DeclaredEndpoint, endpoint_of
 from release.review.environments import Settings
 from release.review.findings import NOTHING, FindingsChange
-from release.review.gained_access import Gained, gained
 from release.stage_file import StageFile
 from release.tree import Template
 
@@ -45,7 +47,8 @@ class Comparison:
     `before` and `after` are templates by stack, `was` and `will_be` what the stage says of itself
     then, `change_sets` what CloudFormation says of stacks, `settings` what cloud assemblies say of
     stacks beside templates, by stack, before and after, `acknowledged` the findings of cdk-nag that
-    the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code.
+    the app acknowledges, with reasons that are among the `reviewed_texts` of the base's code,
+    `models` the folders of models before and after, None where there are no files.
     """
 
     stage: str
@@ -58,6 +61,7 @@ class Comparison:
     settings: tuple[Settings, Settings] = ({}, {})
     acknowledged: FindingsChange = NOTHING
     reviewed_texts: frozenset[str] = frozenset()
+    models: tuple[Path | None, Path | None] = (None, None)
 
     @property
     def production(self) -> bool:
@@ -100,9 +104,14 @@ class Comparison:
         return [it for it in self.changes if it.stack in self.before and it.stack in self.after]
 
     @cached_property
-    def gained(self) -> list[Gained]:
-        """What the policies of each stack allow and did not before."""
-        return list(gained(*self.sides))
+    def described(self) -> list[DescribedChange]:
+        """What changes in each resource, in words."""
+        return list(described(self))
+
+    @cached_property
+    def access(self) -> list[AccessChange]:
+        """What the policies of each stack allow and did not before, and the other way round."""
+        return list(access_changes(*self.sides))
 
     @cached_property
     def findings(self) -> FindingsChange:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from release import parameters
+from release.review.schedules import WeeklyLimits, limits
 from release.tree import Template
 
 UNNAMED = "an endpoint without a name"
@@ -13,14 +14,10 @@ UNNAMED = "an endpoint without a name"
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredVariant:
-    """A production variant: `initial` instances are those that it is created with, `minimum` and
-    `maximum` scaling's.
+    """A production or shadow variant: `initial` instances are those that it is created with.
 
-    Schedules that change the limits count among them; `limits` are those without. `targets` are the
-    scaling policies: metric -> target value, `cooldowns` metric -> seconds out and in, `schedules`
-    name -> when and which limits. `target` is what a multi-model variant's archives are built for,
-    None for a single model, `caches` whether its models stay in memory. `environment` is the
-    container's.
+    `minimum` and `maximum` are scaling's over a week, with the mean of each. `target` is what a
+    multi-model variant's archives are built for, None for a single model.
     """
 
     name: str
@@ -30,14 +27,10 @@ class DeclaredVariant:
     initial: int
     minimum: int
     maximum: int
-    targets: dict[str, float]
+    mean_minimum: float
+    mean_maximum: float
     scaled: bool
     target: str | None
-    cooldowns: dict[str, str] = field(default_factory=dict)
-    schedules: dict[str, str] = field(default_factory=dict)
-    limits: str = ""
-    caches: bool = True
-    environment: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,17 +47,17 @@ class DeclaredModel:
 class DeclaredEndpoint:
     """An endpoint with what surrounds it in its stack.
 
-    `update` says how it is updated, `rollback_alarms` how many alarms roll an update back, `alarms`
-    names all alarms by their construct path. `capture` is what is recorded of requests.
+    `deployment` is its DeploymentConfig, `rollback_alarms` how many alarms roll an update back,
+    `alarms` names all alarms by their construct path. `shadows` get copies of requests.
     """
 
     name: str
     release: str
-    update: str
     rollback_alarms: int
     alarms: tuple[str, ...]
-    capture: str = "nothing"
+    deployment: dict[str, Any] = field(default_factory=dict)
     variants: dict[str, DeclaredVariant] = field(default_factory=dict)
+    shadows: dict[str, DeclaredVariant] = field(default_factory=dict)
     models: dict[str, DeclaredModel] = field(default_factory=dict)
 
 
@@ -76,18 +69,19 @@ def endpoint_of(template: Template) -> DeclaredEndpoint | None:
     if endpoint is None or config is None:
         return None
     name = endpoint.get("EndpointName", UNNAMED)
-    variants = {
-        it["VariantName"]: _variant(it, resources, name) for it in config["ProductionVariants"]
-    }
+    variants, shadows = (
+        {it["VariantName"]: _variant(it, resources, name) for it in config.get(key, ())}
+        for key in ("ProductionVariants", "ShadowProductionVariants")
+    )
     deployment = endpoint.get("DeploymentConfig", {})
     return DeclaredEndpoint(
         name=name,
         release=_release(resources),
-        update=_update(deployment),
         rollback_alarms=len(deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())),
         alarms=tuple(sorted(_alarms(resources))),
-        capture=_capture(config.get("DataCaptureConfig", {})),
+        deployment=deployment,
         variants=variants,
+        shadows=shadows,
         models=_models(resources),
     )
 
@@ -98,38 +92,20 @@ def _of_type(resources: dict[str, Any], resource_type: str) -> Any:
 
 def _variant(variant: dict[str, Any], resources: dict[str, Any], endpoint: str) -> DeclaredVariant:
     resource_id = f"endpoint/{endpoint}/variant/{variant['VariantName']}"
-    initial = minimum = maximum = variant.get("InitialInstanceCount", 1)
-    targets, cooldowns, schedules, own, scaled = {}, {}, {}, "", False
-    for logical_id, resource in resources.items():
-        properties = resource.get("Properties", {})
-        if resource["Type"] != "AWS::ApplicationAutoScaling::ScalableTarget":
-            continue
-        if properties["ResourceId"] == resource_id:
-            actions = properties.get("ScheduledActions", [])
-            limits = [properties, *(it.get("ScalableTargetAction", {}) for it in actions)]
-            minimum = min(it["MinCapacity"] for it in limits if "MinCapacity" in it)
-            maximum = max(it["MaxCapacity"] for it in limits if "MaxCapacity" in it)
-            own = f"{properties['MinCapacity']}-{properties['MaxCapacity']}"
-            targets, scaled = _targets(resources, logical_id), True
-            cooldowns = _cooldowns(resources, logical_id)
-            schedules = {it["ScheduledActionName"]: _schedule(it) for it in actions}
+    targets = _of_type(resources, "AWS::ApplicationAutoScaling::ScalableTarget")
+    target = next((it for it in targets if it["ResourceId"] == resource_id), None)
+    count = variant.get("InitialInstanceCount", 1)
+    range_ = limits(target) if target else WeeklyLimits(count, count, count, count)
     model = _container(variant.get("ModelName"), resources)
     return DeclaredVariant(
         name=variant["VariantName"],
         instance_type=variant.get("InstanceType", "no instances"),
         weight=variant.get("InitialVariantWeight", 1),
         mode=model.get("Mode", "SingleModel"),
-        initial=initial,
-        minimum=minimum,
-        maximum=maximum,
-        targets=targets,
-        scaled=scaled,
+        initial=count,
+        **range_._asdict(),
+        scaled=target is not None,
         target=_target(model),
-        cooldowns=cooldowns,
-        schedules=schedules,
-        limits=own,
-        caches=model.get("MultiModelConfig", {}).get("ModelCacheSetting") != "Disabled",
-        environment=model.get("Environment", {}),
     )
 
 
@@ -150,78 +126,12 @@ def _target(container: dict[str, Any]) -> str | None:
     return None
 
 
-def _targets(resources: dict[str, Any], scalable_target: str) -> dict[str, float]:
-    return {
-        metric: it["TargetValue"] for metric, it in _policies(resources, scalable_target).items()
-    }
-
-
-def _cooldowns(resources: dict[str, Any], scalable_target: str) -> dict[str, str]:
-    return {
-        metric: f"{it.get('ScaleOutCooldown')} s out, {it.get('ScaleInCooldown')} s in"
-        for metric, it in _policies(resources, scalable_target).items()
-    }
-
-
-def _policies(resources: dict[str, Any], scalable_target: str) -> dict[str, Any]:
-    """Return the settings of a target's policies, by what each measures."""
-    found = {}
-    for policy in _of_type(resources, "AWS::ApplicationAutoScaling::ScalingPolicy"):
-        settings = policy.get("TargetTrackingScalingPolicyConfiguration")
-        if settings and policy.get("ScalingTargetId") == {"Ref": scalable_target}:
-            predefined = settings.get("PredefinedMetricSpecification", {})
-            custom = settings.get("CustomizedMetricSpecification", {})
-            metric = predefined.get("PredefinedMetricType") or custom.get("MetricName", "?")
-            found[metric.removeprefix("SageMakerVariant")] = settings
-    return found
-
-
-def _schedule(action: dict[str, Any]) -> str:
-    limits = action.get("ScalableTargetAction", {})
-    zone = action.get("Timezone", "UTC")
-    least, most = (limits.get(it, "as before") for it in ("MinCapacity", "MaxCapacity"))
-    return f"{action['Schedule']} {zone}, {least}-{most} instances"
-
-
-def _capture(config: dict[str, Any]) -> str:
-    if not config.get("EnableCapture"):
-        return "nothing"
-    sides = {
-        "Input": "requests",
-        "Output": "responses",
-        "InputAndOutput": "requests and responses",
-    }
-    recorded = (sides[it["CaptureMode"]] for it in config["CaptureOptions"])
-    return f"{config['InitialSamplingPercentage']} % of {' and '.join(recorded)}"
-
-
 def _release(resources: dict[str, Any]) -> str:
     for model in _of_type(resources, "AWS::SageMaker::Model"):
         image = model.get("PrimaryContainer", {}).get("Image")
         if isinstance(image, str):
             return image.rpartition(":")[2].partition("-")[0]
     return "?"
-
-
-def _update(deployment: dict[str, Any]) -> str:
-    if rolling := deployment.get("RollingUpdatePolicy"):
-        size = rolling["MaximumBatchSize"]
-        return f"rolling {_amount(size)} at a time"
-    routing = deployment.get("BlueGreenUpdatePolicy", {}).get("TrafficRoutingConfiguration", {})
-    minutes = routing.get("WaitIntervalInSeconds", 0) / 60
-    match routing.get("Type"):
-        case "CANARY":
-            return f"canary {_amount(routing.get('CanarySize'))} for {minutes:g} min"
-        case "LINEAR":
-            return f"linear {_amount(routing.get('LinearStepSize'))} every {minutes:g} min"
-    return "all at once"
-
-
-def _amount(size: dict[str, Any] | None) -> str:
-    if size is None:
-        return "?"
-    unit = "%" if size["Type"] == "CAPACITY_PERCENT" else "instances"
-    return f"{size['Value']} {unit}"
 
 
 def _alarms(resources: dict[str, Any]) -> list[str]:

@@ -36,7 +36,7 @@ def without_places(templates: dict[str, Template], place: StageFile) -> dict[str
     """Return templates in which region, account, partition and AWS's own registry have no names."""
     named = [
         (re.compile(rf"\b{account}(?=\.dkr\.ecr\.|:repository/sagemaker-tritonserver)"), "REGISTRY")
-        for account in _registries(place.region)
+        for account in registries(place.region)
     ]
     named.append((re.compile(rf"\b{re.escape(place.region)}(?![0-9])"), "${AWS::Region}"))
     if place.account:
@@ -58,7 +58,7 @@ def comparable(
     return sides
 
 
-def _registries(region: str) -> set[str]:
+def registries(region: str) -> set[str]:
     """Return the accounts that hold the SageMaker Triton images of a region, if it is known."""
     try:
         found = platform_facts.region(region)

@@ -48,11 +48,9 @@ class ModelChange:
     breaking: tuple[str, ...] = ()
 
 
-def model_changes(comparison: Comparison, before: Path | None, after: Path) -> list[ModelChange]:
-    """Return a line for every model of every endpoint, by name.
-
-    `before` and `after` are the folders of models; what is only deployed has none.
-    """
+def model_changes(comparison: Comparison) -> list[ModelChange]:
+    """Return a line for every model of every endpoint, by name."""
+    before, after = comparison.models
     found = []
     for pair in comparison.endpoints.values():
         earlier = None if comparison.moves else pair.before  # nothing is built there
@@ -68,7 +66,7 @@ def _change(
     name: str,
     versions: tuple[DeclaredModel | None, DeclaredModel | None],
     before: Path | None,
-    after: Path,
+    after: Path | None,
 ) -> ModelChange:
     old, new = versions
     if old is None:
@@ -77,7 +75,7 @@ def _change(
         return ModelChange(endpoint=endpoint, model=name, state="removed")
     breaking = tuple(_breaking(old.signature, new.signature))
     if old.version != new.version:
-        because = _files_that_differ(name, before, after) if before else ()
+        because = _files_that_differ(name, before, after) if before and after else ()
         return ModelChange(
             endpoint=endpoint,
             model=name,
@@ -106,11 +104,17 @@ def _files_that_differ(model: str, before: Path, after: Path) -> tuple[Cause, ..
     )
 
 
-def _contents(models: Path, model: str) -> dict[str, bytes]:
-    """Return the files of the folder that is called as the model, or as its beginning."""
+def folder_of(models: Path, model: str) -> Path:
+    """Return the folder that is called as a model, or as its beginning."""
     folder = models / model
     while not folder.is_dir() and "-" in folder.name:
         folder = models / folder.name.rpartition("-")[0]  # an alternative of a recipe
+    return folder
+
+
+def _contents(models: Path, model: str) -> dict[str, bytes]:
+    """Return the files of a model's folder."""
+    folder = folder_of(models, model)
     return {
         f"models/{path.relative_to(models).as_posix()}": path.read_bytes()
         for path in folder.rglob("*")

@@ -1,12 +1,11 @@
 """What an endpoint's instances cost a month."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import attrgetter
 
 import platform_facts
 from release.review.comparison import Comparison
-from release.review.endpoints import DeclaredEndpoint, DeclaredVariant
+from release.review.endpoints import DeclaredEndpoint
 
 HOURS = 730
 """A month."""
@@ -16,15 +15,12 @@ HOURS = 730
 class Cost:
     """USD a month for the instances of an endpoint, on demand.
 
-    At the fewest and the most instances that scaling allows, and at those that it is created with.
-    `as_single_model` is the fewest with an endpoint for each model. `unknown` names the instance
-    types without a price; then every amount is None.
+    At the fewest and the most instances that scaling allows, as its schedules have them over a
+    week. `unknown` has each instance type without a price, and why; then both amounts are None.
     """
 
     minimum: float | None
-    initial: float | None
     maximum: float | None
-    as_single_model: float | None
     unknown: tuple[str, ...] = ()
 
 
@@ -52,24 +48,22 @@ class Total:
 def cost_of(endpoint: DeclaredEndpoint, region: str) -> Cost:
     """Return what an endpoint's instances cost in a region."""
     prices = platform_facts.prices()
-    of = {it.instance_type: prices.of(region, it.instance_type) for it in _variants(endpoint)}
-    unknown = tuple(sorted(f"{name} in {region}" for name, price in of.items() if price is None))
-    if unknown:
-        return Cost(minimum=None, initial=None, maximum=None, as_single_model=None, unknown=unknown)
-
-    def a_month(instances: Callable[[DeclaredVariant], int]) -> float:
-        hourly = sum((of[it.instance_type] or 0) * instances(it) for it in _variants(endpoint))
-        return HOURS * hourly
-
-    minimum = a_month(attrgetter("minimum"))
-    models = (
-        len(endpoint.models) if any(it.mode == "MultiModel" for it in _variants(endpoint)) else 1
+    variants = [*endpoint.variants.values(), *endpoint.shadows.values()]
+    hourly = {it.instance_type: prices.of(region, it.instance_type) for it in variants}
+    known = ", ".join(sorted(prices.per_hour))
+    why = f"it is not in the table of {prices.date}"
+    if region not in prices.per_hour:
+        why = f"the table has prices of {known} alone"
+    unknown = tuple(
+        f"{name} in {region} has no price: {why}"
+        for name, price in sorted(hourly.items())
+        if price is None
     )
+    if unknown:
+        return Cost(minimum=None, maximum=None, unknown=unknown)
     return Cost(
-        minimum=minimum,
-        initial=a_month(attrgetter("initial")),
-        maximum=a_month(attrgetter("maximum")),
-        as_single_model=minimum * models,
+        minimum=HOURS * sum((hourly[it.instance_type] or 0) * it.mean_minimum for it in variants),
+        maximum=HOURS * sum((hourly[it.instance_type] or 0) * it.mean_maximum for it in variants),
     )
 
 
@@ -100,7 +94,3 @@ def total(costs: Iterable[Cost | None], amount: str) -> Total:
     values = [getattr(it, amount) for it in costs if it]
     known = [it for it in values if it is not None]
     return Total(sum(known), len(known) == len(values))
-
-
-def _variants(endpoint: DeclaredEndpoint) -> list[DeclaredVariant]:
-    return list(endpoint.variants.values())

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from release.review import environments
+from release.review.access.grants import in_words
 from release.review.acknowledged import Acknowledgement
 from release.review.assemblies import Synthesis, Synthesised
 from release.review.comparison import Comparison, Linter
@@ -15,12 +16,9 @@ from release.review.deployed import Deployed
 from release.review.differences import StackDifference
 from release.review.endpoint_changes import EndpointChange, endpoint_changes
 from release.review.findings import NOTHING, FindingsChange, compare
-from release.review.grants import in_words
 from release.review.model_changes import ModelChange, model_changes
 from release.review.money import CostChange, cost_changes
-from release.review.notes import notes
-from release.review.other_changes import other_changes
-from release.review.sentences import sentence
+from release.review.summaries import endpoint_summary, notes
 from release.tree import NotSynthesised
 
 Base = Synthesised | Deployed
@@ -83,7 +81,8 @@ class Gap:
 class Report:
     """All stages, and what the model linter finds.
 
-    `base` is the name that the base was asked for by. `dangers` are the repository's own.
+    `base` is the name that the base was asked for by. `dangers` and `notes` are of the repository's
+    files, `not_judged` names those whose content no rule reads.
     `unmatched` acknowledges what is no danger of this change. `failed` is what could not be looked
     at, and is in nothing else here.
     """
@@ -92,6 +91,8 @@ class Report:
     stages: tuple[StageReview, ...]
     findings: FindingsChange
     dangers: tuple[Judged, ...] = ()
+    notes: tuple[str, ...] = ()
+    not_judged: tuple[str, ...] = ()
     unmatched: tuple[Acknowledgement, ...] = ()
     commits: Commits = Commits()
     failed: tuple[Gap, ...] = ()
@@ -150,21 +151,25 @@ def review_stage(
         settings,
         acknowledged,
         _texts(tree.root) if tree else frozenset(),
+        (tree.models if tree else None, head.models),
     )
     # What could not be read is not compared with: nothing of it would be found.
     known = dangers(comparison) if missing is None else []
     endpoints = endpoint_changes(comparison, compared=missing is None)
-    models = model_changes(comparison, tree.models if tree else None, head.models)
-    said = (*notes(comparison, models), *other_changes(comparison)) if missing is None else ()
+    models = model_changes(comparison)
+    said = notes(comparison, models) if missing is None else ()
     return StageReview(
         stage=stage,
         no_base=missing,
         endpoints=tuple(endpoints),
-        sentences=tuple(_sentence(it, models) for it in endpoints),
+        sentences=tuple(
+            endpoint_summary(comparison, it, [one for one in models if one.endpoint == it.name])
+            for it in endpoints
+        ),
         dangers=tuple((it, acknowledgement(it)) for it in known),
         models=tuple(models),
         costs=tuple(cost_changes(comparison)),
-        access=tuple(line for it in comparison.gained for line in in_words(it.by_new)),
+        access=tuple(line for it in comparison.access for line in in_words(it.by_new)),
         stacks=tuple(comparison.stacks),
         findings=comparison.findings,
         acknowledged=acknowledged,
@@ -197,9 +202,3 @@ def _base_synthesis(base: Base | None, stage: str) -> tuple[Synthesis, str | Non
 
 def _compared(before: tuple[str, ...] | None, after: tuple[str, ...] | None) -> FindingsChange:
     return NOTHING if before is None or after is None else compare(before, after)
-
-
-def _sentence(endpoint: EndpointChange, models: list[ModelChange]) -> str:
-    own = [it for it in models if it.endpoint == endpoint.name]
-    pair = endpoint.pair
-    return sentence(pair.before, pair.after, own, list(endpoint.changes))

@@ -12,8 +12,9 @@ import checked_yaml
 from release.review import findings
 from release.review.acknowledged import Acknowledgement, Acknowledgements, read
 from release.review.assemblies import Synthesised
-from release.review.dangers import REPOSITORY, Danger, repository_dangers
+from release.review.dangers import REPOSITORY, Danger
 from release.review.deployed import Deployed
+from release.review.files.file_review import FileReview, review_files
 from release.review.findings import NOTHING, FindingsChange, LinterFailed
 from release.review.report import Base, Commits, Gap, Report, StageReview, review_stage
 from release.tree import CheckoutError, Template, Tree
@@ -42,7 +43,7 @@ class Review:
         self._stages: list[StageReview] = []
         self.failed: list[Gap] = []
         self._findings = NOTHING
-        self._own: list[Danger] | None = None
+        self._files: FileReview | None = None
         for tree in {judge.root: judge, head.root: head}.values():
             with self._gap("acknowledgements"):
                 acknowledgements = read(tree.root, self._today)
@@ -79,21 +80,23 @@ class Review:
         for path in self._head.links():
             self.failed.append(Gap(path, "is a link, which may lead anywhere: commit the file"))
         with self._gap(REPOSITORY):
-            self._own = repository_dangers(base, self._head)
+            self._files = review_files(base, self._head)
 
     def report(self, base: str, *, named: list[str] | None) -> Report:
         """Return the report; `base` is what the base is called."""
-        own = self._own
+        files = self._files or FileReview()
         unread = {it.stage for it in self._stages if it.no_base is not None}
         unread.update(it.what for it in self.failed)
-        if own is None:
+        if self._files is None:
             unread.add(REPOSITORY)
-        known = [*(own or ()), *(danger for it in self._stages for danger, _ in it.dangers)]
+        known = [*files.dangers, *(danger for it in self._stages for danger, _ in it.dangers)]
         return Report(
             base=base,
             stages=tuple(self._stages),
             findings=self._findings,
-            dangers=tuple((it, self._acknowledgement(it)) for it in own or ()),
+            dangers=tuple((it, self._acknowledgement(it)) for it in files.dangers),
+            notes=files.notes,
+            not_judged=files.not_judged,
             unmatched=self._acknowledgements.without_danger(
                 known, lambda stage: stage not in unread and (not named or stage in named)
             ),

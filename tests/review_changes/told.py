@@ -4,20 +4,19 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from release.review.access.grants import in_words
 from release.review.comparison import Comparison
 from release.review.dangers import dangers
 from release.review.endpoint_changes import endpoint_changes
-from release.review.grants import in_words
 from release.review.model_changes import model_changes
 from release.review.money import cost_changes
-from release.review.notes import notes
-from release.review.other_changes import other_changes
-from release.review.sentences import sentence
+from release.review.summaries import endpoint_summary, notes
 from tests.review_changes.changes import Change
 from tests.review_changes.stages import ROOT, synthesised
 
+MODELS = (None, ROOT / "models")
 _GENERAL = re.compile(
-    r"no change|its instances stay as they are|updated in place, .*"
+    r"no change|models: .*|its instances stay as they are|updated in place, .*"
     r"|(the code that builds models changes.*|\d+ \S+ changed)(, \d+ \S+ changed)*"
 )
 """Parts that say that something changes, and not what."""
@@ -26,7 +25,7 @@ _GENERAL = re.compile(
 def told(change: Change) -> set[str]:
     """Return what is said of a change, none where only the difference shows it."""
     unchanged, file = change.stage.templates, change.stage.file
-    comparison = Comparison(change.stage.name, unchanged, change.after, file, file)
+    comparison = Comparison(change.stage.name, unchanged, change.after, file, file, models=MODELS)
     return set(_said(comparison)) - _always(change.stage.name)
 
 
@@ -34,25 +33,21 @@ def told(change: Change) -> set[str]:
 def _always(stage: str) -> frozenset[str]:
     """Return what is said where nothing changes."""
     it = synthesised(stage)
-    return frozenset(_said(Comparison(stage, it.templates, it.templates, it.file, it.file)))
+    return frozenset(
+        _said(Comparison(stage, it.templates, it.templates, it.file, it.file, models=MODELS))
+    )
 
 
 def _said(comparison: Comparison) -> Iterator[str]:
     yield from (it.key for it in dangers(comparison))
-    models = model_changes(comparison, None, ROOT / "models")
+    models = model_changes(comparison)
     endpoints = (
-        sentence(
-            it.pair.before,
-            it.pair.after,
-            [model for model in models if model.endpoint == it.name],
-            list(it.changes),
-        )
+        endpoint_summary(comparison, it, [model for model in models if model.endpoint == it.name])
         for it in endpoint_changes(comparison, compared=True)
     )
     for line in (*endpoints, *notes(comparison, models)):
         name, _, rest = line.partition("**: ")
         yield from (f"{name}: {it}" for it in rest.split("; ") if not _GENERAL.fullmatch(it))
-    yield from other_changes(comparison)
     yield from (f"{it.model} {it.state} {it.breaking}" for it in models)
     yield from (str(it) for it in cost_changes(comparison) if it.before != it.after)
-    yield from (line for it in comparison.gained for line in in_words(it.by_new))
+    yield from (line for it in comparison.access for line in in_words(it.by_new))

@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from release.review.dangers.changed_judge import judges
+from release.review import markdown
+from release.review.files.judges import judges
+from release.review.findings import NOTHING
+from release.review.report import Report
 from release.tree import git
 
 ROOT = Path(__file__).parents[2]
@@ -287,9 +290,9 @@ esac
 @pytest.mark.parametrize(
     ("review", "written", "code"),
     [
-        ("# Review against main\nNo danger found", "No danger found", 0),
-        (None, "There is no review** of abc here, see the run", 0),
-        ("x" * 70_000, "There is no review** of abc here, see the run", 1),
+        ("# no dangers\n\nReview against origin/main\n", "# no dangers\n\nReview against", 0),
+        (None, "# There is no review of abc\n\nReview against origin/main: see the run\n", 0),
+        ("x" * 70_000, "# There is no review of abc\n\nReview against origin/main: see", 1),
     ],
     ids=["a review", "no review", "one that GitHub does not take"],
 )
@@ -315,9 +318,15 @@ def test_a_comment_never_keeps_an_earlier_verdict(
         for step in steps
     ]
     assert codes == [0, code]
-    comment = (tmp_path / "written").read_text()
-    assert comment.startswith("# Review against")
-    assert written in comment
+    assert (tmp_path / "written").read_text().startswith(written)
+
+
+def test_the_comment_that_is_kept_current_is_found_by_what_every_review_has() -> None:
+    steps = pull_request()["comment"]["steps"]
+    (step,) = (step for step in steps if "gh api" in step.get("run", ""))
+    assert '(.body | contains("Review against "))' in step["run"]
+    report = Report(base="origin/main", stages=(), findings=NOTHING)
+    assert "Review against " in markdown.render(report)
 
 
 def test_a_difference_at_night_is_code_whatever_is_in_it(tmp_path: Path) -> None:

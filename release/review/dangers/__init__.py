@@ -1,45 +1,37 @@
-"""What a reviewer must not miss: each rule is one module with one function of the same name.
+"""What a reviewer must not miss: each rule is a function that takes a `Comparison`.
 
-A rule takes a `Comparison` and yields what it `Found`. `REPOSITORY_RULES` are about the repository,
-and take two trees.
+Its name is the rule's in a danger's key; it yields what it `Found`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from release.review.comparison import Comparison
-from release.review.dangers.changed_judge import changed_judge
+from release.review.dangers.access import (
+    powerful_newcomers,
+    public_exposure,
+    widened_access,
+)
+from release.review.dangers.changed_properties import changed_properties
 from release.review.dangers.changed_stack_settings import changed_stack_settings
 from release.review.dangers.deploy_time_values import deploy_time_values
-from release.review.dangers.dropped_models import dropped_models
-from release.review.dangers.encryption_removed import encryption_removed
-from release.review.dangers.expiring_objects import expiring_objects
-from release.review.dangers.found import Found, digest
+from release.review.dangers.endpoints import (
+    dropped_models,
+    lost_alarms,
+    low_minimum,
+    refused_updates,
+    removed_endpoints,
+    split_sequences,
+    unscaled_meanwhile,
+)
+from release.review.dangers.foreign_origins import foreign_origins
+from release.review.dangers.found import REPOSITORY, Danger, Found, digest
 from release.review.dangers.high_findings import high_findings
-from release.review.dangers.internet_routes import internet_routes
-from release.review.dangers.left_production import left_production
-from release.review.dangers.lost_alarms import lost_alarms
-from release.review.dangers.lost_records import lost_records
-from release.review.dangers.lost_rollback import lost_rollback
-from release.review.dangers.lost_safeguards import lost_safeguards
-from release.review.dangers.low_minimum import low_minimum
 from release.review.dangers.new_acknowledgements import new_acknowledgements
-from release.review.dangers.new_environment import new_environment
-from release.review.dangers.over_budget import over_budget
-from release.review.dangers.powerful_newcomers import powerful_newcomers
-from release.review.dangers.public_exposure import public_exposure
 from release.review.dangers.refused_exports import refused_exports
-from release.review.dangers.refused_updates import refused_updates
-from release.review.dangers.removed_endpoints import removed_endpoints
 from release.review.dangers.replaced_resources import replaced_resources
-from release.review.dangers.reset_counts import reset_counts
-from release.review.dangers.uncompared_tools import uncompared_tools
-from release.review.dangers.unheard_alarms import unheard_alarms
-from release.review.dangers.unscaled_meanwhile import unscaled_meanwhile
-from release.review.dangers.weakened_alarms import weakened_alarms
-from release.review.dangers.widened_access import widened_access
-from release.review.dangers.widened_workflows import widened_workflows
-from release.tree import Tree
+from release.review.dangers.stages import left_production, new_environment, over_budget
+
+__all__ = ["REPOSITORY", "Danger", "dangers"]
 
 Rule = Callable[[Comparison], Iterator[Found]]
 
@@ -53,61 +45,32 @@ RULES: tuple[Rule, ...] = (
     dropped_models,
     replaced_resources,
     left_production,
-    lost_rollback,
     lost_alarms,
-    weakened_alarms,
-    unheard_alarms,
     low_minimum,
-    reset_counts,
-    expiring_objects,
-    lost_records,
-    lost_safeguards,
+    split_sequences,
+    changed_properties,
     widened_access,
     powerful_newcomers,
-    deploy_time_values,
     public_exposure,
-    internet_routes,
-    encryption_removed,
+    foreign_origins,
+    deploy_time_values,
     high_findings,
     new_acknowledgements,
     over_budget,
 )
 
-REPOSITORY_RULES = (changed_judge, widened_workflows, uncompared_tools)
-REPOSITORY = "repository"
-"""What stands for the stage in the key of a danger that is no stage's."""
-
-
-@dataclass(frozen=True)
-class Danger:
-    """`key` names it in `release/acknowledged.yaml`: the stage, the rule and the subject.
-
-    `details` are what it stands for, where that is more than the message says.
-    """
-
-    stage: str
-    rule: str
-    subject: str
-    message: str
-    details: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """What an acknowledgement names."""
-        return f"{self.stage}/{self.rule}/{self.subject}"
-
 
 def dangers(comparison: Comparison) -> list[Danger]:
     """Return every danger of a stage, in the order of the rules, each cause once."""
-    every = [(rule.__name__, it) for rule in RULES for it in rule(comparison)]
-    explained: dict[str, list[str]] = {it.subject: [] for _, it in every}
+    every = [(value.rule or rule.__name__, value) for rule in RULES for value in rule(comparison)]
+    explained: dict[str, list[str]] = {entry.subject: [] for _, entry in every}
     left: dict[str, list[Found]] = {}
-    for rule, it in every:
-        cause = _cause(rule, it, every)
-        if cause is it:
-            left.setdefault(rule, []).append(it)
+    for rule, item in every:
+        cause = _cause(rule, item, every)
+        if cause is item:
+            left.setdefault(rule, []).append(item)
         else:
-            explained[cause.subject].append(it.message)
+            explained[cause.subject].append(item.message)
     return [
         danger
         for rule, found in left.items()
@@ -117,25 +80,16 @@ def dangers(comparison: Comparison) -> list[Danger]:
 
 def _cause(rule: str, found: Found, every: list[tuple[str, Found]]) -> Found:
     """Return what explains something in the end, itself where nothing does."""
-    seen = [found]
+    passed = [found]
     while True:
         by = next(
             (each for each in every if each[1].explains and each[1].explains(rule, found.subject)),
             None,
         )
-        if by is None or by[1] in seen:
+        if by is None or by[1] in passed:
             return found
         rule, found = by
-        seen.append(found)
-
-
-def repository_dangers(before: Tree, after: Tree) -> list[Danger]:
-    """Return the dangers that are no stage's."""
-    return [
-        danger
-        for rule in REPOSITORY_RULES
-        for danger in _together(REPOSITORY, rule.__name__, rule(before, after), {})
-    ]
+        passed.append(found)
 
 
 def _together(
@@ -143,14 +97,16 @@ def _together(
 ) -> Iterator[Danger]:
     """Yield one danger for each group, whose key is that of exactly what is in it."""
     groups: dict[str, list[Found]] = {}
-    for it in found:
-        groups.setdefault(it.group or it.subject, []).append(it)
+    for grant in found:
+        groups.setdefault(grant.group or grant.subject, []).append(grant)
     for group, members in groups.items():
-        first = members[0]
+        first, said = members[0], tuple(item.message for item in members)
         if len(members) == 1:
             details = tuple(explained[first.subject]) if first.explains else ()
             yield Danger(stage, rule, first.subject, first.message, details)
             continue
-        said = tuple(it.message for it in members)
-        heading = first.heading.replace("{count}", str(len(members)))
+        heading = f"{{count}} {rule.replace('_', ' ')}, such as {first.message}"
+        if first.heading and {value.heading for value in members} == {first.heading}:
+            heading = first.heading
+        heading = heading.replace("{count}", str(len(members)))
         yield Danger(stage, rule, f"{group}.{digest(chr(10).join(said))}", heading, said)

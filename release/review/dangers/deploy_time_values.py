@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from release.review.comparison import Comparison
 from release.review.dangers.found import Found, digest
+from release.review.values import texts
 from release.tree import Template
 
 _REFERENCE = re.compile(r"\{\{resolve:[^}]{0,200}")
@@ -34,24 +34,9 @@ def deploy_time_values(comparison: Comparison) -> Iterator[Found]:
 
 
 def _values(template: Template) -> Iterator[str]:
-    for text in _texts(template):
+    for text in texts(template):
         yield from (f"{reference}}}}}" for reference in _REFERENCE.findall(text))
     for name, parameter in template.get("Parameters", {}).items():
         default = str(parameter.get("Default"))
         if str(parameter.get("Type")).startswith(_PARAMETER) and not default.startswith(_BOOTSTRAP):
             yield f"{default} as parameter {name}"
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield every text, those that Fn::Join puts together as one."""
-    match value:
-        case str():
-            yield value
-        case {"Fn::Join": [str(between), list(parts)]}:
-            yield between.join("".join(_texts(part)) or "..." for part in parts)
-        case dict():
-            for key, item in value.items():
-                yield from (key, *_texts(item))
-        case list():
-            for item in value:
-                yield from _texts(item)

@@ -30,7 +30,7 @@ ELSEWHERE = ("AWS::SageMaker::Endpoint", "AWS::SSM::Parameter")
 def replaced_resources(comparison: Comparison) -> Iterator[Found]:
     """Anything but a Model or an EndpointConfig is replaced; something stateful is deleted.
 
-    Or it no longer outlives its stack. Stacks that leave the app are not touched by a deploy.
+    Stacks that leave the app are not touched by a deploy.
     """
     for change in comparison.deployed_changes:
         if change.type in NORMAL or change.type in ELSEWHERE:
@@ -42,8 +42,6 @@ def replaced_resources(comparison: Comparison) -> Iterator[Found]:
             yield Found(subject, said, explains=_follows(change, comparison.deployed_changes))
         elif change.type in STATEFUL and change.impact in ("WILL_DESTROY", "WILL_ORPHAN"):
             yield Found(subject, f"{change.type} {change.path} is {_fate(change)}")
-        elif change.after and _lost_retain(change):
-            yield Found(subject, f"{change.type} {change.path} no longer outlives its stack")
 
 
 def _follows(replaced: Change, changes: list[Change]) -> Callable[[str, str], bool]:
@@ -64,13 +62,6 @@ def _names(value: Any, logical_id: str) -> bool:
         case {"Ref": str(name)} | {"Fn::GetAtt": [str(name), *_]}:
             return name == logical_id
     return False
-
-
-def _lost_retain(change: Change) -> bool:
-    policies = ("DeletionPolicy", "UpdateReplacePolicy")
-    return any(
-        change.before.get(it) == "Retain" and change.after.get(it) != "Retain" for it in policies
-    )
 
 
 def _fate(change: Change) -> str:

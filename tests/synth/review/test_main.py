@@ -96,9 +96,12 @@ def test_a_danger_ends_with_3_also_where_the_change_says_that_there_is_none(clon
     (stage,) = written["stages"]
     assert [it.partition(":")[0] for it in written["findings"]["new"]] == ["model lint"]
     assert {it.partition(":")[0] for it in stage["findings"]["still"]} == {"cfn-lint", "checkov"}
-    (danger,) = (it for it in written["dangers"] if it["rule"] == "changed_judge")
-    named = {it.partition(" ")[0] for it in danger["details"]}
-    assert named == {
+    dangers = {danger["subject"].rpartition(".")[0]: danger for danger in written["dangers"]}
+    judges, unread = dangers["files"], dangers["models/broken/broken/config.pbtxt"]
+    assert {detail.partition(" ")[0] for detail in judges["details"]} == {
         *("release/review/dangers/low_minimum.py", "release/review/judge.py"),
-        *(".cfnlintrc.yaml", ".checkov.yaml"),
+    }
+    assert unread["rule"] == "unreadable_files"
+    assert {dangers[path]["rule"] for path in (".cfnlintrc.yaml", ".checkov.yaml")} == {
+        "weakened_checks"
     }

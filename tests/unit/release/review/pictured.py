@@ -11,7 +11,6 @@ from release.review.model_changes import Cause, ModelChange
 from release.review.model_changes import State as ModelState
 from release.review.money import Cost, CostChange
 from release.review.report import Report, StageReview
-from release.review.sentences import sentence
 
 
 def variant(
@@ -29,7 +28,8 @@ def variant(
         initial=counts[0],
         minimum=counts[0],
         maximum=counts[1],
-        targets={},
+        mean_minimum=counts[0],
+        mean_maximum=counts[1],
         scaled=False,
         target="g5-25.09",
     )
@@ -39,7 +39,6 @@ def endpoint(name: str, *variants: DeclaredVariant, release: str = "25.09") -> D
     return DeclaredEndpoint(
         name=name,
         release=release,
-        update="canary 10 % for 10 min",
         rollback_alarms=2,
         alarms=(),
         variants={it.name: it for it in variants or (variant(),)},
@@ -73,20 +72,12 @@ def stage(
     *,
     no_base: str | None = None,
 ) -> StageReview:
-    cost = Cost(minimum=2056, initial=2056, maximum=10281, as_single_model=2056)
-    larger = Cost(minimum=2212, initial=2212, maximum=13271, as_single_model=4424)
+    cost = Cost(minimum=2056, maximum=10281)
+    larger = Cost(minimum=2212, maximum=13271)
     return StageReview(
         stage="prod",
         no_base=no_base,
-        sentences=tuple(
-            sentence(
-                it.pair.before,
-                it.pair.after,
-                [each for each in models if each.endpoint == it.name],
-                list(it.changes),
-            )
-            for it in endpoints
-        ),
+        sentences=tuple(f"**{it.name}**: {it.state}" for it in endpoints),
         dangers=dangers,
         models=models,
         costs=tuple(CostChange(endpoint=it.name, before=cost, after=larger) for it in endpoints),

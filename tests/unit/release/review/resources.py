@@ -76,7 +76,13 @@ RESOURCES: dict[str, Any] = {
         },
     },
     "Topic": {"Type": "AWS::SNS::Topic", "Properties": {"KmsMasterKeyId": KEY}},
-    "Group": {"Type": "AWS::EC2::SecurityGroup", "Properties": {"GroupDescription": "instances"}},
+    "Group": {
+        "Type": "AWS::EC2::SecurityGroup",
+        "Properties": {
+            "GroupDescription": "instances",
+            "SecurityGroupEgress": [{"CidrIp": "255.255.255.255/32", "IpProtocol": "icmp"}],
+        },
+    },
     "Model": {
         "Type": "AWS::SageMaker::Model",
         "Properties": {

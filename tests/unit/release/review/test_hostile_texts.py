@@ -7,6 +7,8 @@ from datetime import date
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from release.review import markdown, page
@@ -17,6 +19,7 @@ from release.review.findings import FindingsChange
 from release.review.model_changes import Cause, ModelChange
 from release.review.money import CostChange
 from release.review.report import Gap, Report
+from tests.unit.release.review.pictured import changed, endpoint, variant
 from tests.unit.release.review.test_outputs import COST, REPORT, STAGE
 
 ATTACKS = [
@@ -76,9 +79,17 @@ def hostile(text: str) -> Report:
         findings=FindingsChange(new=(text,), fixed=(text,), still=()),
         acknowledged=FindingsChange(new=(text,), fixed=(text,), still=()),
     )
+    odd = endpoint(text, variant(text, name=text), release=text)
+    stage = replace(
+        stage,
+        endpoints=(changed(None, odd, "new"), changed(odd, odd, "unchanged")),
+        sentences=(text,) * 2,
+    )
     return replace(
         REPORT,
         base=text,
+        notes=(text,),
+        not_judged=(text,),
         stages=(stage, replace(stage, stacks=(), dangers=(), notes=())),
         failed=(Gap(text, f"{text}\n{text}"),),
         findings=FindingsChange(new=(text,), fixed=(), still=()),
@@ -123,6 +134,48 @@ def test_a_review_that_is_longer_than_a_comment_says_so_and_keeps_what_comes_fir
     long = replace(REPORT, failed=(gap,), dangers=dangers)
     text = markdown.render(long)
     assert len(text) < 65_536
+    assert text.startswith("# not everything was reviewed, 101 dangers, 1 acknowledged, ")
     assert "the reason" in text
-    assert text.endswith(f"❌ **{markdown.CUT}**\n")
+    assert "- 62 more in review.json\n" in text
+    assert text.endswith("**More than a comment holds is left out here: it is in review.json.**\n")
+    assert text.count("<details>") == text.count("</details>")
+
+
+ANY = st.text(min_size=1, max_size=60) | st.sampled_from(
+    ["\u202e" * 3000, "*" * 3000, "`" * 900, "a\n" * 900]
+)
+
+
+@example(text="\u202e" * 3000, many=120, folded=True)
+@given(text=ANY, many=st.sampled_from([1, 30, 120]), folded=st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_any_report_fits_a_comment(text: str, many: int, folded: bool) -> None:
+    report = hostile(text)
+    stage = report.stages[0]
+    details = tuple(f"{text}{number}" for number in range(many if folded else 1))
+    danger = Danger(text, "rule", text, text, details)
+    dangers = tuple((replace(danger, message=f"{text}{number}"), None) for number in range(many))
+    large = replace(
+        stage,
+        dangers=dangers,
+        notes=stage.notes * many,
+        models=stage.models * many,
+        costs=stage.costs * many,
+        access=stage.access * many,
+        stacks=stage.stacks * many,
+        endpoints=stage.endpoints * many,
+        sentences=stage.sentences * many,
+        findings=FindingsChange(new=(text,) * many, fixed=(text,) * many, still=()),
+    )
+    text = markdown.render(
+        replace(
+            report,
+            stages=(large, *report.stages),
+            notes=report.notes * many,
+            not_judged=report.not_judged * many,
+            dangers=dangers,
+            failed=report.failed * many,
+        )
+    )
+    assert len(text) <= 65_536
     assert text.count("<details>") == text.count("</details>")

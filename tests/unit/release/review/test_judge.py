@@ -13,9 +13,8 @@ from release.review.judge import other_versions
 from tests.unit.release.conftest import commit
 from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
-from tests.unit.release.review.test_main import acknowledge
+from tests.unit.release.review.test_main import DANGER, acknowledge
 
-DANGER = "prod/lost_rollback/prod-text"
 PROGRAM = """
 import pathlib, sys
 out = pathlib.Path(sys.argv[sys.argv.index("--output") + 1])
@@ -118,9 +117,11 @@ def test_a_change_of_what_judges_is_a_danger_that_names_every_file(clone: Clone)
     for path in (*paths, "docs/review.md"):
         write(clone, path, '{"acknowledged": []}')
     assert main(["--base", "main"]) == 3
-    (danger,) = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
-    assert danger["rule"] == "changed_judge"
-    assert {detail.partition(" ")[0] for detail in danger["details"]} == paths
+    dangers = json.loads((clone.root / "review.out" / "review.json").read_text())["dangers"]
+    (judges,) = (danger for danger in dangers if danger["rule"] == "changed_judge")
+    named = {detail.partition(" ")[0] for detail in judges["details"]}
+    named |= {danger["subject"].rpartition(".")[0] for danger in dangers if danger != judges}
+    assert named == paths
 
 
 def test_a_package_beside_the_app_is_a_danger_once(clone: Clone) -> None:

@@ -12,10 +12,15 @@ from botocore.exceptions import NoCredentialsError
 
 from release.checkouts import Clone
 from release.review.__main__ import main
+from release.review.dangers.found import digest
 from release.tree import Tree
 from tests.unit.release.conftest import IDENTITY, commit
 from tests.unit.release.review.conftest import APP, write
 from tests.unit.release.review.resources import RESOURCES
+
+DANGER = "prod/lost_rollback/prod-text.Endpoint." + digest(
+    "updates are rolled back by 0 alarms, before by 1"
+)
 
 
 def report(clone: Clone) -> str:
@@ -50,7 +55,7 @@ def dangerous(clone: Clone) -> Clone:
 def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--base", "main"]) == 0
     assert capsys.readouterr().out == "review.out/review.md\n"
-    assert "**prod**: no change to any deployed resource" in report(clone)
+    assert report(clone).startswith("# no dangers, no change to any deployed resource\n")
     page = (clone.root / "review.out" / "review.html").read_text()
     assert "no change to any deployed resource" in page
     assert [it["stage"] for it in written(clone)["stages"]] == ["prod"]
@@ -60,7 +65,7 @@ def test_no_change_is_said_in_every_form(clone: Clone, capsys: pytest.CaptureFix
 def test_a_danger_ends_with_3_until_somebody_acknowledges_it(
     dangerous: Clone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    key = "prod/lost_rollback/prod-text"
+    key = DANGER
     assert main(["--base", "main"]) == 3
     assert capsys.readouterr().err.endswith(f", before by 1\n  {key}\n")
     assert f"`{key}`" in report(dangerous)
@@ -89,10 +94,10 @@ def test_a_workflow_that_may_do_more_is_a_danger_of_the_repository(
 ) -> None:
     write(clone, ".github/workflows/new.yml", "on: pull_request_target\npermissions: {}\n")
     assert main(["--base", "main"]) == 3
-    key = "repository/widened_workflows/new.yml.pull_request_target"
-    assert f"  {key}\n" in capsys.readouterr().err
-    assert "## The repository\n\n### Danger\n\n- ❌ " in report(clone)
-    assert "\n- ❌ new.yml: it is set off by" in report(clone)
+    key = "repository/widened_workflows/.github/workflows/new.yml."
+    assert f"  {key}" in capsys.readouterr().err
+    assert "## Dangers\n\n- .github/workflows/new.yml: " in report(clone)
+    assert "with the repository's rights" in report(clone)
 
 
 def test_an_older_review_is_never_taken_for_this_one(
@@ -114,10 +119,10 @@ def test_a_report_names_both_commits(clone: Clone) -> None:
     clone.git("checkout", "--quiet", "-b", "change")
     second = commit(clone)
     assert main(["--base", "main"]) == 0
-    assert f"\n`{first[:12]}` → `{second[:12]}`\n" in report(clone)
+    assert f": `{first[:12]} -> {second[:12]}`\n" in report(clone)
     write(clone, "docs/review.md", "said")
     assert main(["--base", "main"]) == 0
-    assert f"→ `{second[:12]}` with changes that are not committed\n" in report(clone)
+    assert f"-> {second[:12]}, with changes that are not committed`\n" in report(clone)
     assert written(clone)["head"] == {"commit": second, "dirty": True}
 
 
@@ -141,7 +146,7 @@ def test_a_head_that_cannot_be_synthesised_is_a_gap_beside_the_other_stages(
     assert "not reviewed: prod: stages/prod.yaml:3: no such model\n" in capsys.readouterr().err
     assert "Not everything was reviewed" in report(clone)
     assert "- **prod**: stages/prod.yaml:3: no such model\n" in report(clone)
-    assert "## other" in report(clone)
+    assert "`other/removed_endpoints/other`" in report(clone)
     assert not written(clone)["complete"]
 
 
@@ -153,8 +158,7 @@ def test_a_base_that_cannot_be_synthesised_leaves_the_head_alone_and_says_so(
     write(clone, "app.py", APP)
     assert main(["--base", "main"]) == 4
     assert "- **prod, its base**: broken then\n" in report(clone)
-    assert "No danger found" not in report(clone)
-    assert "## prod" in report(clone)
+    assert "\nNot compared, and no danger looked for: prod\n" in report(clone)
 
 
 def test_a_base_that_is_not_there_is_said_in_every_form(clone: Clone) -> None:
@@ -189,14 +193,14 @@ def test_linters_that_fail_do_not_hide_dangers(
     said = capsys.readouterr().err
     assert "not reviewed: cfn-lint and checkov of prod: cfn-lint ended with exit code 4" in said
     assert "not reviewed: model lint: " in said
-    assert "  prod/lost_rollback/prod-text\n" in said
-    assert "prod/lost_rollback/prod-text" in report(dangerous)
+    assert f"  {DANGER}\n" in said
+    assert DANGER in report(dangerous)
 
 
 def test_a_stage_that_leaves_is_reviewed_too(clone: Clone) -> None:
     (clone.root / "stages" / "prod.yaml").unlink()
     assert main(["--base", "main"]) == 3
-    assert "## prod" in report(clone)
+    assert "`prod/removed_endpoints/prod`" in report(clone)
 
 
 def test_a_stage_that_is_nowhere_is_named(clone: Clone, capsys: pytest.CaptureFixture[str]) -> None:

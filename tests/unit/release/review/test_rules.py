@@ -165,7 +165,9 @@ ALARM = {
 def test_an_alarm_that_needs_more_is_weaker(change: dict[str, Any], weaker: str | None) -> None:
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM)}
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **change})}
-    expected = [f"the alarm It of prod-text is weaker: {weaker}"] if weaker else []
+    expected = (
+        [f"AWS::CloudWatch::Alarm prod-text/It: the alarm is weaker: {weaker}"] if weaker else []
+    )
     assert of("weakened_alarms", before, after) == expected
 
 
@@ -202,17 +204,17 @@ TOLD = {"AlarmActions": ["arn:aws:sns:us-east-1:1:a", "arn:aws:sns:us-east-1:1:b
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "texts"),
     [
-        ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["no longer tells a"]),
+        ({"AlarmActions": ["arn:aws:sns:us-east-1:1:b"]}, ["the alarm no longer notifies a"]),
         ({"AlarmActions": [*TOLD["AlarmActions"], "c"]}, []),
-        ({"ActionsEnabled": False}, ["tells nobody: its actions are off"]),
+        ({"ActionsEnabled": False}, ["the alarm notifies nobody: its actions are off"]),
     ],
 )
-def test_an_alarm_that_tells_fewer(change: dict[str, Any], said: list[str]) -> None:
+def test_an_alarm_that_tells_fewer(change: dict[str, Any], texts: list[str]) -> None:
     before = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **ALARM, **TOLD)}
     after = {**RESOURCES, **resource("AWS::CloudWatch::Alarm", **{**ALARM, **TOLD, **change})}
-    expected = [f"the alarm It of prod-text {it}" for it in said]
+    expected = [f"AWS::CloudWatch::Alarm prod-text/It: {it}" for it in texts]
     assert of("unheard_alarms", before, after) == expected
 
 
@@ -220,7 +222,8 @@ def test_somebody_who_no_longer_hears() -> None:
     mail = resource("AWS::SNS::Subscription", Protocol="email", Endpoint="a@b.c", TopicArn="t")
     topic = resource("AWS::SNS::Topic")
     gone = found(mail, {}, stack="prod-models")
-    assert gone == [("unheard_alarms", "email a@b.c no longer hears t")]
+    text = "AWS::SNS::Subscription prod-models/It: email a@b.c is no longer notified of t"
+    assert gone == [("unheard_alarms", text)]
     other = copy.deepcopy(mail)
     other["It"]["Properties"]["FilterPolicy"] = {"a": ["b"]}
     assert of("unheard_alarms", mail, other, stack="prod-models")
@@ -246,7 +249,7 @@ CANARY = {"Type": "CANARY", "CanarySize": {"Type": "CAPACITY_PERCENT", "Value": 
         (
             {"TrafficRoutingConfiguration": {**CANARY, "WaitIntervalInSeconds": 600}},
             {"TrafficRoutingConfiguration": {"Type": "ALL_AT_ONCE", "WaitIntervalInSeconds": 0}},
-            False,
+            True,
         ),
     ],
 )
@@ -262,7 +265,7 @@ def test_alarms_need_time_to_go_off(
 def test_another_alarm_rolls_nothing_back_for_the_one_that_did() -> None:
     other = {"Alarms": [{"AlarmName": "quiet"}]}
     after = changed("Endpoint", "DeploymentConfig", AutoRollbackConfiguration=other)
-    said = ["updates of prod-text are no longer rolled back by errors"]
+    said = ["prod-text: updates are no longer rolled back by errors"]
     assert of("lost_rollback", RESOURCES, after) == said
 
 
@@ -336,7 +339,10 @@ def test_requests_that_are_no_longer_captured() -> None:
     modes = [{"CaptureMode": "Input"}]
     capture = {"EnableCapture": True, "InitialSamplingPercentage": 10, "CaptureOptions": modes}
     before = changed("Config", DataCaptureConfig=capture)
-    assert of("lost_records", before, RESOURCES) == ["requests of Config are no longer captured"]
+    assert of("lost_records", before, RESOURCES) == [
+        "AWS::SageMaker::EndpointConfig prod-text/Config: requests are no longer captured: "
+        "10 % of requests -> nothing"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Access, compared by what IAM makes of policies."""

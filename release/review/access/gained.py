@@ -1,0 +1,145 @@
+"""Access that a change gives or takes."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from release.review.access.grants import Grant, PolicyScope
+from release.review.access.statements import grants, paths
+from release.review.values import construct_path, text_of
+from release.tree import Template
+
+ROLE = "AWS::IAM::Role"
+
+
+@dataclass(frozen=True)
+class AccessChange:
+    """What the policies of a stack allow and did not before, or the other way round.
+
+    `by_known` is of roles, or on resources, that were there, `by_new` the rest. `lost_denials` is
+    what was forbidden before; `lost` and `new_denials` may make fail what works today. All three
+    are of resources that stay.
+    """
+
+    stack: str
+    by_known: set[Grant]
+    by_new: set[Grant]
+    lost_denials: set[Grant]
+    lost: set[Grant]
+    new_denials: set[Grant]
+
+
+def access_changes(
+    before: dict[str, Template], after: dict[str, Template]
+) -> Iterator[AccessChange]:
+    """Yield the changes of access of every stack that differs.
+
+    A new role is compared with the removed one whose place it takes, whatever each is called.
+    """
+    for stack, template in sorted(after.items()):
+        earlier = before.get(stack, {})
+        if earlier == template:
+            continue
+        stays = frozenset(earlier.get("Resources", {}).keys() & template["Resources"].keys())
+        names = _successors(earlier, template)
+        there = {names.get(name, name) for name in paths(earlier)}
+        old, forbidden = (
+            {_renamed(item, names) for item in grants(earlier, effect, stays)}
+            for effect in ("Allow", "Deny")
+        )  # fmt: skip
+        new, forbids = grants(template, "Allow", stays), grants(template, "Deny", stays)
+        gained = _beyond(new, old)
+        who = {value.who for value in old} | there
+        # Whom a policy lets in is judged by what it guards: a new role is new to its service, too.
+        known = {
+            grant
+            for grant in gained
+            if (grant.guarded in there if grant.guarded else grant.who in who)
+            and not _is_for_capture(grant, template)
+        }
+        kept = there & paths(template)
+        lost_denials, lost, new_denials = (
+            {side for side in _beyond(*sides) if (side.guarded or side.who) in kept}
+            for sides in ((forbidden, forbids), (old, new), (forbids, forbidden))
+        )
+        if gained or lost_denials or lost or new_denials:
+            rest = gained - known
+            yield AccessChange(stack, known, rest, lost_denials, lost, new_denials)
+
+
+def _renamed(grant: Grant, names: dict[str, str]) -> Grant:
+    """Return what a grant is after roles got other names."""
+    who, guarded = (names.get(item, item) for item in (grant.who, grant.guarded))
+    return replace(grant, who=who, guarded=guarded)
+
+
+def _beyond(grants: set[Grant], others: set[Grant]) -> set[Grant]:
+    """Return what no other grant covers, with the condition that it has among the others."""
+    grants_beyond = set()
+    for grant in grants:
+        if not any(other.covers(grant) for other in others):
+            bare = replace(grant, condition=frozenset())
+            same = (other for other in others if replace(other, condition=frozenset()) == bare)
+            earlier = next(same, None)
+            grants_beyond.add(replace(grant, earlier=earlier.condition) if earlier else grant)
+    return grants_beyond
+
+
+def _successors(before: Template, after: Template) -> dict[str, str]:
+    """Return removed role -> the new one in its place, by paths.
+
+    That is one that the same resources use, or else one that the same service may assume, for the
+    same types of resources.
+    """
+    old, new = before.get("Resources", {}), after.get("Resources", {})
+    removed = [item for item in old if item not in new and old[item]["Type"] == ROLE]
+    successors = {}
+    for name in (value for value in new if value not in old and new[value]["Type"] == ROLE):
+        ranked = sorted(
+            (_likeness(old, role, new, name), role) for role in removed if role not in successors
+        )
+        if ranked and ranked[-1][0] > (0, 0):
+            successors[ranked[-1][1]] = name
+    return {
+        construct_path(role, old): construct_path(name, new) for role, name in successors.items()
+    }
+
+
+def _likeness(old: dict[str, Any], role: str, new: dict[str, Any], name: str) -> tuple[int, int]:
+    users = [_users(side, item) for side, item in ((old, role), (new, name))]
+    trusts = [side[value]["Properties"].get("AssumeRolePolicyDocument")
+              for side, value in ((old, role), (new, name))]  # fmt: skip
+    kinds = [
+        {side[entry]["Type"] for entry in used}
+        for side, used in zip((old, new), users, strict=True)
+    ]
+    return len(users[0] & users[1]), int(trusts[0] == trusts[1] and kinds[0] == kinds[1])
+
+
+def _users(resources: dict[str, Any], role: str) -> set[str]:
+    """Return the resources that run as a role."""
+    wanted = json.dumps({"Fn::GetAtt": [role, "Arn"]})
+    return {
+        name
+        for name, item in resources.items()
+        if wanted in json.dumps(item.get("Properties", {}))
+        and not item["Type"].startswith("AWS::IAM")
+    }
+
+
+def _is_for_capture(grant: Grant, template: Template) -> bool:
+    """Whether a role may write what its endpoint captures, where that is to be written."""
+    resources = template["Resources"]
+    for resource in resources.values():
+        config = resource.get("Properties", {}).get("DataCaptureConfig")
+        if resource["Type"] == "AWS::SageMaker::EndpointConfig" and config:
+            place = text_of(config.get("DestinationS3Uri"), resources).removeprefix("s3://")
+            key = text_of(config.get("KmsKeyId"), resources)
+            if (str(grant.action), grant.resource) == ("s3:PutObject", PolicyScope(f"{place}/*")):
+                return True
+            if str(grant.action) in ("kms:Decrypt", "kms:GenerateDataKey") and (
+                grant.resource == PolicyScope(key)
+            ):
+                return True
+    return False

@@ -1,0 +1,135 @@
+"""One action that a policy allows or forbids, and when another one goes as far.
+
+Sources: IAM user guide, reference_policies_elements (NotAction, NotResource, NotPrincipal) and
+reference_policies_condition-logic-multiple-context-keys-or-values.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from release.review.values import arrow, listed, text_of
+
+ANYONE = "anyone"
+Condition = frozenset[tuple[str, str, frozenset[str]]]
+"""Operator, key and values, all of which must hold; of the values, one."""
+
+
+@dataclass(frozen=True, order=True)
+class PolicyScope:
+    """The texts that a pattern of IAM stands for, with * and ?, but for those of `excepted`."""
+
+    pattern: str
+    excepted: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if not self.excepted:
+            return self.pattern
+        return f"everything but {', '.join(self.excepted)}"
+
+    def covers(self, other: "PolicyScope") -> bool:
+        """Whether all that the other one stands for is of this one."""
+        return _matches(self.pattern, other.pattern) and all(
+            any(_matches(value, mine) for value in other.excepted) or _disjoint(mine, other.pattern)
+            for mine in self.excepted
+        )
+
+
+@dataclass(frozen=True, order=True)
+class Grant:
+    """One action of a statement.
+
+    `who` and `resource` are as people read them. `guarded` is the resource whose own policy it is
+    of (a bucket, a key, a role that may be assumed), empty for a policy of `who`. `earlier` is the
+    condition that the same grant had before a change.
+    """
+
+    who: str
+    action: PolicyScope
+    resource: PolicyScope
+    condition: Condition = frozenset()
+    guarded: str = ""
+    earlier: Condition | None = field(default=None, compare=False)
+
+    def covers(self, other: "Grant") -> bool:
+        """Whether `other` says nothing that this one does not say already."""
+        return (
+            self.guarded == other.guarded
+            and (self.who == other.who or (self.who == ANYONE and bool(self.guarded)))
+            and self.action.covers(other.action)
+            and self.resource.covers(other.resource)
+            and all(_restricts(item, other.condition) for item in self.condition)
+        )
+
+
+def condition_of(statement: dict[str, Any], resources: dict[str, Any]) -> Condition:
+    """Return the condition of a statement."""
+    return frozenset(
+        (operator, key, frozenset(text_of(value, resources) for value in listed(values)))
+        for operator, keys in statement.get("Condition", {}).items()
+        for key, values in (keys.items() if isinstance(keys, dict) else [("", keys)])
+    )
+
+
+def in_words(grants: Iterable[Grant], verb: str = "may") -> list[str]:
+    """Return one sentence for each who, resource and condition, with all actions."""
+    together: dict[tuple[str, str, str], list[str]] = {}
+    for grant in sorted(grants, key=lambda item: (item.who, item.resource, item.action)):
+        place = (
+            grant.guarded
+            if grant.guarded and grant.resource == PolicyScope("*")
+            else str(grant.resource)
+        )
+        key = grant.who, place, _condition_in_words(grant)
+        together.setdefault(key, []).append(str(grant.action))
+    return [
+        f"{who} {verb} {', '.join(dict.fromkeys(actions))} on {resource}{condition}"
+        for (who, resource, condition), actions in sorted(together.items())
+    ]
+
+
+def _condition_in_words(grant: Grant) -> str:
+    if grant.earlier is None:
+        return f" if {_joined(grant.condition)}" if grant.condition else ""
+    gone, new = grant.earlier - grant.condition, grant.condition - grant.earlier
+    if not new:
+        return f": the condition {_joined(gone)} is removed"
+    if not gone:
+        return f": the condition {_joined(new)} is new"
+    return f": the condition changes: {arrow(_joined(gone), _joined(new))}"
+
+
+def _joined(condition: Condition) -> str:
+    return " and ".join(
+        f"{key} {operator} {' or '.join(sorted(values))}"
+        for operator, key, values in sorted(condition, key=lambda item: item[:2])
+    )
+
+
+def _restricts(part: tuple[str, str, frozenset[str]], condition: Condition) -> bool:
+    """Whether a condition is at least as narrow as a part of another one.
+
+    More values let more in, but for an operator such as StringNotEquals, of whose values none may
+    match.
+    """
+    operator, key, values = part
+    for other, name, others in condition:
+        if (other, name.lower()) == (operator, key.lower()):
+            if "Not" in operator:
+                return values <= others
+            return all(any(_matches(value, item) for value in values) for item in others)
+    return False
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Whether a pattern stands for all of a text, which may be one; brackets mean themselves."""
+    return fnmatchcase(text.lower(), pattern.lower().replace("[", "[[]"))
+
+
+def _disjoint(one: str, other: str) -> bool:
+    """Whether no text is of both patterns, as far as what is before their first * or ? tells."""
+    if not set("*?") & set(other):
+        return not _matches(one, other)
+    starts = [item.lower().replace("?", "*").partition("*")[0] for item in (one, other)]
+    return not (starts[0].startswith(starts[1]) or starts[1].startswith(starts[0]))

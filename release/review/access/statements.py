@@ -1,0 +1,164 @@
+"""What the policies of a template allow and forbid."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from release.review.access.grants import ANYONE, Grant, PolicyScope, condition_of
+from release.review.values import construct_path, listed, text_of
+from release.tree import Template
+
+ROOT = {"Fn::Join": ["", ["arn:aws:iam::", {"Ref": "AWS::AccountId"}, ":root"]]}
+DEFAULTS: dict[str, tuple[str, dict[str, Any]]] = {
+    # "the default endpoint policy ... allows full access" (AWS PrivateLink guide,
+    # vpc-endpoints-access)
+    "AWS::EC2::VPCEndpoint": (
+        "PolicyDocument",
+        {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"},
+    ),
+    # KMS developer guide, key-policy-default
+    "AWS::KMS::Key": (
+        "KeyPolicy",
+        {"Effect": "Allow", "Principal": {"AWS": ROOT}, "Action": "kms:*", "Resource": "*"},
+    ),
+}
+"""Type -> the property with its policy, and the statement that AWS takes where that is absent."""
+
+SOURCES = ("SourceAccount", "SourceArn", "PrincipalOrgID", "FunctionUrlAuthType")
+"""What restricts who may invoke a function."""
+
+_ASSET = re.compile(r"\b[0-9a-f]{64}\b")
+"""An asset's hash, which changes with its content and opens nothing else."""
+
+
+def grants(template: Template, effect: str = "Allow", stays: frozenset[str] = frozenset()) -> set[
+    Grant
+]:  # fmt: skip
+    """Return everything that a template's policies allow or forbid, an action each.
+
+    Of resources that stay, by their logical ids, an absent policy is what AWS takes for it.
+    """
+    resources = template.get("Resources", {})
+    found = set(_of_documents(resources, effect, stays))
+    if effect == "Allow":
+        found |= {*_managed(resources), *_invocations(resources)}
+    return found
+
+
+def paths(template: Template) -> set[str]:
+    """Return the resources of a template, as a grant names them."""
+    resources = template.get("Resources", {})
+    return {construct_path(name, resources) for name in resources}
+
+
+def _of_documents(resources: dict[str, Any], effect: str, stays: frozenset[str]) -> Iterator[Grant]:
+    for logical_id, resource in resources.items():
+        properties, kind = resource.get("Properties", {}), resource["Type"]
+        name, default = DEFAULTS.get(kind, ("", {}))
+        documents = [*_documents(kind, properties)]
+        if name and name not in properties and logical_id in stays:
+            documents.append({"Statement": default})
+        for document in documents:
+            for statement in listed(document.get("Statement", [])):
+                if statement.get("Effect") == effect:
+                    yield from _of_statement(statement, logical_id, resources)
+
+
+def _documents(kind: str, properties: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the policies of a resource: what has statements, whatever the property's name.
+
+    Some types take the JSON of one (AWS::EC2::VPCEndpoint). `Policies` are IAM's in types of IAM
+    alone: a parameter has some of another kind.
+    """
+    found = [*properties.values()]
+    if kind.startswith("AWS::IAM::"):
+        found += [name.get("PolicyDocument") for name in properties.get("Policies", ())]
+    for document in found:
+        match document:
+            case {"Statement": _}:
+                yield document
+            case str() if document.startswith("{") and '"Statement"' in document:
+                yield json.loads(document)
+
+
+def _managed(resources: dict[str, Any]) -> Iterator[Grant]:
+    for logical_id, resource in resources.items():
+        for arn in resource.get("Properties", {}).get("ManagedPolicyArns", ()):
+            everything = f"everything that {text_of(arn, resources)} allows"
+            yield Grant(
+                construct_path(logical_id, resources), PolicyScope("act"), PolicyScope(everything)
+            )
+
+
+def _invocations(resources: dict[str, Any]) -> Iterator[Grant]:
+    for resource in resources.values():
+        if resource["Type"] == "AWS::Lambda::Permission":
+            properties = resource["Properties"]
+            who, function = (
+                text_of(properties[item], resources) for item in ("Principal", "FunctionName")
+            )
+            source = {key: properties[key] for key in SOURCES if key in properties}
+            condition = condition_of({"Condition": {"StringEquals": source}}, resources)
+            action = PolicyScope(properties["Action"])
+            yield Grant(
+                ANYONE if who == "*" else who, action, PolicyScope("*"), condition, function
+            )
+
+
+def _of_statement(
+    statement: dict[str, Any], logical_id: str, resources: dict[str, Any]
+) -> Iterator[Grant]:
+    guards = "Principal" in statement or "NotPrincipal" in statement
+    guarded = _guarded(logical_id, resources) if guards else ""
+    condition = condition_of(statement, resources)
+    for who in _principals(statement, logical_id, resources):
+        for action in _scopes(statement, "Action", resources):
+            for scope in _scopes(statement, "Resource", resources) or [PolicyScope("*")]:
+                yield Grant(who, action, scope, condition, guarded)
+
+
+def _guarded(logical_id: str, resources: dict[str, Any]) -> str:
+    """Return what a policy that names principals protects: itself, or what it is attached to."""
+    properties = resources[logical_id].get("Properties", {})
+    for name in ("Bucket", "Topics", "Queues"):
+        if name in properties and resources[logical_id]["Type"].endswith("Policy"):
+            return ", ".join(text_of(value, resources) for value in listed(properties[name]))
+    return construct_path(logical_id, resources)
+
+
+def _principals(statement: dict[str, Any], logical_id: str, resources: dict[str, Any]) -> list[str]:
+    """Return who a statement is for; one that allows all but some allows anyone."""
+    if "NotPrincipal" in statement:
+        if statement["Effect"] == "Allow":
+            return [ANYONE]
+        excepted = _named(statement["NotPrincipal"], resources)
+        return [f"everybody but {', '.join(excepted)}"]
+    if "Principal" in statement:
+        return _named(statement["Principal"], resources)
+    properties = resources[logical_id].get("Properties", {})
+    attached = [item for name in ("Roles", "Users", "Groups") for item in properties.get(name, ())]
+    named = [text_of(value, resources) for value in attached]
+    return named or [construct_path(logical_id, resources)]
+
+
+def _named(principal: Any, resources: dict[str, Any]) -> list[str]:
+    kinds = principal if isinstance(principal, dict) else {"": principal}
+    names = [text_of(value, resources) for kind in sorted(kinds) for value in listed(kinds[kind])]
+    return [ANYONE if name == "*" else name for name in names]
+
+
+def _scopes(statement: dict[str, Any], name: str, resources: dict[str, Any]) -> list[PolicyScope]:
+    """Return what a statement has under `name`, or everything but what is under its opposite."""
+    named, excepted = (
+        [
+            _ASSET.sub("<asset>", text_of(value, resources))
+            for value in listed(statement.get(key, []))
+        ]
+        for key in (name, f"Not{name}")
+    )
+    return (
+        [PolicyScope("*", tuple(sorted(excepted)))]
+        if excepted
+        else [PolicyScope(item) for item in named]
+    )

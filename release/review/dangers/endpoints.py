@@ -1,0 +1,152 @@
+"""Endpoints that are gone, refused, or less than before."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found
+from release.review.endpoints import DeclaredEndpoint
+from release.review.files.model_configuration import uses_sequence_batching
+from release.review.model_changes import folder_of
+from release.review.refusals import refusal, scaled_variants_that_change
+
+
+def removed_endpoints(comparison: Comparison) -> Iterator[Found]:
+    """An endpoint leaves the app, or gets another name.
+
+    `cdk deploy` leaves stacks alone that are no longer in the app: they run, and cost, until
+    somebody deletes them. The endpoint's logs are of a stack that stays, and go at once.
+    """
+    if not comparison.after:
+        names = ", ".join(value.name for value in comparison.endpoints.values())
+        yield Found(
+            comparison.stage,
+            f"the stage {comparison.stage} is no longer in the app: its stacks run on, without "
+            f"updates, until somebody deletes them; after that, every invocation fails ({names})",
+        )
+        return
+    for pair in comparison.endpoints.values():
+        if pair.before and pair.after is None:
+            yield Found(
+                pair.name,
+                f"the endpoint {pair.name} is no longer in the app: its stack runs on, without "
+                "updates, until it is deleted; after that, every invocation fails",
+                explains=_its_logs(comparison.stage, pair.name),
+            )
+        elif pair.before and pair.before.name != pair.name:
+            yield Found(
+                pair.before.name,
+                f"the endpoint {pair.before.name} becomes {pair.name}: a new one is created, "
+                "the old one is deleted, and clients that invoke it by that name fail",
+            )
+
+
+def _its_logs(stage: str, endpoint: str) -> Callable[[str, str], bool]:
+    log = f"{stage}-models.Log-{endpoint.removeprefix(f'{stage}-')}/"
+    return lambda rule, subject: rule == "replaced_resources" and subject.startswith(log)
+
+
+def refused_updates(comparison: Comparison) -> Iterator[Found]:
+    """An endpoint cannot be updated to what the change says, and everything after it waits.
+
+    A client may name a variant, too (API reference, InvokeEndpoint, TargetVariant).
+    """
+    if comparison.moves:
+        return
+    for before, after in comparison.kept:
+        if why := refusal(before, after):
+            gone = sorted(before.variants.keys() - after.variants.keys())
+            named = f"; clients that name {', '.join(gone)} as TargetVariant would fail"
+            yield Found(
+                after.name,
+                f"the update of {after.name} is refused before it begins: {why}"
+                f"{named if gone else ''}. Deploy a second endpoint, and move the clients",
+            )
+
+
+def unscaled_meanwhile(comparison: Comparison) -> Iterator[Found]:
+    """A variant that is scaled gets other instances, which takes two deploys (docs/delivery.md)."""
+    if comparison.moves:
+        return
+    for before, after in comparison.kept:
+        if names := scaled_variants_that_change(before, after):
+            most = max(before.variants[name].maximum for name in names)
+            yield Found(
+                f"{after.name}.{','.join(names)}",
+                f"{', '.join(names)} of {after.name} is not scaled until its new instances serve: "
+                f"it keeps the number that it has, and does not grow to {most}; cdk deploy is "
+                "refused, make deliver does it in two deploys",
+            )
+
+
+def dropped_models(comparison: Comparison) -> Iterator[Found]:
+    """A model leaves the catalog of an endpoint that stays."""
+    for before, after in comparison.kept:
+        for name in sorted(before.models.keys() - after.models.keys()):
+            yield Found(
+                f"{before.name}.{name}",
+                f"{before.name} no longer has {name} in its catalog: clients that ask for it fail "
+                "(its archives stay)",
+            )
+
+
+def lost_alarms(comparison: Comparison) -> Iterator[Found]:
+    """An alarm of an endpoint that stays is deleted, and not because its variant is."""
+    for before, after in comparison.kept:
+        gone = before.variants.keys() - after.variants.keys()
+        for alarm in before.alarms:
+            if alarm not in after.alarms and not _is_of(alarm, gone):
+                yield Found(f"{after.name}.{alarm}", f"{after.name} loses the alarm {alarm}",
+                            group=after.name)  # fmt: skip
+
+
+def _is_of(alarm: str, variants: set[str]) -> bool:
+    """Whether an alarm is one of these variants', whose name is set apart by hyphens."""
+    name = f"-{alarm.rpartition('/')[2]}-"
+    return any(f"-{variant}-" in name for variant in variants)
+
+
+def split_sequences(comparison: Comparison) -> Iterator[Found]:
+    """A model that keeps state between requests is on an endpoint of several instances.
+
+    "The sequence batcher ... ensures that all inference requests in a sequence get routed to the
+    same model instance" of one Triton (Triton user guide, "Ragged and Stateful Models"), and
+    SageMaker sends the requests of one sequence to any instance.
+    """
+    for pair in comparison.endpoints.values():
+        split = [_split_models(side, folder) for side, folder in
+                 zip((pair.before, pair.after), comparison.models, strict=True)]  # fmt: skip
+        for model, count in split[1].items():
+            if model not in split[0]:
+                yield Found(
+                    f"{pair.name}.{model}",
+                    f"{model} of {pair.name} batches sequences, whose requests go to up to {count} "
+                    "instances: each has a part of their state",
+                )
+
+
+def _split_models(endpoint: DeclaredEndpoint | None, models: Path | None) -> dict[str, int]:
+    """Return the models with sequence batching, if there may be several instances: how many."""
+    count = sum(variant.maximum for variant in endpoint.variants.values()) if endpoint else 0
+    if endpoint is None or models is None or count < 2:
+        return {}
+    return {
+        model: count
+        for model in endpoint.models
+        if uses_sequence_batching(folder_of(models, model))
+    }
+
+
+def low_minimum(comparison: Comparison) -> Iterator[Found]:
+    """A variant in production may have fewer than two instances, and could not before."""
+    if not comparison.production:
+        return
+    for pair in comparison.endpoints.values():
+        for name, variant in pair.after.variants.items() if pair.after else ():
+            old = pair.before.variants.get(name) if pair.before else None
+            if variant.minimum < 2 and (old is None or old.minimum >= 2):
+                yield Found(
+                    f"{pair.name}.{name}",
+                    f"{pair.name} may run on {variant.minimum} instance: when it fails, "
+                    "nothing answers",
+                )

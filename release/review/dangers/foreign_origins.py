@@ -1,0 +1,82 @@
+"""Accounts, registries, buckets and hosts that no template of the stage named before."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from release.review import environments
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found
+from release.review.values import texts
+
+IDENTITIES = ("Policies", "ManagedPolicyArns", "Principal", "SourceAccount")
+"""Properties that say who may do what: access, which is judged by itself."""
+
+_PLACES = (
+    re.compile(r"(?P<account>(?<=[:/])\d{12}(?=[:/])|\d{12}(?=\.dkr\.ecr))"),
+    re.compile(r"(?:s3://|arn:aws[\w-]*:s3:::)(?P<bucket>[a-z0-9][a-z0-9.-]{2,62})"),
+    re.compile(r"https?://(?P<host>[\w.-]+)"),
+)
+_IMAGE = re.compile(
+    r"(?:(?P<host>[\w-]+\.[\w.-]+(?::\d+)?)/)?(?P<owner>[\w-]+)/.+|(?P<name>[\w-]+)"
+)
+_BUILDS = "aws/codebuild/"
+"""CodeBuild's own images (user guide, build-env-ref-available)."""
+
+
+def foreign_origins(comparison: Comparison) -> Iterator[Found]:
+    """Code, images or models come from another place, or data and alarms go there.
+
+    That is an account, the owner of images in a registry, a bucket that is called by its name, or a
+    host. Of a new stage only accounts count: it has nothing to be compared with.
+    """
+    before, after = comparison.sides
+    known = {place for template in before.values() for _, place in _places(template)}
+    known |= {
+        ("account", item.account) for item in (comparison.was, comparison.will_be) if item.account
+    }
+    regions = {comparison.was.region, comparison.will_be.region}
+    known |= {("account", value) for region in regions for value in environments.registries(region)}
+    for change in comparison.changes:
+        if change.stack not in after or change.type.startswith("AWS::IAM::"):
+            continue
+        found = _places(change.after.get("Properties", {}))
+        for path, (kind, place) in dict.fromkeys(found):
+            if (kind, place) not in known and (before or kind == "account"):
+                cause = f"{path} names the {kind} {place}, which the stage did not name before"
+                yield Found(
+                    f"{change.stack}.{change.path}.{kind}.{place}",
+                    f"{change.type} {change.stack}/{change.path}: {cause}",
+                    group=f"{kind}.{place}",
+                    heading=f"{{count}} resources: {cause}",
+                )
+
+
+def _places(value: Any, path: str = "") -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each place that a value names, with the path of the property."""
+    match value:
+        case {"Statement": _}:
+            return
+        case dict() if not any(one.startswith("Fn::") for one in value):
+            for name, item in value.items():
+                if name not in IDENTITIES and not name.endswith("Description"):
+                    yield from _places(item, f"{path}.{name}" if path else name)
+            return
+        case list():
+            for entry in value:
+                yield from _places(entry, path)
+            return
+    name = path.rpartition(".")[2]
+    for text in texts(value):
+        for pattern in _PLACES:
+            for match in pattern.finditer(text):
+                yield path, next((kind, each) for kind, each in match.groupdict().items() if each)
+        if name in ("Account", "AccountId") and text.isdigit():
+            yield path, ("account", text)
+        if name in ("S3Bucket", "DestinationBucketName") and "..." not in text:
+            yield path, ("bucket", text)
+        if name in ("Image", "ImageUri") and ".dkr.ecr." not in text:
+            match_ = _IMAGE.fullmatch(text)
+            if match_ and not text.startswith(_BUILDS):
+                owner = match_["owner"] or "library"
+                yield path, ("registry", f"{match_['host'] or 'docker.io'}/{owner}")

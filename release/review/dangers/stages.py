@@ -1,0 +1,73 @@
+"""A stage that is somewhere else, costs too much, or is no longer production."""
+
+import re
+from collections.abc import Iterator
+
+from release.review import environments
+from release.review.comparison import Comparison
+from release.review.dangers.found import Found
+from release.review.money import cost_changes, total
+from release.stage_file import StageFile
+
+ALARMS = {
+    "lost_alarms": re.compile(r".+\.\S+/Monitoring/\S+"),
+    "replaced_resources": re.compile(r"\S+-models\.Alarms/\S+"),
+    "unheard_alarms": re.compile(r"\S+-models\.Alarms/\S+"),
+}
+"""Rule -> the subjects that a stage has in production alone (stacks/endpoint_stack.py,
+stacks/model_stack.py)."""
+
+
+def new_environment(comparison: Comparison) -> Iterator[Found]:
+    """The stage gets another region or account, where nothing of it is.
+
+    A stack is in one region of one account (CloudFormation user guide, "How CloudFormation works"):
+    what was deployed is not moved, and not deleted.
+    """
+    was, will_be = comparison.was, comparison.will_be
+    if not comparison.before or not environments.may_move(was, will_be):
+        return
+    where = f"{_place(was)} -> {_place(will_be)}"
+    new = (
+        "every stack is created there, every model is built there, and what is deployed runs on "
+        "and is paid for until somebody destroys it"
+    )
+    unless = "" if comparison.moves else "unless that is where it is deployed already, "
+    yield Found(comparison.stage, f"{comparison.stage} moves, {where}: {unless}{new}")
+
+
+def left_production(comparison: Comparison) -> Iterator[Found]:
+    """The stage was production: its alarms go, with whoever heard them."""
+    if comparison.was.production and not comparison.will_be.production:
+        yield Found(
+            comparison.stage,
+            f"{comparison.stage} is no longer production: nobody is notified any more when it "
+            "fails, and one instance is enough",
+            explains=lambda rule, subject: (
+                rule in ALARMS and ALARMS[rule].fullmatch(subject) is not None
+            ),
+        )
+
+
+def over_budget(comparison: Comparison) -> Iterator[Found]:
+    """The most that a stage may cost crosses its `max_monthly_usd`, or is above it and rises.
+
+    What has no price is left out, and said so in a note.
+    """
+    most, before_that = comparison.will_be.max_monthly_usd, comparison.was.max_monthly_usd
+    if most is None or not comparison.after:
+        return
+    costs = cost_changes(comparison)
+    was = total((cost.before for cost in costs), "maximum").usd
+    now = total((item.after for item in costs), "maximum").usd
+    was_above = before_that is not None and was > before_that
+    if now > most and not (was_above and now <= was and before_that and most >= before_that):
+        yield Found(
+            comparison.stage,
+            f"{comparison.stage} may cost {now:,.0f} USD a month, more than its max_monthly_usd of "
+            f"{most:,.0f} (before: up to {was:,.0f})",
+        )
+
+
+def _place(file: StageFile) -> str:
+    return f"{file.region} of account {file.account}" if file.account else file.region

@@ -1,0 +1,1 @@
+"""What each property of the table reads as: functions that describe a change of it."""

@@ -1,0 +1,131 @@
+"""What runs: variants, containers, builds, and the catalog's entries."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from release.review.describers.generic import shown
+from release.review.property_change import ChangeLine, PropertyChange
+from release.review.values import arrow, differences, text_of
+
+METRICS = ("PUBLISH_METRICS", "ALLOW_METRICS", "CLOUDWATCH_LOG_GROUP", "METRIC_NAMESPACE")
+"""What variables have in their names that publish Triton's metrics: `PublishedMetrics`."""
+
+TWICE = {"SAGEMAKER_TRITON_OVERRIDE_PING_MODE": "SAGEMAKER_TRITON_PING_MODE"}
+"""What another variable says, too."""
+
+DOWNLOADS = re.compile(r"\b(curl|wget|nc|ncat|ftp|scp)\b|https?://|git clone|--(extra-)?index-url")
+"""What brings to a build what no template and no lock names. Which belongs here is our choice."""
+
+ARCHIVE = re.compile(r"-[0-9a-f]{12}(?=\.tar\.gz)")
+MOST_LINES = 6
+
+
+def policy(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield another version of the language of policies; access is compared by what it means."""
+    versions = [side.get("Version", "none") if isinstance(side, dict) else None
+                for side in (change.before, change.after)]  # fmt: skip
+    if None not in versions and versions[0] != versions[1]:
+        yield ChangeLine(f"{change.path}.Version: {arrow(*map(str, versions))}")
+
+
+def variant(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield a variant that is new, or gone."""
+    if change.after is None:
+        yield ChangeLine(f"variant {change.item} removed")
+    else:
+        count = change.after.get("InitialInstanceCount", 1)
+        kind = change.after.get("InstanceType", "no instances")
+        yield ChangeLine(f"new variant {change.item}: {count} {kind}")
+
+
+def shadow_variant(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield that a copy of requests goes to another model (CreateEndpointConfig)."""
+    if change.before is None:
+        kind = change.after.get("InstanceType", "?")
+        count = change.after.get("InitialInstanceCount", 1)
+        text = f"a copy of requests goes to the shadow variant {change.item} on {count} {kind}"
+        yield ChangeLine(text, "new_recipients")
+    else:
+        yield ChangeLine(f"the shadow variant {change.item}: removed")
+
+
+def container_environment(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield each variable of a container; those that publish metrics in one line."""
+    old, new = change.before or {}, change.after or {}
+    names = [item for item in sorted(old.keys() | new.keys()) if old.get(item) != new.get(item)]
+    of_metrics = [value for value in names if any(word in value for word in METRICS)]
+    for name in names:
+        if name not in of_metrics and TWICE.get(name) not in names:
+            sides = (text_of(side.get(name, "default"), {}) for side in (old, new))
+            yield ChangeLine(f"{name.removeprefix('SAGEMAKER_TRITON_')} {arrow(*sides)}")
+    if of_metrics:
+        published = any(METRICS[0] in entry for entry in new)
+        yield ChangeLine(
+            f"Triton's own metrics {'published' if published else 'no longer published'}"
+        )
+
+
+def archive(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield where a container loads models from, but for the digest in the name of an archive."""
+    texts = [ARCHIVE.sub("-<digest>", text) for text in change.texts]
+    if texts[0] != texts[1]:
+        yield ChangeLine(f"models are loaded from {arrow(*texts)}")
+
+
+def build(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield another place of an archive, unless its model has another version, or target."""
+    versions = [(side["Properties"].get("Digest"), side["Properties"].get("Target"))
+                for side in change.sides if side]  # fmt: skip
+    if len(set(versions)) == 1:
+        yield from shown(change)
+
+
+def catalog_entry(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield what differs in the catalog's entry of a version; the table of models has others."""
+    old, new = (_parsed(side) for side in (change.before, change.after))
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        yield from shown(change)
+    elif old.get("version") == new.get("version"):
+        for item in differences(old, new, lambda _: False):
+            sides = (text_of(value, {}) for value in (item.before, item.after))
+            yield ChangeLine(f"{change.path}.{item.path}: {arrow(*sides)}")
+
+
+def _parsed(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def build_commands(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield the lines that a build runs anew; one that downloads is a danger."""
+    old, new = ([value.strip() for value in text.splitlines() or [text]] for text in change.texts)
+    added = [item for item in new if item not in old and item != "none"]
+    for line in added[:MOST_LINES]:
+        rule = "build_downloads" if DOWNLOADS.search(line) else ""
+        yield ChangeLine(f"the build runs: {line}", rule)
+    downloads = [name for name in added[MOST_LINES:] if DOWNLOADS.search(name)]
+    yield from (ChangeLine(f"the build runs: {entry}", "build_downloads") for entry in downloads)
+    if gone := len([one for one in old if one not in new]):
+        yield ChangeLine(f"{gone} lines of the build's commands are gone")
+
+
+def guard(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield that an endpoint that stays is updated without the guard, or the check after it."""
+    pair = change.pair
+    if change.after is None and pair and pair.before and pair.after:
+        checks = change.change.type.removeprefix("Custom::Triton")
+        yield ChangeLine(f"the endpoint is updated without {checks}", "lost_safeguards")
+
+
+def waits(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield resources that another waits for, of those that stay: new and deleted ones are told."""
+    templates = (side.get(change.change.stack, {}) for side in change.comparison.sides)
+    stay = set.intersection(*({*template.get("Resources", {})} for template in templates))
+    sides = [{*([item] if isinstance(item, str) else item or ())} & stay
+             for item in (change.before, change.after)]  # fmt: skip
+    for name in sorted(sides[0] ^ sides[1]):
+        yield ChangeLine(f"DependsOn: {name} {'new' if name in sides[1] else 'gone'}")

@@ -1,0 +1,139 @@
+"""How an endpoint is updated, and what rolls an update back."""
+
+from collections.abc import Iterator
+from math import ceil
+from typing import Any
+
+from release.review.endpoints import DeclaredEndpoint
+from release.review.property_change import ChangeLine, PropertyChange
+
+RULE = "lost_rollback"
+COUNT = {"VariantPropertyType": "DesiredInstanceCount"}
+
+
+def deployment(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield how updates go, fewer or other alarms that roll one back, and less time for them.
+
+    SageMaker looks at the alarms while traffic moves and until the old instances are gone
+    (developer guide, deployment-guardrails-configuration). The old ones stay for
+    `TerminationWaitInSeconds`, 0 unless it is set (API reference, BlueGreenUpdatePolicy).
+    """
+    pair = change.pair
+    if not pair or not (pair.before and pair.after) or pair.before.name != pair.after.name:
+        return
+    if pair.before.variants.keys() != pair.after.variants.keys():
+        return  # such an update is refused
+    old, new = change.before or {}, change.after or {}
+    texts = in_words(old), in_words(new)
+    if texts[0] != texts[1]:
+        yield ChangeLine(f"later updates: {texts[0]} -> {texts[1]}")
+    alarms = [_alarms(side) for side in (old, new)]
+    if len(alarms[1]) < len(alarms[0]):
+        counts = f"{len(alarms[1])} alarms, before by {len(alarms[0])}"
+        yield ChangeLine(f"updates are rolled back by {counts}", RULE)
+    elif gone := [alarm for alarm in alarms[0] if alarm not in alarms[1]]:
+        yield ChangeLine(f"updates are no longer rolled back by {', '.join(map(str, gone))}", RULE)
+    window = _window(change, new)
+    less = f"less than the {window} s that the rollback alarms look at"
+    was, now = _baked(old, pair.before), _baked(new, pair.after)
+    if now < min(was, window):
+        yield ChangeLine(f"traffic moves to new instances in {now} s, before {was} s: {less}", RULE)
+    was, now = _kept(old), _kept(new)
+    if "BlueGreenUpdatePolicy" in new and now < min(was, window):
+        yield ChangeLine(f"old instances stay for {now} s, before {was} s: {less}", RULE)
+
+
+def endpoint(change: PropertyChange) -> Iterator[ChangeLine]:
+    """Yield that updates no longer keep the number of instances that scaling has chosen.
+
+    Without `RetainAllVariantProperties`, or with the count among
+    `ExcludeRetainedVariantProperties`, the configuration's count is taken (API reference,
+    UpdateEndpoint).
+    """
+    if change.before and change.after and _keeps(change.before) and not _keeps(change.after):
+        pair = change.pair
+        assert pair
+        assert pair.after
+        variants = pair.after.variants.values()
+        counts = ", ".join(
+            f"{variant.name}: {variant.initial} of up to {variant.maximum}" for variant in variants
+        )
+        yield ChangeLine(
+            "updates no longer keep the number of instances: new ones begin with the initial "
+            f"number, whatever the load ({counts})",
+            "reset_counts",
+        )
+
+
+def in_words(deployment: dict[str, Any]) -> str:
+    """Return how an endpoint is updated."""
+    if rolling := deployment.get("RollingUpdatePolicy"):
+        size = _amount(rolling.get("MaximumBatchSize"))
+        return f"rolling {size} every {rolling.get('WaitIntervalInSeconds', 0)} s"
+    routing, wait = _routing(deployment)
+    kept = f", old instances stay {_kept(deployment)} s" if _kept(deployment) else ""
+    match routing.get("Type"):
+        case "CANARY":
+            return f"canary {_amount(routing.get('CanarySize'))} for {wait} s{kept}"
+        case "LINEAR":
+            return f"linear {_amount(routing.get('LinearStepSize'))} every {wait} s{kept}"
+    return f"all at once{kept}"
+
+
+def _baked(deployment: dict[str, Any], endpoint: DeclaredEndpoint) -> int:
+    """Return the seconds from the first request to a new instance to the last to an old one.
+
+    A canary waits once, the other strategies between any two steps (developer guide,
+    deployment-guardrails-blue-green and -rolling).
+    """
+    instances = max(sum(variant.initial for variant in endpoint.variants.values()), 1)
+    if rolling := deployment.get("RollingUpdatePolicy"):
+        size, wait = rolling.get("MaximumBatchSize"), rolling.get("WaitIntervalInSeconds", 0)
+        return (_steps(size, instances) - 1) * int(wait)
+    routing, wait = _routing(deployment)
+    size = routing.get("LinearStepSize")
+    steps = {"CANARY": 2, "LINEAR": _steps(size, instances)}.get(str(routing.get("Type")), 1)
+    return (steps - 1) * wait
+
+
+def _steps(size: dict[str, Any] | None, instances: int) -> int:
+    if not size or not size.get("Value"):
+        return 1
+    whole: int = 100 if size.get("Type") == "CAPACITY_PERCENT" else instances
+    return ceil(whole / int(size["Value"]))
+
+
+def _routing(deployment: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    routing = deployment.get("BlueGreenUpdatePolicy", {}).get("TrafficRoutingConfiguration", {})
+    return routing, int(routing.get("WaitIntervalInSeconds", 0))
+
+
+def _kept(deployment: dict[str, Any]) -> int:
+    return int(deployment.get("BlueGreenUpdatePolicy", {}).get("TerminationWaitInSeconds", 0))
+
+
+def _amount(size: dict[str, Any] | None) -> str:
+    if not size:
+        return "?"
+    return f"{size['Value']} {'%' if size['Type'] == 'CAPACITY_PERCENT' else 'instances'}"
+
+
+def _alarms(deployment: dict[str, Any]) -> list[Any]:
+    """Return what names the alarms: logical ids, where they are of the stack."""
+    named = deployment.get("AutoRollbackConfiguration", {}).get("Alarms", ())
+    names = [item["AlarmName"] for item in named]
+    return [name.get("Ref") if isinstance(name, dict) else name for name in names]
+
+
+def _window(change: PropertyChange, deployment: dict[str, Any]) -> int:
+    """Return the seconds that the rollback alarms of a stack look at, at most."""
+    resources = change.comparison.sides[1][change.change.stack]["Resources"]
+    alarms = [resources.get(alarm, {}).get("Properties", {}) for alarm in _alarms(deployment)]
+    return max(
+        (item.get("Period", 60) * item.get("EvaluationPeriods", 1) for item in alarms), default=60
+    )
+
+
+def _keeps(endpoint: dict[str, Any]) -> bool:
+    excluded = endpoint.get("ExcludeRetainedVariantProperties", [])
+    return bool(endpoint.get("RetainAllVariantProperties")) and COUNT not in excluded

@@ -1,0 +1,1 @@
+"""Files that affect a deployment, a build, the next review or a delivery, beside templates."""

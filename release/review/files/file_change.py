@@ -1,0 +1,62 @@
+"""What is said of a changed file, and what it is said from."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+Rule = Literal[
+    "",
+    "changed_judge",
+    "larger_tolerances",
+    "lost_pins",
+    "other_weights",
+    "uncompared_tools",
+    "unreadable_files",
+    "weakened_checks",
+    "widened_workflows",
+]
+
+
+class FileLine(NamedTuple):
+    """One thing that changes in a file.
+
+    With a `rule`, it is a danger of that name. In a file that judges, installs or deploys the next
+    change, every other line is a danger too, unless it is `harmless`.
+    """
+
+    text: str
+    rule: Rule = ""
+    harmless: bool = False
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file that differs; `base` and `head` are all files, path -> content, of both sides."""
+
+    path: str
+    base: Mapping[str, bytes]
+    head: Mapping[str, bytes]
+
+    @property
+    def before(self) -> bytes | None:
+        """The content before, None where there was no file."""
+        return self.base.get(self.path)
+
+    @property
+    def after(self) -> bytes | None:
+        """The content after, None where there is no file."""
+        return self.head.get(self.path)
+
+    @property
+    def model_stays(self) -> bool:
+        """Whether the model's folder, which the file is in, still has files."""
+        model = "/".join(self.path.split("/")[:2])
+        return any(path.startswith(f"{model}/") for path in self.head)
+
+    @property
+    def subject(self) -> str:
+        """What an acknowledgement names: the path and exactly this content."""
+        content = self.after
+        digest = "deleted" if content is None else hashlib.sha256(content).hexdigest()
+        return f"{self.path}.{digest}"

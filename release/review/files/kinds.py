@@ -1,0 +1,79 @@
+"""Files by their path, and what describes a change of one."""
+
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from release.review.files import (
+    code,
+    golden_answers,
+    lint_settings,
+    model_configuration,
+    nag_plugin,
+    npm_lock,
+    python_packages,
+    recipe,
+    settings,
+    workflows,
+)
+from release.review.files.file_change import FileChange, FileLine
+
+Describe = Callable[[FileChange], Iterator[FileLine]]
+
+
+class FileKind(NamedTuple):
+    """Files of a pattern, in which `*` is anything.
+
+    `not_judged` is what the summary calls files whose content no rule reads. `reason` is why
+    nothing is said of files that affect no deployment, or that another part of the review shows.
+    """
+
+    pattern: str
+    describe: Describe | None = None
+    not_judged: str = ""
+    reason: str = ""
+
+
+TEMPLATES = "what it changes is compared as templates"
+
+KINDS = (
+    FileKind("models/*/tests/golden.json", golden_answers.describe),
+    FileKind("models/*/recipe.yaml", recipe.describe),
+    FileKind("models/*/config.pbtxt", model_configuration.describe),
+    FileKind("models/*requirements*.txt", python_packages.describe),
+    FileKind("models/*/tests/*", reason="tests of a model are no part of its archive"),
+    FileKind("models/test_*.py", reason="tests"),
+    FileKind("models/conftest.py", reason="tests"),
+    FileKind("models/*.py", code.describe, "model code"),
+    FileKind("models/*", code.describe, "model files"),
+    FileKind(".github/workflows/*.y*ml", workflows.describe),
+    FileKind("package-lock.json", npm_lock.describe),
+    FileKind("requirements*.txt", python_packages.describe),
+    FileKind(".checkov.y*ml", lint_settings.describe),
+    FileKind(".cfnlintrc*", lint_settings.describe),
+    FileKind("cdk.json", settings.describe),
+    FileKind("package.json", settings.describe),
+    FileKind("pyproject.toml", settings.describe),
+    FileKind("constructs/triton_sagemaker/*_handler/*", code.describe, "code of Lambda functions"),
+    FileKind("constructs/triton_sagemaker/nag.py", code.describe),
+    FileKind("constructs/*.py", nag_plugin.describe, reason=TEMPLATES),
+    FileKind("stacks/*.py", nag_plugin.describe, reason=TEMPLATES),
+    FileKind("stages/*", reason=TEMPLATES),
+    FileKind("model_build/*", code.describe, "code that builds models"),
+    FileKind("platform_facts/*", code.describe, "tables of facts"),
+    FileKind("tests/*", reason="nothing that is deployed reads tests"),
+    FileKind("docs/*", reason="text for people"),
+    FileKind("*.md", reason="text for people"),
+    FileKind("LICENSE", reason="text for people"),
+    FileKind(
+        "local_sagemaker/*", reason="the AWS of a laptop, which nothing that is deployed reads"
+    ),
+    FileKind("bench/*", reason="measurements, which nothing that is deployed reads"),
+    FileKind("account_test/*", reason="a test in an account of its own"),
+    FileKind("*", code.describe, "other code"),
+)
+
+
+def kind_of(path: str) -> FileKind:
+    """Return the first kind whose pattern a path matches."""
+    return next(kind for kind in KINDS if fnmatchcase(path, kind.pattern))

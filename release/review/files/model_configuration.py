@@ -1,0 +1,59 @@
+"""`config.pbtxt`: what Triton is told of a model."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from model_build import model_config
+from release.review.files.file_change import FileChange, FileLine
+from release.review.files.plain_values import Unreadable, ValueDifference, differences, read_text
+
+NAME = "config.pbtxt"
+
+
+def describe(change: FileChange) -> Iterator[FileLine]:
+    """Yield every field that differs: instance groups, batching and delays among them."""
+    for difference in differences(_fields(change.before), _fields(change.after)):
+        yield FileLine(f"{difference}{_in_milliseconds(difference)}")
+
+
+def uses_sequence_batching(model_folder: Path) -> bool:
+    """Whether a configuration of a model's repository asks for sequence batching.
+
+    Its sequences have state in one instance of Triton, which SageMaker's requests reach only where
+    there is one (Triton user guide, "Stateful Models"). What cannot be read says nothing here: it
+    is named by the review of files.
+    """
+    for path in sorted(model_folder.glob(f"*/{NAME}")):
+        if not path.is_symlink() and path.is_file():
+            try:
+                if _parse(path.read_bytes()).HasField("sequence_batching"):
+                    return True
+            except Unreadable:
+                continue
+    return False
+
+
+def _fields(content: bytes | None) -> dict[str, Any]:
+    if content is None:
+        return {}
+    fields: dict[str, Any] = MessageToDict(_parse(content), preserving_proto_field_name=True)
+    return fields
+
+
+def _parse(content: bytes) -> model_config.ModelConfig:
+    """Return the configuration of a file. Raises `Unreadable`."""
+    try:
+        return model_config.parse(read_text(content))
+    except model_config.NotParsed as error:
+        raise Unreadable(f"line {error.line} is no configuration: {error.reason}") from None
+
+
+def _in_milliseconds(difference: ValueDifference) -> str:
+    """Return both values of a time as the files of stages have them; protobuf's JSON has text."""
+    if not difference.path[-1].endswith("_microseconds"):
+        return ""
+    before, after = (int(value or 0) / 1000 for value in difference[1:])
+    return f" ({before:g} -> {after:g} ms)"

@@ -1,0 +1,104 @@
+"""`recipe.yaml`: where a model's weights come from, and how far conversions may be off."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import checked_yaml
+from model_build.recipe import Recipe
+from release.review.files.file_change import FileChange, FileLine
+from release.review.files.plain_values import Unreadable, arrow, differences, read_yaml, shown
+
+SOURCE = ("from", "repository", "package", "folder", "uri", "path")
+"""Where weights come from; of a package, its name. `revision`, a version and hashes say which."""
+
+Plain = dict[str, Any]
+
+
+def describe(change: FileChange) -> Iterator[FileLine]:
+    """Yield other sources of weights, removed hashes and larger gates, and every other field."""
+    old, new = _read(change, change.before), _read(change, change.after)
+    if change.before is None:
+        yield FileLine(f"new, weights: {_origin(new['weights'] or {})}")
+        return
+    if not change.model_stays:
+        return
+    yield from _weights(old.pop("weights", None) or {}, new.pop("weights", None) or {})
+    yield from _gates(old, new)
+    for difference in differences(old, new):
+        if "max_absolute_difference" not in difference.path:
+            yield FileLine(str(difference))
+
+
+def _read(change: FileChange, content: bytes | None) -> Plain:
+    """Return a recipe with its defaults, empty where there is none. Raises `Unreadable`."""
+    if content is None:
+        return {}
+    read_yaml(content)  # which bounds its size and aliases
+    try:
+        recipe = checked_yaml.parse(Path(change.path), content, Recipe)
+    except checked_yaml.InvalidFile as error:
+        first = error.problems[0]
+        raise Unreadable(f"line {first.line}: {first.key}: {first.message}") from None
+    return recipe.model_dump(mode="json", by_alias=True)
+
+
+def _weights(old: Plain, new: Plain) -> Iterator[FileLine]:
+    if not old and not new:
+        return
+    if _source(old) != _source(new):
+        text = f"weights come from elsewhere: {_origin(old)} -> {_origin(new)}"
+        yield FileLine(text, "other_weights")
+        return
+    for difference in differences(old, new, ("weights",)):
+        is_lost = "files" in difference.path and difference.after is None
+        yield FileLine(str(difference), "lost_pins" if is_lost else "")
+
+
+def _source(weights: Plain) -> list[Any]:
+    return [str(weights.get(key, "")).partition("==")[0] for key in SOURCE]
+
+
+def _origin(weights: Plain) -> str:
+    parts = (weights.get(key) for key in (*SOURCE, "revision"))
+    return shown(" ".join(str(part) for part in parts if part) or None)
+
+
+def _gates(old: Plain, new: Plain) -> Iterator[FileLine]:
+    """Yield gates that allow another difference, by the version folder of the file they are of."""
+    before, after = _differences_allowed(old), _differences_allowed(new)
+    kept = {folder for folder, _ in _steps(new)}
+    for (folder, gate), allowed in before.items():
+        now = after.get((folder, gate))
+        if now is None:
+            if gate == "gate" and folder in kept:
+                yield FileLine(
+                    f"{folder} is no longer compared with its origin", "larger_tolerances"
+                )
+        elif now != allowed:
+            text = f"{folder}: {gate}: {arrow(allowed, now)}"
+            yield FileLine(text, "" if now <= allowed else "larger_tolerances")  # nor NaN
+    for place, allowed in after.items():
+        if place not in before:
+            yield FileLine(f"{': '.join(place)}: {arrow(None, allowed)}")
+
+
+def _differences_allowed(recipe: Plain) -> dict[tuple[str, str], float]:
+    """Return (version folder, gate) -> the largest difference that its files may have."""
+    largest: dict[tuple[str, str], float] = {}
+    for folder, step in _steps(recipe):
+        for name, part in (("gate", step), ("engine.gate", step.get("engine") or {})):
+            if gate := part.get("gate"):
+                allowed = gate["max_absolute_difference"]
+                largest[folder, name] = max(allowed, largest.get((folder, name), 0))
+    return largest
+
+
+def _steps(recipe: Plain) -> Iterator[tuple[str, Plain]]:
+    """Yield version folder and step of every file that a model is made of."""
+    groups = {"": recipe.get("files", {}), **recipe.get("alternatives", {})}
+    for alternative, files in groups.items():
+        for path, step in files.items():
+            folder = str(PurePosixPath(path).parent)
+            if step["to"] != "python-packages":
+                yield f"{alternative}: {folder}" if alternative else folder, step

@@ -1,0 +1,156 @@
+"""How the change of each property reads: one table.
+
+A row is for the first pattern that a resource's type and a property's path match. The path is that
+below `Properties`, or an attribute such as `DeletionPolicy`, without places in lists; with [] at
+its end it is that of a named item that is new or gone; an empty one is the resource as a whole,
+which comes beside its properties. What has no row is shown with both values.
+"""
+
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import NamedTuple
+
+from release.review.describers import (
+    alarms,
+    contents,
+    generic,
+    networks,
+    scaling,
+    storage,
+    updates,
+)
+from release.review.describers.generic import (
+    guarded,
+    is_off,
+    is_on,
+    is_set,
+    labelled,
+    on_creation,
+    on_deletion,
+    silent,
+)
+from release.review.property_change import Describer
+
+ENCRYPTION, SAFEGUARDS = storage.ENCRYPTION, "lost_safeguards"
+ACCESS = "access, which is compared by what policies mean: release/review/access"
+MODELS = "of a model's version, whose change the table of models has"
+WHOLE = silent("described with the resource as a whole")
+LIMITED = guarded(SAFEGUARDS, is_off, "scaling is suspended: {property}")
+
+
+class _Row(NamedTuple):
+    """Patterns of types and paths, and who describes what matches both."""
+
+    type: str
+    path: str
+    describe: Describer
+
+
+TABLE = (
+    # access
+    _Row("*", "*PolicyDocument", contents.policy),
+    _Row("AWS::KMS::Key", "KeyPolicy", contents.policy),
+    _Row("AWS::IAM::*", "Policies", silent(ACCESS)),
+    _Row("*", "ManagedPolicyArns", silent(ACCESS)),
+    _Row("AWS::Lambda::Permission", "*", silent(ACCESS)),
+    # IAM user guide, access_policies_boundaries
+    _Row("AWS::IAM::Role", "PermissionsBoundary",
+        guarded(SAFEGUARDS, is_set, "has no permissions boundary any more")),
+    # text for people
+    _Row("*", "*Description", silent("text for people, which nothing reads")),
+    _Row("AWS::CloudWatch::Dashboard", "DashboardBody",
+        silent("a picture for people, of the same metrics; it changes with every variant")),
+    # endpoints
+    _Row("AWS::SageMaker::Endpoint", "", updates.endpoint),
+    _Row("AWS::SageMaker::Endpoint", "EndpointName", silent("the endpoint's state says it")),
+    _Row("AWS::SageMaker::Endpoint", "DeploymentConfig", updates.deployment),
+    _Row("AWS::SageMaker::EndpointConfig", "ProductionVariants[]", contents.variant),
+    _Row("AWS::SageMaker::EndpointConfig", "ShadowProductionVariants[]", contents.shadow_variant),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InstanceType", labelled("instance type")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialInstanceCount", labelled("initial instances")),
+    _Row("AWS::SageMaker::EndpointConfig", "*.InitialVariantWeight", labelled("weight")),
+    _Row("AWS::SageMaker::EndpointConfig", "DataCaptureConfig", storage.capture),
+    # SageMaker API reference, ProductionVariant: "native AWS Systems Manager (SSM) access"
+    _Row("AWS::SageMaker::EndpointConfig", "*.EnableSSMAccess",
+        guarded(SAFEGUARDS, is_off, "people may log in to instances through Systems Manager")),
+    # SageMaker API reference, CreateModel, EnableNetworkIsolation
+    _Row("AWS::SageMaker::Model", "EnableNetworkIsolation",
+        guarded(SAFEGUARDS, is_on, "may make calls out of its container")),
+    _Row("AWS::SageMaker::Model", "VpcConfig",
+        guarded(networks.PUBLIC, is_set, "the instances leave the private network")),
+    _Row("AWS::SageMaker::Model", "*.Mode", labelled("hosting")),
+    _Row("AWS::SageMaker::Model", "*.ModelCacheSetting", labelled("models stay in memory")),
+    _Row("AWS::SageMaker::Model", "*.Environment", contents.container_environment),
+    _Row("AWS::SageMaker::Model", "*.ModelDataUrl", contents.archive),
+    *(_Row("Custom::TritonModel", name, silent(MODELS)) for name in ("Digest", "Target")),
+    *(_Row("Custom::TritonModel", name, contents.build)
+      for name in ("Alternative", "Key", "Source")),
+    _Row("AWS::SSM::Parameter", "Value", contents.catalog_entry),
+    _Row("Custom::TritonUpdateGuard", "Archives", silent(MODELS)),
+    _Row("Custom::TritonUpdateGuard", "Deployment", silent("a copy of the DeploymentConfig")),
+    _Row("Custom::TritonUpdate*", "", contents.guard),
+    # scaling: API reference, RegisterScalableTarget, SuspendedState
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "", scaling.scalable_target),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "M??Capacity", scaling.capacity),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "ScheduledActions[]", scaling.schedule),
+    _Row("AWS::ApplicationAutoScaling::ScalableTarget", "SuspendedState.*", LIMITED),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "", scaling.scaling_policy),
+    _Row("AWS::ApplicationAutoScaling::ScalingPolicy", "TargetTracking*.TargetValue", WHOLE),
+    # alarms
+    *(_Row(f"AWS::CloudWatch::{kind}", "", alarms.alarm) for kind in ("Alarm", "CompositeAlarm")),
+    *(_Row("AWS::CloudWatch::*Alarm", name, WHOLE) for name in alarms.JUDGED),
+    _Row("AWS::SNS::Subscription", "", alarms.subscription),
+    *(_Row("AWS::SNS::Subscription", name, WHOLE) for name in (*alarms.SUBSCRIBED, "FilterPolicy")),
+    # networks
+    _Row("AWS::EC2::SecurityGroup*", "", networks.security_group),
+    *(_Row(kind, "", on_creation(networks.ROUTES, "reaches other networks"))
+      for kind in networks.GATEWAYS),
+    _Row("AWS::EC2::Route", "", networks.route),
+    _Row("AWS::EC2::Subnet", "MapPublicIpOnLaunch",
+        guarded(networks.ROUTES, is_off, "its instances get public addresses")),
+    # storage
+    _Row("AWS::S3::Bucket", "LifecycleConfiguration", storage.lifecycle),
+    _Row("AWS::S3::Bucket", "LoggingConfiguration", storage.access_log),
+    _Row("AWS::S3::Bucket", "BucketEncryption", storage.encryption),
+    # S3 user guide, Versioning
+    _Row("AWS::S3::Bucket", "VersioningConfiguration.Status",
+        guarded(SAFEGUARDS, is_on, "keeps no earlier versions of objects any more")),
+    _Row("AWS::S3::Bucket", "PublicAccessBlockConfiguration.*",
+        guarded(networks.PUBLIC, is_on, "no longer blocks public access: {property}")),
+    # S3 user guide, replication
+    _Row("AWS::S3::Bucket", "ReplicationConfiguration",
+        on_creation("new_recipients", "copies its objects to another bucket")),
+    _Row("AWS::Logs::LogGroup", "RetentionInDays", storage.retention),
+    _Row("AWS::Logs::SubscriptionFilter", "",
+        on_creation("new_recipients", "what is logged goes to another place, too")),
+    _Row("AWS::EC2::FlowLog", "", on_deletion(storage.RECORDS, "no longer records traffic")),
+    _Row("AWS::CloudTrail::Trail", "", on_deletion(storage.RECORDS, "no longer records calls")),
+    # KMS developer guide, rotate-keys; API reference, DisableKey: enabled unless it is set
+    _Row("AWS::KMS::Key", "EnableKeyRotation",
+        guarded(SAFEGUARDS, is_on, "is no longer rotated")),
+    _Row("AWS::KMS::Key", "Enabled", guarded(SAFEGUARDS, lambda item: item is None or is_on(item),
+        "is disabled: what it encrypts cannot be read")),
+    *(_Row("*", f"*{name}", guarded(ENCRYPTION, is_set, "loses its encryption with {property}"))
+      for name in ("KmsKeyId", "KmsMasterKeyId", "EncryptionKey", "KMSMasterKeyID")),
+    # builds: CodeBuild user guide, change-project: privileged mode reaches the Docker daemon
+    _Row("AWS::CodeBuild::Project", "Environment.PrivilegedMode",
+        guarded(SAFEGUARDS, is_off, "builds in privileged mode")),
+    _Row("AWS::CodeBuild::Project", "Source.BuildSpec", contents.build_commands),
+    _Row("AWS::CodeBuild::Project", "Source.Location",
+        silent("the code that builds models, whose change has a sentence")),
+    # attributes
+    _Row("*", "Tags?*", generic.tag),
+    *(_Row("*", name, guarded("replaced_resources", lambda item: item == "Retain",
+          "no longer outlives its stack")) for name in ("DeletionPolicy", "UpdateReplacePolicy")),
+    _Row("*", "DependsOn", contents.waits),
+)  # fmt: skip
+
+
+@cache
+def describer(resource_type: str, path: str) -> Describer | None:
+    """Return who describes a property of a type, None where no row matches."""
+    for row in TABLE:
+        matches = row.path == path or (path and row.path and fnmatchcase(path, row.path))
+        if matches and fnmatchcase(resource_type, row.type):
+            return row.describe
+    return None
