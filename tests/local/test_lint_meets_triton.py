@@ -5,6 +5,7 @@ have a slip. The linter may refuse more than Triton does, but no less.
 """
 
 import itertools
+import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -18,8 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tritonclient.grpc import model_config_pb2
 
-from local_sagemaker.serving import TritonServer, serve
-from local_sagemaker.tests.support.tiny_models import pack
+from cli.started_triton import LOAD_SECONDS, TARGET_MODEL
+from local_sagemaker.tests.support.triton import Triton, triton_in
 from model_build import checks
 from model_build.model_config import ModelConfig
 from model_build.repository import CONFIG, Repository
@@ -230,21 +231,28 @@ def repositories(draw: st.DrawFn) -> Written:
     return Written(configs, draw(st.sampled_from([["1"], ["1"], ["1", "3"]])))
 
 
-@pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("archives")
+@pytest.fixture
+def triton(tmp_path: Path) -> Iterator[Triton]:
+    """A server that sees what lies beside its folder."""
+    with triton_in(tmp_path / "server") as triton:
+        yield triton
 
 
-@pytest.fixture(scope="module")
-def server(archives: Path) -> Iterator[TritonServer]:
-    with serve(archives, cache=False) as server:
-        yield server
+def load_and_unload(triton: Triton, name: str, repository: Path) -> None:
+    """Load a repository, and unload it before the next one is loaded.
+
+    Models of two repositories have the same names, which Triton does not tell apart.
+    """
+    headers = {"Content-Type": "application/json", TARGET_MODEL: name}
+    body = json.dumps({"model_name": name, "url": str(repository)}).encode()
+    response = triton.request("POST", "/models", body=body, headers=headers, timeout=LOAD_SECONDS)
+    triton.request("DELETE", f"/models/{name}", body=b"", headers=headers, timeout=LOAD_SECONDS)
+    assert response.status == 200, response.body.decode()
 
 
-def test_what_the_linter_passes_is_loaded(
-    server: TritonServer, archives: Path, tmp_path: Path
-) -> None:
+def test_what_the_linter_passes_is_loaded(triton: Triton, tmp_path: Path) -> None:
     seen = Counter[str]()
+    folder = tmp_path / "model"
     names = (f"model-{number}" for number in itertools.count(1))
 
     @settings(
@@ -256,16 +264,13 @@ def test_what_the_linter_passes_is_loaded(
     )
     @given(repositories())
     def each(written: Written) -> None:
-        folder = tmp_path / "model"
         shutil.rmtree(folder, ignore_errors=True)
         written.write(folder)
         findings = checks.findings(Repository.read(folder), checks.BUILT)
         if findings:
             seen["refused"] += 1
             return
-        archive = archives / f"{next(names)}.tar.gz"
-        archive.write_bytes(pack(folder))
-        server.load(archive.name)
+        load_and_unload(triton, next(names), folder)
         seen["loaded"] += 1
 
     each()

@@ -10,6 +10,8 @@ from local_sagemaker.hosting.serve import multi_model
 from local_sagemaker.hosting.triton import Triton
 from local_sagemaker.prerequisites import find_triton
 
+__all__ = ["Triton", "triton_in"]
+
 
 @contextmanager
 def triton_in(folder: Path) -> Iterator[Triton]:
