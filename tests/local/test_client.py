@@ -13,7 +13,6 @@ import boto3
 import pytest
 
 from endpoint_client import AsyncEndpointClient, EndpointClient, InvalidInput, ModelFailed
-from local_sagemaker.tests.real.test_serve import SPEAKS, SPEAKS_CONFIG
 from local_sagemaker.tests.support.asking import processes
 from local_sagemaker.tests.support.endpoints import (
     configure,
@@ -23,7 +22,14 @@ from local_sagemaker.tests.support.endpoints import (
     single_model,
 )
 from local_sagemaker.tests.support.running import LocalSageMaker
-from local_sagemaker.tests.support.tiny_models import pack, pack_python, times, write
+from local_sagemaker.tests.support.tiny_models import (
+    SPEAKS,
+    SPEAKS_CONFIG,
+    pack,
+    pack_python,
+    times,
+    write,
+)
 
 BUCKET = "client-models"
 GENERATES = {"SAGEMAKER_TRITON_INFERENCE_TYPE": "generate_stream"}

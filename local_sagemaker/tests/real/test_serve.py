@@ -20,7 +20,14 @@ from local_sagemaker.hosting.multi_model_container import LOAD_SECONDS, TARGET_M
 from local_sagemaker.hosting.serve import Command, multi_model, single_model
 from local_sagemaker.hosting.triton import Response, Triton
 from local_sagemaker.prerequisites import TritonInstallation, find_triton
-from local_sagemaker.tests.support.tiny_models import CONFIG, TIMES, write, write_ensemble
+from local_sagemaker.tests.support.tiny_models import (
+    CONFIG,
+    SPEAKS,
+    SPEAKS_CONFIG,
+    TIMES,
+    write,
+    write_ensemble,
+)
 from local_sagemaker.tests.support.waiting import eventually
 
 IMAGE = "sagemaker-tritonserver:24.09-py3"
@@ -33,28 +40,6 @@ BINARY_REQUEST = {
 }
 JSON, BINARY = "application/json", "application/vnd.sagemaker-triton.binary+json;json-header-size="
 CONTENT_TYPE = "Content-Type"
-
-SPEAKS_CONFIG = """
-backend: "python"
-model_transaction_policy { decoupled: true }
-input [ { name: "PROMPT" data_type: TYPE_STRING dims: [ 1 ] } ]
-output [ { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] } ]
-"""
-SPEAKS = """
-import json
-import triton_python_backend_utils as pb_utils
-
-
-class TritonPythonModel:
-    def execute(self, requests):
-        for request in requests:
-            said = pb_utils.get_input_tensor_by_name(request, "PROMPT").as_numpy()
-            answer = pb_utils.InferenceResponse([pb_utils.Tensor("TEXT", said)])
-            sender = request.get_response_sender()
-            for _ in range(json.loads(request.parameters()).get("TIMES", 1)):
-                sender.send(answer)
-            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
-"""
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,27 @@ ensemble_scheduling { step [
     input_map { key: "X" value: "BETWEEN" } output_map { key: "Y" value: "Y" } }
 ] }
 """
+SPEAKS_CONFIG = """
+backend: "python"
+model_transaction_policy { decoupled: true }
+input [ { name: "PROMPT" data_type: TYPE_STRING dims: [ 1 ] } ]
+output [ { name: "TEXT" data_type: TYPE_STRING dims: [ 1 ] } ]
+"""
+SPEAKS = """
+import json
+import triton_python_backend_utils as pb_utils
+
+
+class TritonPythonModel:
+    def execute(self, requests):
+        for request in requests:
+            said = pb_utils.get_input_tensor_by_name(request, "PROMPT").as_numpy()
+            answer = pb_utils.InferenceResponse([pb_utils.Tensor("TEXT", said)])
+            sender = request.get_response_sender()
+            for _ in range(json.loads(request.parameters()).get("TIMES", 1)):
+                sender.send(answer)
+            sender.send(flags=pb_utils.TRITONSERVER_RESPONSE_COMPLETE_FINAL)
+"""
 
 
 def write(folder: Path, files: dict[str, str]) -> Path:
