@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from local_sagemaker.serving import ServingError
 from model_build.export import environments
 from model_build.progress import Printer
 
@@ -74,7 +75,7 @@ def test_a_broken_picture_fails_its_own_request_only(
 ) -> None:
     model = serve(MODEL)
     whole = _bytes_of(pictures[0])
-    with pytest.raises(AssertionError, match="pipeline"):
+    with pytest.raises(ServingError, match="pipeline"):
         model.ask({"INPUT": whole[:, :200]})
     found = model.ask({"INPUT": whole})["PREDICTIONS"]
     np.testing.assert_allclose(found[0], expected["predictions"][0], atol=1e-6)
