@@ -14,6 +14,8 @@ from pydantic_core import ErrorDetails
 Model = TypeVar("Model", bound=BaseModel)
 Keys = tuple[str | int, ...]
 """The keys that lead to a value, from the part that a validator checks, or from the file's top."""
+MAX_DEPTH = 50
+"""Levels of lists and mappings: far more than a schema of ours has, far fewer than Python calls."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,8 @@ class _Loader(yaml.SafeLoader):
         """Compose a node; `index` is its number in a list, its key in a mapping, or None."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         is_key, depth = parent is not None and index is None, len(self._trail)
+        if depth > MAX_DEPTH:
+            raise RecursionError
         self._trail += [] if index is None else [str(getattr(index, "value", index))]
         node: Any = super().compose_node(parent, index)
         self._trail += [node.value] if is_key and isinstance(node, yaml.ScalarNode) else []

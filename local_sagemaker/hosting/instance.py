@@ -286,7 +286,7 @@ async def _done(future: Future[Any]) -> bool:
 async def _exchange(connections: Connections, path: str, invocation: Invocation) -> None:
     connection, kept = None, False
     try:
-        async with asyncio.timeout(invocation.most_seconds):
+        async with asyncio.timeout(invocation.most_seconds or INVOKE_SECONDS):
             connection = await connections.take()
             kept = await invocation.forward(connection, path)
     except (OSError, EOFError) as error:

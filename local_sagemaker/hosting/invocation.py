@@ -7,7 +7,6 @@ from typing import Any
 
 from local_sagemaker.errors import ApiError
 from local_sagemaker.hosting.connections import Connection
-from local_sagemaker.hosting.container import INVOKE_SECONDS
 from local_sagemaker.hosting.container_response import (
     MAX_BODY_BYTES,
     ContainerResponse,
@@ -51,7 +50,8 @@ class Invocation:
     for its model; `model_was_loaded` says of a multi-model container whether it had to wait.
     """
 
-    most_seconds = float(INVOKE_SECONDS)  # that the container may take
+    most_seconds: float | None = None
+    """How long the container may take, where it is not the time of InvokeEndpoint."""
 
     def __init__(self, headers: Mapping[bytes, bytes], receive: Receive, send: Send) -> None:
         self._headers, self._receive, self._send = headers, receive, send

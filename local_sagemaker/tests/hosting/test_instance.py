@@ -97,6 +97,7 @@ class FakeInvocation:
     """Is answered with the path to which it is forwarded, unless with an error."""
 
     target_model = "m"
+    most_seconds = None
 
     def __init__(self, outcome: bool | Exception = True) -> None:
         self.outcome, self.answer = outcome, ""
